@@ -85,7 +85,8 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   };
   io.out(summaryText(result));
   for (const { kind, file = '' } of options.reports) {
-    const text = kind === 'json' ? `${JSON.stringify(result, null, 2)}\n` : htmlReport(result);
+    const text =
+      kind === 'json' ? `${JSON.stringify(result, null, 2)}\n` : await htmlReport(result);
     writeOwn(`--report ${kind}=${file}`, file, text, ownReport);
     io.out(`\n${kind} report: ${file}\n`);
   }

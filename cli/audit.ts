@@ -260,7 +260,12 @@ function reportKind(text: string): ReportKind {
   return text === 'text' ? { kind: 'text' } : reportOf(['json', 'html', 'markdown'])(text);
 }
 
-function report(url: URL, result: AuditResult, flags: AuditFlags, io: CommandIo): number {
+async function report(
+  url: URL,
+  result: AuditResult,
+  flags: AuditFlags,
+  io: CommandIo,
+): Promise<number> {
   const { statements, stopped } = result;
   if (stopped === 'not_reachable') {
     throw new CommandError(3, `${url.origin} is not reachable: start it, or name another address`);
@@ -271,7 +276,7 @@ function report(url: URL, result: AuditResult, flags: AuditFlags, io: CommandIo)
   io.out(foreignLines(reportText(reported)));
   for (const { kind, file = '' } of flags.report) {
     if (kind === 'text') continue;
-    writeOwn(`--report ${kind}=${file}`, file, makers[kind](reported), ownReport);
+    writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
   }
   if (flags.assumptions !== undefined)
     writeOwn(`--assumptions ${flags.assumptions}`, flags.assumptions, assumptionsText(statements), {

@@ -73,7 +73,7 @@ export type ReportKind = (typeof reportKinds)[number];
 /** How the reports of every version begin, by kind; those in JSON by command. */
 const reportOpenings: readonly RegExp[] = [
   /<\?xml .*\n<testsuites>\n(?:<\/testsuites>\n$| *<testsuite .* package="(?:conf|ref|expl)\w+" id="0")/,
-  /<!doctype html>\n<html lang="en">[\s\S]{0,250}<title>(?:Conf|Ref|Expl|Audit|smstwin bench)\w* of /,
+  /<!doctype html>\n<html lang="en">[\s\S]{0,250}<title>(?:Conf|Ref|Expl|Audit|Bench|smstwin bench)\w* of /,
   /# (?:Conformance|Referee|Exploration)\n\nTarget: .* exit code \d+\n/,
   /# Audit of a rate limiter\n/,
   /\{\s*"url": .*\s*"requests": \d+,\s*"seconds": /,

@@ -69,7 +69,7 @@ async function send(method: string, address: string, body: string | null) {
 }
 
 /** The id in the path, if the operation has one, and the input. */
-type Arguments<Name extends OperationName> = [
+export type Arguments<Name extends OperationName> = [
   ...OperationTable[Name]['id'],
   input?: Row | undefined,
 ];

@@ -8,6 +8,8 @@ export interface Field {
   readonly kind:
     | 'text'
     | 'phone'
+    /** Shown as dots. */
+    | 'secret'
     | 'time'
     | 'id'
     | 'choice'

@@ -1,10 +1,12 @@
 /**
  * A value of the control port that stays up to date: it is read again after events, one request at
- * a time and with pauses between requests. `useResource` holds one for a component.
+ * a time and with pauses between requests. `useReply` and `useResource` hold one for a component.
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { type Arguments, call } from './control.ts';
 import { type EventKind, onEvents } from './events.ts';
+import type { OperationName, Reply } from './wire.ts';
 
 /** Events within this time share one read. */
 const eventGroupMs = 120;
@@ -113,8 +115,6 @@ export class Resource<T> {
 }
 
 interface ResourceOptions<T> {
-  /** Kinds of events after which the value is read again. A component must not change them. */
-  readonly rereadAfter?: readonly EventKind[];
   /** How often it is read while the page is visible; undefined: only after events. */
   readonly everyMs?: (value: T | undefined) => number | undefined;
   /** The identity of the value: another key loads another value. */
@@ -123,9 +123,26 @@ interface ResourceOptions<T> {
   readonly keepsLastValue?: boolean;
 }
 
-/** The value and error of a resource while the component is shown; `refresh` reads it again. */
-export function useResource<T>(load: () => Promise<T>, options: ResourceOptions<T> = {}) {
-  const { rereadAfter = [], key = '', keepsLastValue = false } = options;
+/** The reply to an operation while the component is shown; other arguments load another reply. */
+export function useReply<Name extends OperationName>(
+  name: Name,
+  args: Arguments<Name>,
+  rereadAfter?: readonly EventKind[],
+  options?: ResourceOptions<Reply<Name>>,
+) {
+  const key = JSON.stringify(args);
+  return useResource(() => call(name, ...args), rereadAfter, { key, ...options });
+}
+
+/**
+ * The value and error of a resource while the component is shown; `refresh` reads it again, as do
+ * events of the kinds `rereadAfter`, which a component must not change.
+ */
+export function useResource<T>(
+  load: () => Promise<T>,
+  rereadAfter: readonly EventKind[] = [],
+  { key = '', keepsLastValue = false, everyMs }: ResourceOptions<T> = {},
+) {
   const latestLoad = useRef(load);
   latestLoad.current = load;
   const previous = useRef<Resource<T> | undefined>(undefined);
@@ -137,14 +154,14 @@ export function useResource<T>(load: () => Promise<T>, options: ResourceOptions<
   }, [key]);
   useEffect(() => resource.follow(rereadAfter), [resource]);
   const { value } = resource.value;
-  const everyMs = options.everyMs?.(value);
+  const periodMs = everyMs?.(value);
   useEffect(() => {
-    if (everyMs === undefined) return;
+    if (periodMs === undefined) return;
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') resource.readNow();
-    }, everyMs);
+    }, periodMs);
     return () => clearInterval(timer);
-  }, [everyMs, resource]);
+  }, [periodMs, resource]);
   return { value, error: resource.error.value, refresh: () => resource.readNow() };
 }
 
@@ -154,9 +171,7 @@ const typingPauseMs = 100;
 export function useSettled(text: string): string {
   const settled = useSignal(text);
   useEffect(() => {
-    const timer = setTimeout(() => {
-      settled.value = text;
-    }, typingPauseMs);
+    const timer = setTimeout(() => (settled.value = text), typingPauseMs);
     return () => clearTimeout(timer);
   }, [text, settled]);
   return settled.value;

@@ -139,11 +139,8 @@ export class SharedEvents {
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.#endPause = resolve;
+      setTimeout(resolve, ms);
     });
   }
 }

@@ -16,10 +16,6 @@ export function prefixOf(worldId: string): string {
   return worldId === 'default' ? '' : `/w/${worldId}`;
 }
 
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
 /** From largest to smallest. */
 const units = [
   { name: 'd', ms: dayMs },

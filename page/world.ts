@@ -5,7 +5,7 @@
 import { useEffect } from 'preact/hooks';
 import { whileRunning } from './clock.ts';
 import { call } from './control.ts';
-import { Resource, useResource } from './resource.ts';
+import { Resource, useReply } from './resource.ts';
 import type { Account, Sim } from './wire.ts';
 
 export interface World {
@@ -31,8 +31,7 @@ async function readWorld(): Promise<World> {
 
 /** How many requests each account has left at each endpoint. */
 export function useBuckets() {
-  return useResource(() => call('limits.buckets'), {
-    rereadAfter: ['traffic', 'clock', 'operation'],
+  return useReply('limits.buckets', [], ['traffic', 'clock', 'operation'], {
     // Passing time fills the buckets again without an event.
     everyMs: (reply) =>
       reply?.buckets.some(({ available, limit }) => available < limit)
@@ -43,19 +42,21 @@ export function useBuckets() {
 
 /** The worlds of the server as choices, from the one that it started with. */
 export function useWorldChoices() {
-  const { value, error } = useResource(() => call('worlds.list'), {
-    rereadAfter: ['operation', 'clock'],
-  });
-  const others = (value?.worlds ?? []).map(({ world_id, name }) => ({
-    value: world_id,
-    label: name,
-  }));
-  return { error, worlds: [{ value: 'default', label: 'default' }, ...others] };
+  const { value, error } = useReply('worlds.list', [], ['operation', 'clock']);
+  const others = (value?.worlds ?? []).map(({ world_id, name }) => [world_id, name] as const);
+  return { error, worlds: [['default', 'default'] as const, ...others] };
 }
 
 /** The accounts as choices of a select. */
 export function accountChoices(accounts: readonly Account[] = []) {
-  return accounts.map(({ account_id: value, name: label }) => ({ value, label }));
+  return accounts.map(({ account_id: id, name }) => [id, name] as const);
+}
+
+/** The numbers that an account may send from and receive at: its own, then the shared pool's. */
+export function numbersOf({ sims }: Pick<World, 'sims'>, account: string): string[] {
+  const own = sims.filter(({ account_id: id }) => id === account);
+  const pool = sims.filter(({ account_id: id }) => id === null);
+  return [...own, ...pool].map(({ number }) => number);
 }
 
 /** The account's name; if it was deleted, the start of its id. Needs `useWorld` on the page. */

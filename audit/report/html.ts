@@ -1,15 +1,16 @@
 /**
- * One page with the answer in a sentence, all requests in time with the learned windows over them,
- * and each statement with its requests.
+ * One page with the answer in a sentence, all requests in time with what passed in the learned
+ * window, and each statement with its requests.
  */
-import { badge, pageHtml } from '#judging/report/page.ts';
+import { badge, pageHtml, plotScript } from '#judging/report/page.ts';
+import { plotHtml } from '#judging/report/plot.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
 import type { AuditResult } from '../audit.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Statement } from '../statement.ts';
 import { answerOf, entriesOf, type Reported, shownValue } from './report.ts';
 
-export function reportHtml({ url, result, differences }: Reported): string {
+export async function reportHtml({ url, result, differences }: Reported): Promise<string> {
   const { requests, seconds } = result;
   return pageHtml({
     title: 'Audit',
@@ -21,6 +22,7 @@ export function reportHtml({ url, result, differences }: Reported): string {
       plot(result),
       '<h2>Statements</h2>',
       ...entriesOf(result).map(([name, each]) => section(name, each, result.exchanges)),
+      await plotScript(),
     ].join('\n'),
   });
 }
@@ -45,41 +47,32 @@ function section(name: string, statement: Statement, exchanges: readonly Exchang
 <p>${text(certainty)}: ${text(sentence)}</p>${shown}</section>`;
 }
 
-const width = 900;
-const height = 150;
-const left = 90;
-const bottom = 40;
-
-/** A mark for each request: passes above, refusals below, and a band for every second window. */
+/** The answers in time: how many passed in the learned window, and which were refused. */
 function plot({ exchanges, statements }: AuditResult): string {
-  const last = Math.max(1, ...exchanges.map(({ answeredAtMs }) => answeredAtMs));
-  const x = (ms: number) => (left + (ms / last) * (width - left - 20)).toFixed(1);
-  const windowMs = (statements.window_seconds.value ?? 0) * 1_000;
-  const starts = windowMs === 0 ? [] : windowsIn(exchanges, windowMs);
-  const bands = starts.map(
-    (start) =>
-      `<rect class="observed" x="${x(start)}" y="10" width="${Math.max(1, (windowMs / last) * (width - left - 20)).toFixed(1)}" height="${height - bottom - 10}" fill="currentColor" opacity="0.12"/>`,
-  );
-  const marks = exchanges.map(({ sentAtMs, outcome }) => {
-    const y = outcome === 'passed' ? 20 : 70;
-    const tone = outcome === 'passed' ? 'passed' : 'failed';
-    return `<path class="${tone}" d="M${x(sentAtMs)} ${y}v30"/>`;
+  const { limit, window_seconds: window } = statements;
+  const windowS = window.value;
+  const sent = exchanges
+    .map(({ sentAtMs, outcome }) => ({ at: sentAtMs / 1_000, isPass: outcome === 'passed' }))
+    .sort((a, b) => a.at - b.at);
+  const passes = sent.filter(({ isPass }) => isPass);
+  const passedBy = (at: number) => passes.filter((pass) => pass.at <= at).length;
+  const inWindow = sent.map(({ at }) => passedBy(at) - (windowS ? passedBy(at - windowS) : 0));
+  const bound = limit.value;
+  const limitLine = { label: 'limit', tone: '--ink', look: 'dashes' } as const;
+  return plotHtml({
+    label: `Requests that passed ${windowS ? `in the last ${windowS} s` : 'so far'}, and those refused`,
+    unit: 'requests',
+    xUnit: 'second of the audit',
+    x: sent.map(({ at }) => at),
+    lines: [
+      { label: 'passed', tone: '--good', look: 'steps', values: inWindow },
+      ...(bound === null ? [] : [{ ...limitLine, values: sent.map(() => bound) }]),
+      {
+        label: 'refused',
+        tone: '--bad',
+        look: 'marks',
+        values: sent.map(({ isPass }, index) => (isPass ? null : (inWindow[index] ?? null))),
+      },
+    ],
   });
-  const label = 'Requests in time, and the learned windows';
-  return `<figure><figcaption>${label} <span class="passed">■ passed</span> <span class="failed">■ refused</span></figcaption>
-<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
-<text x="${left - 8}" y="40" text-anchor="end">passed</text><text x="${left - 8}" y="90" text-anchor="end">refused</text>
-${bands.join('')}${marks.join('')}
-<text x="${left}" y="${height - 8}">0 s</text><text x="${width - 20}" y="${height - 8}" text-anchor="end">${(last / 1_000).toFixed(1)} s</text>
-</svg></figure>`;
-}
-
-/** A window from each first pass that lies in no earlier one. */
-function windowsIn(exchanges: readonly Exchange[], windowMs: number): readonly number[] {
-  const starts: number[] = [];
-  for (const { sentAtMs, outcome } of exchanges) {
-    const isCovered = sentAtMs < (starts.at(-1) ?? Number.NEGATIVE_INFINITY) + windowMs;
-    if (outcome === 'passed' && !isCovered) starts.push(sentAtMs);
-  }
-  return starts;
 }

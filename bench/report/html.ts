@@ -1,21 +1,20 @@
 /**
- * The HTML report of a bench run, in the page that all HTML reports share: for each case the
- * figures as the terminal shows them, and plots.
+ * The HTML report of a bench run, in the page that all HTML reports share: for each case its
+ * figures and verdicts in tables, and plots.
  */
-
-import { type PageLink, pageHtml } from '#judging/report/page.ts';
+import { badge, type PageLink, pageHtml, plotScript } from '#judging/report/page.ts';
+import { type PlotLine, plotHtml } from '#judging/report/plot.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
-import { isBroken } from '../recount.ts';
-import { type Line, plotSvg } from './plot.ts';
+import { type AuditRun, isBroken } from '../recount.ts';
 import type { BenchResult, CaseResult } from './result.ts';
-import { auditText, caseText } from './text.ts';
+import { breachesOf, figureNames, firstBreaches, headLines, serverRows } from './text.ts';
 
-export function htmlReport(result: BenchResult): string {
+export async function htmlReport(result: BenchResult): Promise<string> {
   const { node, started_at, connections, open_loop_rate: rate, held } = result;
   const { cases, audit } = result;
   const isAuditBroken = audit !== null && (audit.invalid.length > 0 || isBroken(audit));
   return pageHtml({
-    title: 'smstwin bench',
+    title: 'Bench',
     facts: [
       `Node ${node}`,
       started_at,
@@ -31,7 +30,7 @@ export function htmlReport(result: BenchResult): string {
       ...(audit === null ? [] : [auditLink(isAuditBroken)]),
     ],
     findings: [...cases.flatMap(troublesOf), ...(isAuditBroken ? [auditLink(isAuditBroken)] : [])],
-    body: [...cases.map(caseSection), auditSection(result)].join('\n'),
+    body: [...cases.map(caseSection), auditSection(result), await plotScript()].join('\n'),
   });
 }
 
@@ -56,53 +55,100 @@ function troublesOf({ case: name, invalid, slos }: CaseResult): PageLink[] {
   ];
 }
 
-function section(name: string, figures: string, ...plots: readonly string[]): string {
-  return `<section id="${text(name)}"><h2>${text(name)}</h2>
-<pre class="columns" role="group" tabindex="0" aria-label="figures">${text(figures.trim())}</pre>
-${plots.join('\n')}</section>`;
+/** `cells`: HTML. */
+function table(label: string, heads: readonly string[], rows: readonly (readonly string[])[]) {
+  const body = rows.map(([first = '', ...cells]) => {
+    return `<tr><th scope="row">${first}</th>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+  });
+  return `<div class="wide" role="group" tabindex="0" aria-label="${text(label)}"><table><thead><tr>${heads
+    .map((head) => `<th scope="col">${text(head)}</th>`)
+    .join('')}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
 }
 
-type Answered = { readonly accepted: number; readonly refused: number };
-const answered: readonly Line<Answered>[] = [
-  ['accepted', 'passed', ({ accepted }) => accepted],
-  ['refused', 'notice', ({ refused }) => refused],
-];
+function section(name: string, ...parts: readonly string[]): string {
+  return `<section id="${text(name)}"><h2>${text(name)}</h2>
+${parts.join('\n')}</section>`;
+}
+
+type Answered = CaseResult['seconds'] | AuditRun['perSecond'];
+
+/** What was answered in each second. */
+function answeredLines(seconds: Answered): readonly PlotLine[] {
+  return [
+    { label: 'accepted', tone: '--good', values: seconds.map(({ accepted }) => accepted) },
+    { label: 'refused', tone: '--odd', values: seconds.map(({ refused }) => refused) },
+  ];
+}
 
 function caseSection(result: CaseResult): string {
-  const { case: name, seconds, distribution } = result;
+  const { case: name, what, seconds, distribution, slos } = result;
   return section(
     name,
-    caseText(result),
-    plotSvg({
+    `<p>${text(what)}</p>`,
+    ...headLines(result).map((line) => `<p><strong>${text(line)}</strong></p>`),
+    table(`servers of ${name}`, ['server', ...figureNames], serverRows(result)),
+    slos.length === 0
+      ? ''
+      : table(
+          `thresholds of ${name}`,
+          ['threshold', 'verdict'],
+          slos.map(({ slo, met }) => [text(slo), badge(met ? 'met' : 'crossed')]),
+        ),
+    plotHtml({
       label: `Latency by percentile of ${name}`,
-      axes: ['percentile', 'ms'],
-      rows: distribution,
-      x: ([percent]) => percent,
-      lines: [['ms', 'observed', ([, ms]) => ms]],
+      unit: 'ms',
+      xUnit: 'percentile',
+      x: distribution.map(([percent]) => percent),
+      lines: [{ label: 'ms', tone: '--known', values: distribution.map(([, ms]) => ms) }],
       isLogarithmic: true,
     }),
-    plotSvg({
+    plotHtml({
       label: `Answered per second of ${name}`,
-      axes: ['second of load', 'replies'],
-      rows: seconds,
-      lines: [...answered, ['failed', 'failed', ({ failed }) => failed]],
+      unit: 'replies',
+      xUnit: 'second of load',
+      x: seconds.map((_, second) => second),
+      lines: [
+        ...answeredLines(seconds),
+        { label: 'failed', tone: '--bad', values: seconds.map(({ failed }) => failed) },
+      ],
     }),
   );
 }
 
 function auditSection({ audit }: BenchResult): string {
   if (audit === null) return '';
-  const { perSecond, endpoints } = audit;
+  const { perSecond, endpoints, requests, simulatedSeconds, invalid } = audit;
   const send = endpoints.find(({ endpoint }) => endpoint === 'send');
   const bound = send === undefined ? 0 : (send.limit * send.users) / 60;
   return section(
     'limit-audit',
-    auditText(audit),
-    plotSvg({
+    `<p>${requests} requests in ${simulatedSeconds.toFixed(0)} simulated seconds</p>`,
+    ...invalid.map((why) => `<p><strong>INVALID: ${text(why)}</strong></p>`),
+    table(
+      'verdicts by endpoint',
+      ['endpoint', 'verdict', 'limit', 'users', 'passed', 'refused', 'fullest 60 s', 'breaches'],
+      endpoints.map((audited) => {
+        const { endpoint, limit, users, passed, refused, fullestWindow } = audited;
+        const breaches = [...breachesOf(audited), ...firstBreaches(audited)];
+        const figures = [limit, users, passed, refused, fullestWindow].map(String);
+        const verdict = badge(breaches.length === 0 ? 'passed' : 'failed');
+        return [text(endpoint), verdict, ...figures, breaches.map(text).join('<br>')];
+      }),
+    ),
+    plotHtml({
       label: 'Accepted and refused per simulated second, and the limit',
-      axes: ['simulated second', 'sends of all users'],
-      rows: perSecond,
-      lines: [...answered, ['limit, spread evenly', 'skipped', () => bound]],
+      unit: 'sends of all users',
+      xUnit: 'simulated second',
+      x: perSecond.map((_, second) => second),
+      lines: [
+        ...answeredLines(perSecond),
+        {
+          label: 'limit, spread evenly',
+          tone: '--quiet',
+          look: 'dashes',
+          values: perSecond.map(() => bound),
+        },
+      ],
     }),
   );
 }

@@ -9,34 +9,58 @@ import { type BenchResult, type CaseResult, type ServerFigures, withoutRatio } f
 
 export function caseText(result: CaseResult): string {
   const lines = [`\n${result.case}: ${result.what}\n`];
-  if (result.invalid.length > 0) {
-    lines.push(...result.invalid.map((why) => `  INVALID: ${why}\n`));
-  } else if (result.cpu_ratio !== null) {
-    const bar = result.bar === null ? '' : `, the bar is ${result.bar}x`;
-    lines.push(
-      `  CPU per request: ${result.cpu_ratio.toFixed(2)}x the bare HyperExpress handler${bar}\n`,
-    );
-  } else if (result.without_floors !== null) {
-    lines.push(`  ${withoutRatio(result)}\n`);
-  }
-  lines.push('                 CPU us/req      req/s   p50 ms   p99 ms   max ms   RSS MB\n');
-  for (const name of servers) {
-    const figures = result.servers[name];
-    // An invalid run has no headline.
-    if (figures !== undefined) lines.push(serverRow(name, figures, result.invalid.length === 0));
-  }
+  for (const line of headLines(result)) lines.push(`  ${line}\n`);
+  const row = (name: string, figures: readonly string[]) =>
+    `  ${name.padEnd(14)}${figures.map((each, at) => each.padStart(at < 2 ? 11 : 9)).join('')}\n`;
+  lines.push(row('', figureNames));
+  for (const [name = '', ...figures] of serverRows(result)) lines.push(row(name, figures));
   for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
   return lines.join('');
 }
 
-function serverRow(name: string, figures: ServerFigures, showsCpu: boolean): string {
+/** The headline, or why there is none. */
+export function headLines(result: CaseResult): readonly string[] {
+  const { invalid, cpu_ratio: ratio, bar, without_floors: why } = result;
+  if (invalid.length > 0) return invalid.map((reason) => `INVALID: ${reason}`);
+  if (ratio === null) return why === null ? [] : [withoutRatio(result)];
+  const barText = bar === null ? '' : `, the bar is ${bar}x`;
+  return [`CPU per request: ${ratio.toFixed(2)}x the bare HyperExpress handler${barText}`];
+}
+
+export const figureNames = ['CPU us/req', 'req/s', 'p50 ms', 'p99 ms', 'max ms', 'RSS MB'] as const;
+
+/** The name of each server and its figures; an invalid run has no figure of CPU. */
+export function serverRows(result: CaseResult): readonly (readonly string[])[] {
+  return servers.flatMap((name) => {
+    const figures = result.servers[name];
+    return figures === undefined
+      ? []
+      : [[name, ...shownFigures(figures, result.invalid.length === 0)]];
+  });
+}
+
+function shownFigures(figures: ServerFigures, showsCpu: boolean): readonly string[] {
   const { p50, p99, max } = figures.latency_ms;
   const cpu = showsCpu ? number(figures.cpu_us_per_request, 1) : '-';
   const rate = number(figures.requests_per_second, 0);
   const rss = figures.rss_bytes === null ? null : figures.rss_bytes / 1e6;
-  const others = [number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
-  const cells = [cpu.padStart(11), rate.padStart(11), ...others.map((cell) => cell.padStart(9))];
-  return `  ${name.padEnd(14)}${cells.join('')}\n`;
+  return [cpu, rate, number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
+}
+
+/** How a limiter broke the limit of an endpoint; empty if it held. */
+export function breachesOf({ over, under }: AuditRun['endpoints'][number]): readonly string[] {
+  return [
+    ...(over > 0 ? [`OVER-ADMISSION: ${over} passed beyond the limit`] : []),
+    ...(under > 0 ? [`UNDER-ADMISSION: ${under} refused below the limit`] : []),
+  ];
+}
+
+/** When the limit was broken at first, a sentence each. */
+export function firstBreaches(audited: AuditRun['endpoints'][number]): readonly string[] {
+  return audited.firstBreaches.map(({ kind, user, atMs, passedBefore }) => {
+    const act = kind === 'over' ? 'passed' : 'was refused';
+    return `${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} passed in the last 60 s`;
+  });
 }
 
 export function auditText(run: AuditRun): string {
@@ -44,22 +68,13 @@ export function auditText(run: AuditRun): string {
   const lines = [`\nlimit-audit: ${run.requests} requests in ${seconds} simulated seconds\n`];
   for (const why of run.invalid.slice(0, 3)) lines.push(`  INVALID: ${why}\n`);
   for (const audited of run.endpoints) {
-    const { endpoint, limit, users, passed, refused, fullestWindow, over, under } = audited;
-    const breaches: string[] = [];
-    if (over > 0) breaches.push(`OVER-ADMISSION: ${over} passed beyond the limit`);
-    if (under > 0) breaches.push(`UNDER-ADMISSION: ${under} refused below the limit`);
-    const verdict = breaches.join(', ') || 'no over-admission, no under-admission';
+    const { endpoint, limit, users, passed, refused, fullestWindow } = audited;
+    const verdict = breachesOf(audited).join(', ') || 'no over-admission, no under-admission';
     lines.push(
       `  ${endpoint.padEnd(15)} limit ${limit}, ${users} users: ` +
         `${passed} passed, ${refused} refused, fullest 60 s ${fullestWindow}: ${verdict}\n`,
     );
-    for (const { kind, user, atMs, passedBefore } of audited.firstBreaches.slice(0, 2)) {
-      const act = kind === 'over' ? 'passed' : 'was refused';
-      lines.push(
-        `    ${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} ` +
-          'passed in the last 60 s\n',
-      );
-    }
+    for (const line of firstBreaches(audited).slice(0, 2)) lines.push(`    ${line}\n`);
   }
   if (run.endpoints.length === 0) lines.push('  no limited endpoint was called\n');
   lines.push(`  ${isBroken(run) ? 'a limit was BROKEN' : 'every limit held'}\n`);

@@ -1,8 +1,9 @@
 /**
- * The page of every HTML report: one file with its stylesheet, without scripts, for light and dark
- * mode and for any width. First come facts and counts, then findings with links to their details,
+ * The page of every HTML report: one file with its stylesheet, for light and dark mode and for any
+ * width; without scripts, except what draws plots. First come facts and counts, then findings with links to their details,
  * then the sections of the report.
  */
+import { pageFiles } from '#io/page-files.ts';
 import { escapeMarkup as text } from './summary.ts';
 
 export interface PageLink {
@@ -74,6 +75,13 @@ export function badge(tone: string): string {
   return `<span class="badge ${text(tone)}">${text(tone.replace('_', ' '))}</span>`;
 }
 
+/** What draws the plots of a report (`plot.ts`): the end of its body. */
+export async function plotScript(): Promise<string> {
+  const files = new Map((await pageFiles()).map(({ name, bytes }) => [name, bytes]));
+  const textOf = (name: string) => Buffer.from(files.get(name) ?? []).toString();
+  return `<style>${textOf('plot-style.css')}</style><script>${textOf('plot.js')}</script>`;
+}
+
 /** Each colour in light mode and in dark mode. */
 const colours = {
   ink: ['#1b1f24', '#e6edf3'],
@@ -132,7 +140,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}dt
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;overflow:auto;max-height:20rem;white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}
 code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;font-size:.85rem}
 pre.columns{white-space:pre;max-height:none}
-figure{margin:1rem 0}figcaption{font-size:.9rem}svg{width:100%;height:auto;font-size:12px}svg text{fill:var(--ink)}svg .grid{stroke:var(--line)}
-svg path{fill:none;stroke:currentColor;stroke-width:2}
-@media (max-width:40rem){dl{grid-template-columns:1fr}svg{font-size:20px}}
+.wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.9rem}:is(th,td){border:1px solid var(--line);padding:.2rem .6rem;text-align:right}th:first-child,td:last-child{text-align:left}
+figure{margin:1rem 0}figcaption{font-size:.9rem}.plot{color:var(--quiet)}
+@media (max-width:40rem){dl{grid-template-columns:1fr}}
 `;

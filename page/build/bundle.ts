@@ -8,6 +8,8 @@ import { statusTexts } from '#src/http/transport/transport-replies.ts';
 import { shownOperations } from '../lists.ts';
 import { declaredOperations } from './declared.ts';
 
+const plots = '../judging/report/plot/';
+
 export interface DashboardFile {
   /** The name below `/assets/`; the page itself is `index.html`. */
   readonly name: string;
@@ -21,27 +23,48 @@ export async function bundleDashboard(
   const { build } = await import('esbuild');
   const page = new URL('../', import.meta.url);
   const declared = JSON.stringify(declaredOperations(shownOperations));
-  const { outputFiles, metafile } = await build({
+  const examples = Object.fromEntries(
+    ['Node', 'Python', 'Go'].map((language) => {
+      const file = new URL(`examples/${language.toLowerCase()}.txt`, page);
+      return [language, readFileSync(file, 'utf8').trimEnd()];
+    }),
+  );
+  const shared = {
     absWorkingDir: page.pathname,
-    entryPoints: { page: 'main.tsx', 'events-worker': 'events-worker.ts', style: 'style.css' },
     outdir: '/assets',
-    chunkNames: '[name]-[hash]',
     write: false,
     metafile: true,
     bundle: true,
-    // The page and the worker share chunks.
-    splitting: true,
-    format: 'esm',
     target: 'es2022',
     minify: true,
-    define: { declaredOperations: declared, statusTexts: JSON.stringify(statusTexts) },
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
     tsconfigRaw: {},
     legalComments: 'none',
     logLevel: 'warning',
-  });
-  onSources(Object.keys(metafile.inputs));
+  } as const;
+  const built = await Promise.all([
+    build({
+      ...shared,
+      entryPoints: { page: 'main.tsx', 'events-worker': 'events-worker.ts', style: 'style.css' },
+      chunkNames: '[name]-[hash]',
+      // The page and the worker share chunks.
+      splitting: true,
+      format: 'esm',
+      define: {
+        declaredOperations: declared,
+        examples: JSON.stringify(examples),
+        statusTexts: JSON.stringify(statusTexts),
+      },
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+    }),
+    // What an HTML report holds; each is one file.
+    build({
+      ...shared,
+      entryPoints: { plot: `${plots}report-script.ts`, 'plot-style': `${plots}plot.css` },
+    }),
+  ]);
+  const outputFiles = built.flatMap((each) => each.outputFiles);
+  onSources(built.flatMap(({ metafile }) => Object.keys(metafile.inputs)));
   return [
     { name: 'index.html', bytes: readFileSync(new URL('index.html', page)) },
     ...outputFiles.map(({ path, contents }) => ({

@@ -6,14 +6,14 @@ import { useSignal } from '@preact/signals';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { accountList, keyList, poolList, simList } from '../account-lists.ts';
 import { call } from '../control.ts';
-import type { TextFact } from '../list-declaration.ts';
+import type { Row, TextFact } from '../list-declaration.ts';
 import { Check } from '../parts/fields.tsx';
-import { Card, Loaded } from '../parts/frame.tsx';
-import { List, OneTimeCard, SearchableTable } from '../parts/list.tsx';
+import { Card } from '../parts/frame.tsx';
+import { List, OneTimeCard } from '../parts/list.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
-import type { Column } from '../parts/table.tsx';
+import { type Column, TableCard } from '../parts/table.tsx';
 import { Quota, statusLinks } from '../parts/values.tsx';
-import { useResource } from '../resource.ts';
+import { useReply } from '../resource.ts';
 import { addressOf, pageArgument } from '../route.ts';
 import type { Account, Reply, Sim } from '../wire.ts';
 import { useWorld } from '../world.ts';
@@ -26,7 +26,8 @@ export function AccountsPage() {
 type Key = Reply<'accounts.allKeys'>['keys'][number];
 interface Owned {
   readonly account: Account;
-  readonly keys: readonly Key[];
+  /** Undefined until they are read. */
+  readonly keys: readonly Key[] | undefined;
   readonly sims: readonly Sim[];
 }
 
@@ -39,7 +40,7 @@ const columns: readonly Column<Owned>[] = [
   },
   {
     head: 'Keys',
-    cell: ({ keys }) => keys.filter(({ revoked_at: revoked }) => revoked === null).length,
+    cell: ({ keys }) => keys?.filter(({ revoked_at: revoked }) => revoked === null).length,
     kind: 'number',
   },
   {
@@ -73,42 +74,29 @@ const columns: readonly Column<Owned>[] = [
 
 function AllAccounts() {
   const world = useWorld();
-  const keys = useResource(() => call('accounts.allKeys'), { rereadAfter: ['operation', 'clock'] });
-  const value = world && keys.value && ownedOf(world, keys.value.keys);
+  const keys = useReply('accounts.allKeys', [], ['operation', 'clock']);
+  const owned = world?.accounts.map((account): Owned => {
+    const isOwn = ({ account_id: id }: { readonly account_id: string | null }) =>
+      id === account.account_id;
+    return { account, keys: keys.value?.keys.filter(isOwn), sims: world.sims.filter(isOwn) };
+  });
   return (
     <div class="stack">
       <p>
         Accounts are independent: quotas, limits, keys and messages of one do not affect another.
       </p>
-      <section class="card" aria-label="Accounts">
-        <Loaded resource={{ value, error: keys.error }} what="accounts" isQuiet>
-          {(rows) => (
-            <SearchableTable
-              title="Accounts"
-              columns={columns}
-              rows={rows}
-              keyOf={({ account }) => account.account_id}
-              searched={({ account, sims }) => [account.name, ...sims.map(({ number }) => number)]}
-              emptyText="There is no account."
-            />
-          )}
-        </Loaded>
-      </section>
+      <TableCard
+        title="Accounts"
+        resource={{ value: owned, error: keys.error }}
+        columns={columns}
+        keyOf={({ account }) => account.account_id}
+        searched={({ account, sims }) => [account.name, ...sims.map(({ number }) => number)]}
+        emptyText="There is no account."
+      />
       <NewAccount />
       <List declaration={poolList} only={({ account_id: id }) => id === null} />
     </div>
   );
-}
-
-function ownedOf(
-  { accounts, sims }: NonNullable<ReturnType<typeof useWorld>>,
-  keys: readonly Key[],
-): readonly Owned[] {
-  return accounts.map((account) => {
-    const isOwn = ({ account_id: id }: { readonly account_id: string | null }) =>
-      id === account.account_id;
-    return { account, keys: keys.filter(isOwn), sims: sims.filter(isOwn) };
-  });
 }
 
 /** The first free one of the numbers that nothing else of the default world uses. */
@@ -121,17 +109,16 @@ function freeNumber(sims: readonly Sim[]): string {
 }
 
 function NewAccount() {
-  const world = useWorld();
+  const sims = useWorld()?.sims ?? [];
   const isComplete = useSignal(true);
   const made = useSignal<readonly TextFact[]>([]);
-  const complete = async (id: string) => {
-    const { key } = await call('accounts.createKey', id, { name: 'first' });
-    const number = freeNumber(world?.sims ?? []);
-    await call('sims.create', id, { number });
-    made.value = [
-      ['API key', key],
-      ['Number', number],
-    ];
+  const complete = async ({ account_id: id }: Row) => {
+    made.value = [];
+    if (!isComplete.value) return;
+    const { key } = await call('accounts.createKey', String(id), { name: 'first' });
+    const number = freeNumber(sims);
+    await call('sims.create', String(id), { number });
+    made.value = Object.entries({ 'API key': key, Number: number });
   };
   return (
     <>
@@ -143,10 +130,7 @@ function NewAccount() {
           operation="accounts.create"
           submit="Create account"
           placeholders={{ monthly_quota: 'as the assumption monthlyQuota' }}
-          onDone={async ({ account_id: id }) => {
-            made.value = [];
-            if (isComplete.value) await complete(String(id));
-          }}
+          onDone={complete}
         />
         <Check isOn={isComplete}>with a key and a number</Check>
       </Card>
@@ -167,9 +151,9 @@ function OneAccount({ id }: { readonly id: string }) {
         <a href={addressOf('limits', '', { account_id: id })}>Its limits</a>
         <a href="#/referee">Findings</a>
       </p>
-      <List declaration={accountList} only={isOwn} />
-      <List declaration={keyList} only={isOwn} accountId={id} />
-      <List declaration={simList} only={isOwn} accountId={id} />
+      {[accountList, keyList, simList].map((declaration) => (
+        <List key={declaration.title} declaration={declaration} only={isOwn} accountId={id} />
+      ))}
     </div>
   );
 }

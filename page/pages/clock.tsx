@@ -1,7 +1,9 @@
 /**
  * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
  */
+
 import { signal } from '@preact/signals';
+import { isoTime } from '#contract/time.ts';
 import { advanceClock, clock, describeAdvance, nowMs, readState, state } from '../clock.ts';
 import { call, callIn } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
@@ -10,38 +12,36 @@ import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
 import { addressOf, shownWorld } from '../route.ts';
-import { counted, durationText, isoTime, prefixOf } from '../words.ts';
+import { counted, durationText, prefixOf } from '../words.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
 
 export function ClockPage() {
   const now = clock.value;
   if (now === undefined) return <Loading what="the clock" />;
+  const { mode, rate, pending, next_at: nextAt } = now;
+  const waitMs = Math.max(0, Date.parse(nextAt ?? '') - (nowMs.value ?? 0));
   return (
     <Card title="Clock">
       <p class="big-time">
         <Time at={isoTime(nowMs.value ?? 0)} />
       </p>
       <p class="dim">
-        {counted(now.pending, 'timer')} pending
-        {now.next_at !== null && (
-          <>
-            , the next in {durationText(Math.max(0, Date.parse(now.next_at) - (nowMs.value ?? 0)))}
-          </>
-        )}
+        {counted(pending, 'timer')} pending
+        {nextAt !== null && `, the next in ${durationText(waitMs)}`}
       </p>
       <div class="jumps">
         <OperationForm
           // A new key starts the form again: others may have changed the mode in force.
-          key={`${now.mode} ${now.rate}`}
+          key={`${mode} ${rate}`}
           operation="clock.setMode"
-          initial={{ mode: now.mode, ...(now.mode === 'scaled' && { rate: String(now.rate) }) }}
+          initial={{ mode, ...(mode === 'scaled' && { rate: String(rate) }) }}
           submit="Set mode"
           kind="plain"
           onDone={() => readState()}
         />
       </div>
-      {/* The header of every page (`page/shell.tsx`) has the other ways to advance. */}
+      {/* The header of every page (`page/parts/header.tsx`) has the other ways to advance. */}
       <div class="jumps">
         <h3>Advance</h3>
         <div class="actions">
@@ -70,7 +70,20 @@ export function ClockPage() {
       <p class="dim">
         The <a href="#/past">time machine</a> shows what each earlier advance changed.
       </p>
-      <StartOver />
+      <div class="jumps">
+        <h3>Start over</h3>
+        <div class="actions">
+          <Action
+            act={startOver}
+            warning="The world is then as it was at the start, clock included. Undo brings it back until this tab is closed, without the list of requests."
+          >
+            Start over
+          </Action>
+          {undoSnapshot.value !== undefined && (
+            <Action act={bringBack}>Undo: bring back what was</Action>
+          )}
+        </div>
+      </div>
     </Card>
   );
 }
@@ -86,34 +99,19 @@ async function lookAhead(): Promise<void> {
 }
 
 /**
- * The snapshot from before the last reset by this page, as a reset begins the journal anew; undefined without a reset, or if the
- * snapshot failed (it may be too large).
+ * The snapshot from before the last reset by this page, as a reset begins the journal anew; undefined
+ * without a reset, or if the snapshot failed (it may be too large).
  */
 const undoSnapshot = signal<Row | undefined>(undefined);
 
-function StartOver() {
-  const reset = async () => {
-    undoSnapshot.value = await call('snapshots.take').catch(() => undefined);
-    await call('simulator.reset');
-    await readState();
-  };
-  const undo = async () => {
-    await call('snapshots.restore', undoSnapshot.value ?? {});
-    undoSnapshot.value = undefined;
-    await readState();
-  };
-  return (
-    <div class="jumps">
-      <h3>Start over</h3>
-      <div class="actions">
-        <Action
-          act={reset}
-          warning="The world is then as it was at the start, clock included. Undo brings it back until this tab is closed, without the list of requests."
-        >
-          Start over
-        </Action>
-        {undoSnapshot.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
-      </div>
-    </div>
-  );
+async function startOver(): Promise<void> {
+  undoSnapshot.value = await call('snapshots.take').catch(() => undefined);
+  await call('simulator.reset');
+  await readState();
+}
+
+async function bringBack(): Promise<void> {
+  await call('snapshots.restore', undoSnapshot.value ?? {});
+  undoSnapshot.value = undefined;
+  await readState();
 }

@@ -23,8 +23,8 @@ export function Compare() {
   const first = filterValue('of') || shownWorld;
   const second = filterValue('with');
   if (worlds.length === 1) return null;
-  const nameOf = (id: string) => worlds.find(({ value }) => value === id)?.label ?? id;
-  const choicesWithout = (other: string) => worlds.filter(({ value }) => value !== other);
+  const nameOf = (id: string) => new Map(worlds).get(id) ?? id;
+  const choicesWithout = (other: string) => worlds.filter(([id]) => id !== other);
   return (
     <Card
       title="What differs between two worlds"
@@ -59,39 +59,34 @@ interface ComparisonProps {
 
 function Comparison({ ids, nameOf }: ComparisonProps) {
   const region = useRef<HTMLDivElement>(null);
-  const worlds = useResource(() => Promise.all(ids.map(readLeaves)), {
-    rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
-  });
+  const changes = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
+  const worlds = useResource(() => Promise.all(ids.map(readLeaves)), changes);
   const isLoaded = worlds.value !== undefined;
   useEffect(() => region.current?.scrollIntoView(), [isLoaded]);
   return (
     <div ref={region}>
       <Loaded resource={worlds} what="both worlds">
-        {([one = noLeaves, other = noLeaves]) => {
-          const rows = [...new Set([...one.keys(), ...other.keys()])].filter(
+        {(both) => {
+          const [one = noLeaves, other = noLeaves] = both;
+          const differing = [...new Set([...one.keys(), ...other.keys()])].filter(
             (path) => one.get(path)?.text !== other.get(path)?.text,
           );
-          if (rows.length === 0) return <Empty title="Nothing differs." />;
-          const groups = [...new Set(rows.map((path) => path.split(': ')[0] ?? ''))];
+          if (differing.length === 0) return <Empty title="Nothing differs." />;
+          const groups = [...new Set(differing.map((path) => path.split(': ')[0] ?? ''))];
           return groups.map((group) => (
             <section key={group}>
               <h3 class="section">{group}</h3>
               <Table
                 label={`differences in ${group}`}
                 columns={[
-                  {
-                    head: 'What',
-                    cell: (path) => path.slice(group.length + 2),
-                    kind: 'breaks',
-                    namesRow: true,
-                  },
-                  ...[one, other].map((leaves, index) => ({
+                  { head: 'What', cell: (path) => path.slice(group.length + 2), namesRow: true },
+                  ...both.map((leaves, index) => ({
                     head: nameOf(ids[index] ?? ''),
-                    cell: (path: string) => <Value leaf={leaves.get(path)} base={one.get(path)} />,
+                    cell: (path: string) => shownLeaf(leaves.get(path), one.get(path)),
                     kind: 'breaks',
                   })),
                 ]}
-                rows={rows.filter((path) => path.startsWith(`${group}: `))}
+                rows={differing.filter((path) => path.startsWith(`${group}: `))}
                 keyOf={(path) => path}
               />
             </section>
@@ -114,24 +109,19 @@ const noLeaves: Leaves = new Map();
 const isoForm = /^\d{4}-\d\d-\d\dT/;
 
 /** `base`: the value of the first world, from which a number shows its difference. */
-function Value({ leaf, base }: Readonly<Record<'leaf' | 'base', Leaf | undefined>>) {
+function shownLeaf(leaf: Leaf | undefined, base: Leaf | undefined) {
   if (leaf === undefined) return <span class="dim">not there</span>;
   const { text, href } = leaf;
   if (href !== undefined) return <a href={href}>{text}</a>;
   if (isoForm.test(text)) return <Time at={text} />;
-  const change = Number(text) - Number(base?.text ?? Number.NaN);
-  if (text === '' || Number.isNaN(Number(text))) return <>{text}</>;
-  return (
-    <>
-      {Number(text).toLocaleString('en')}{' '}
-      {leaf !== base && !Number.isNaN(change) && (
-        <span class="dim">
-          ({change > 0 ? '+' : '−'}
-          {Math.abs(change).toLocaleString('en')})
-        </span>
-      )}
-    </>
-  );
+  const number = text === '' ? Number.NaN : Number(text);
+  if (Number.isNaN(number)) return text;
+  const change = number - Number(base?.text ?? Number.NaN);
+  const signed = change.toLocaleString('en', { signDisplay: 'always' });
+  return [
+    `${number.toLocaleString('en')} `,
+    leaf !== base && !Number.isNaN(change) && <span class="dim">({signed})</span>,
+  ];
 }
 
 async function readLeaves(worldId: string): Promise<Leaves> {
@@ -147,36 +137,35 @@ async function readLeaves(worldId: string): Promise<Leaves> {
       callIn(prefix, 'assumptions.get'),
       callIn(prefix, 'messages.page', { limit: mostMessages }),
     ]);
-  const leaves = new Map<string, Leaf>();
   const { clock, ...counts } = state;
-  const accountName = (id: string) =>
-    accounts.find(({ account_id: each }) => each === id)?.name ?? id;
-  addLeaves(clock, 'Clock:', leaves);
-  addLeaves(counts, 'Counts:', leaves);
-  for (const message of page.messages) {
-    const path = `Messages: ${message.message_id.slice(0, 8)} to ${message.to}`;
-    const href = `${prefix}/#/messages/${message.message_id}`;
-    leaves.set(path, { text: message.status, href });
-  }
-  for (const account of accounts) addLeaves(account, `Accounts: ${account.name}`, leaves);
-  for (const sim of sims) addLeaves(sim, `SIMs: ${sim.number}`, leaves);
-  for (const fault of faults) {
-    const text = `${faultWords(fault)}; ${faultSubject(fault, accountName)}; struck ${fault.hits}`;
-    leaves.set(`Faults: ${fault.fault_id}`, { text: fault.paused ? `${text}; paused` : text });
-  }
-  for (const outcome of outcomes) addLeaves(outcome, `Recipients: ${outcome.to}`, leaves);
-  addLeaves(limits, 'Limits:', leaves);
-  addLeaves(assumptions, 'Assumptions:', leaves);
-  return leaves;
+  const nameOf = (id: string) => accounts.find(({ account_id: each }) => each === id)?.name ?? id;
+  const messages = page.messages.map(({ message_id: id, to, status }) => {
+    const href = `${prefix}/#/messages/${id}`;
+    return [`Messages: ${id.slice(0, 8)} to ${to}`, { text: status, href }] as const;
+  });
+  const faultTexts = faults.map((fault) => {
+    const text = `${faultWords(fault)}; ${faultSubject(fault, nameOf)}; struck ${fault.hits}`;
+    return [fault.fault_id, fault.paused ? `${text}; paused` : text];
+  });
+  return new Map([
+    ...leavesOf(clock, 'Clock:'),
+    ...leavesOf(counts, 'Counts:'),
+    ...messages,
+    ...accounts.flatMap((account) => leavesOf(account, `Accounts: ${account.name}`)),
+    ...sims.flatMap((sim) => leavesOf(sim, `SIMs: ${sim.number}`)),
+    ...leavesOf(Object.fromEntries(faultTexts), 'Faults:'),
+    ...outcomes.flatMap((outcome) => leavesOf(outcome, `Recipients: ${outcome.to}`)),
+    ...leavesOf(limits, 'Limits:'),
+    ...leavesOf(assumptions, 'Assumptions:'),
+  ]);
 }
 
-/** Adds every value below `value` by its path. */
-function addLeaves(value: unknown, path: string, leaves: Map<string, Leaf>): void {
+/** Every value below `value`, by its path. */
+function leavesOf(value: unknown, path: string): readonly (readonly [string, Leaf])[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    leaves.set(path, { text: value === null ? 'none' : String(value) });
-    return;
+    return [[path, { text: value === null ? 'none' : String(value) }]];
   }
-  for (const [name, part] of Object.entries(value)) {
-    if (!ignored.test(name)) addLeaves(part, `${path} ${name.replaceAll('_', ' ')}`, leaves);
-  }
+  return Object.entries(value)
+    .filter(([name]) => !ignored.test(name))
+    .flatMap(([name, part]) => leavesOf(part, `${path} ${name.replaceAll('_', ' ')}`));
 }

@@ -3,8 +3,7 @@
  * Home. Each program sends one message in the shown world and runs as it is copied.
  */
 import { servicePaths } from '#contract/routes.ts';
-import { call } from '../control.ts';
-import { useResource } from '../resource.ts';
+import { useReply } from '../resource.ts';
 import { shownWorld } from '../route.ts';
 import type { Message, Reply } from '../wire.ts';
 
@@ -46,9 +45,6 @@ interface Client {
 
 /** The base URL while it is not known: where `smstwin serve` listens by default. */
 const usualBaseUrl = 'http://127.0.0.1:8080';
-/** A recipient without a scripted outcome. */
-const to = '+12025550123';
-const message = 'Hello';
 
 /** A client of the first account with a visible key and a number, its own or the shared pool's. */
 export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Client | undefined {
@@ -61,77 +57,24 @@ export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Cli
 
 /** The base URL of the world, and the key of an account, or '' if it may not be shown. */
 export function useCaller(accountId: string | null): Pick<Client, 'baseUrl' | 'key'> {
-  const { value } = useResource(() => call('worlds.get', shownWorld));
+  const { value } = useReply('worlds.get', [shownWorld]);
   const account = value?.accounts.find(({ account_id: id }) => id === accountId);
   return { baseUrl: value?.base_url || usualBaseUrl, key: account?.api_key ?? '' };
 }
 
-/** The programs by the name of their language. */
-export const setups: Readonly<Record<string, (client: Client) => string>> = {
-  curl: ({ baseUrl, key, from }) =>
-    asCurl(baseUrl, servicePaths.send, JSON.stringify({ to, from, message }), key),
+/** The programs of `page/examples/` by language, with names such as `{{key}}` for what they need. */
+declare const examples: Readonly<Record<string, string>>;
 
-  Node: ({ baseUrl, key, from }) => `// node send.mjs
-const baseUrl = '${baseUrl}';
-const headers = { authorization: 'Bearer ${key}', 'content-type': 'application/json' };
+export const languages = ['curl', ...Object.keys(examples)];
 
-const reply = await fetch(\`\${baseUrl}${servicePaths.send}\`, {
-  method: 'POST',
-  headers,
-  body: JSON.stringify({
-    to: '${to}',
-    from: '${from}',
-    message: '${message}',
-    request_id: crypto.randomUUID(), // Keep it to retry: the message is then sent once.
-  }),
-});
-console.log(reply.status, await reply.json());`,
-
-  Python: ({ baseUrl, key, from }) => `# python3 send.py
-import json
-import urllib.request
-import uuid
-
-BASE_URL = "${baseUrl}"
-HEADERS = {"Authorization": "Bearer ${key}", "Content-Type": "application/json"}
-
-body = {
-    "to": "${to}",
-    "from": "${from}",
-    "message": "${message}",
-    "request_id": str(uuid.uuid4()),  # Keep it to retry: the message is then sent once.
+/** A program that sends one message. */
+export function exampleIn(language: string, { baseUrl, key, from }: Client): string {
+  const path = servicePaths.send;
+  const example = examples[language];
+  if (example === undefined) {
+    const body = JSON.stringify({ to: '+12025550123', from, message: 'Hello' });
+    return asCurl(baseUrl, path, body, key);
+  }
+  const values: Readonly<Record<string, string>> = { base_url: baseUrl, key, from, path };
+  return example.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
 }
-request = urllib.request.Request(
-    BASE_URL + "${servicePaths.send}", json.dumps(body).encode(), HEADERS
-)
-with urllib.request.urlopen(request) as reply:
-    print(reply.status, reply.read().decode())`,
-
-  Go: ({ baseUrl, key, from }) => `// go run send.go
-package main
-
-import (
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
-	"time"
-)
-
-const baseURL = "${baseUrl}"
-
-func main() {
-	// Keep it to retry: the message is then sent once.
-	requestID := fmt.Sprint("hello-", time.Now().UnixNano())
-	body := fmt.Sprintf(\`{"to":"${to}","from":"${from}","message":"${message}","request_id":%q}\`, requestID)
-	request, _ := http.NewRequest("POST", baseURL+"${servicePaths.send}", strings.NewReader(body))
-	request.Header.Set("Authorization", "Bearer ${key}")
-	request.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(request)
-	if err != nil {
-		panic(err)
-	}
-	text, _ := io.ReadAll(reply.Body)
-	fmt.Println(reply.StatusCode, string(text))
-}`,
-};

@@ -7,26 +7,23 @@ import type { ComponentChildren } from 'preact';
 import { clientRules } from '#contract/rules.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { state } from '../clock.ts';
-import { call } from '../control.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
 import { outcomeList } from '../lists.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
-import { Choices, choicesOf } from '../parts/fields.tsx';
+import { Choices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
 import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
-import { useResource } from '../resource.ts';
+import { useReply } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { counted, faultSubject, faultWords } from '../words.ts';
 import { accountName, useBuckets, useWorld } from '../world.ts';
-import { clientOf, setups } from './copies.ts';
+import { clientOf, exampleIn, languages } from './copies.ts';
 
 export function HomePage() {
-  const world = useResource(() => call('worlds.get', shownWorld), { rereadAfter: ['sim'] });
-  const report = useResource(() => call('referee.report', { partial: true }), {
-    rereadAfter: ['traffic', 'clock'],
-  });
+  const world = useReply('worlds.get', [shownWorld], ['sim']);
+  const report = useReply('referee.report', [{ partial: true }], ['traffic', 'clock']);
   return (
     <div class="stack">
       <Now report={report.value} />
@@ -50,43 +47,40 @@ function Now({ report }: { readonly report: Report }) {
   const world = useWorld();
   const changes = ['traffic', 'message', 'sim', 'clock', 'operation'] as const;
   const buckets = useBuckets();
-  const waiting = useResource(() => call('messages.standstills'), { rereadAfter: changes });
-  const faults = useResource(() => call('faults.list'), { rereadAfter: changes });
+  const waiting = useReply('messages.standstills', [], changes);
+  const faults = useReply('faults.list', [], changes);
   const broken = (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
   const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
   if (world === undefined) return <Loading what="what is now" />;
-  const rows: readonly (readonly [key: string, href: string, name: string, ComponentChildren])[] = [
+  const row = (href: string, name: string, ...text: readonly ComponentChildren[]) => (
+    <li key={`${name} ${href}`}>
+      <a href={href}>{name}</a> <span>{text}</span>
+    </li>
+  );
+  const rows = [
     ...throttled.map(({ account_id: id, endpoint, next_at: at }) => {
       const name = accountName(id);
       const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
       const href = addressOf('requests', '', { search });
-      return [
-        `${id} ${endpoint}`,
-        href,
-        `${name}: ${endpoint}`,
-        <>
-          answered <ThrottledUntil at={at ?? ''} />
-        </>,
-      ] as const;
+      return row(href, `${name}: ${endpoint}`, 'answered ', <ThrottledUntil at={at ?? ''} />);
     }),
-    ...(waiting.value?.standstills ?? []).map((group) => {
-      const href = `#/messages/${group.message_id}?from=${encodeURIComponent(group.from)}`;
-      const name = `${counted(group.messages, 'message')} from ${group.from}`;
+    ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
+      const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
       const since = <Time at={group.since} />;
       const text = [<CodeText text={group.sentence} />, <span class="dim"> since {since}</span>];
-      return [`${group.from} ${group.waiting_for}`, href, name, text] as const;
+      return row(href, `${counted(messages, 'message')} from ${from}`, ...text);
     }),
     ...(faults.value?.faults ?? []).map((fault) => {
       const { fault_id: id, hits, paused } = fault;
       const href = addressOf('requests', '', { search: `fault:${id}` });
       const subject = faultSubject(fault, accountName);
       const state = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
-      return [id, href, id, `${faultWords(fault)}; ${subject}; ${state}`] as const;
+      return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
     ...broken.map(({ id, findings }) => {
       const text = clientRules.find((rule) => rule.id === id)?.sentence ?? '';
       const name = `${id}: ${counted(findings.length, 'finding')}`;
-      return [id, '#/referee', name, <CodeText text={`The client ${text}`} />] as const;
+      return row('#/referee', name, <CodeText text={`The client ${text}`} />);
     }),
   ];
   return (
@@ -98,11 +92,7 @@ function Now({ report }: { readonly report: Report }) {
         </p>
       ) : (
         <ul class="ledger now-list" aria-label="What is now">
-          {rows.map(([key, href, name, text]) => (
-            <li key={key}>
-              <a href={href}>{name}</a> <span>{text}</span>
-            </li>
-          ))}
+          {rows}
         </ul>
       )}
     </Card>
@@ -114,18 +104,6 @@ function Activity({ report }: { readonly report: Report }) {
   const counts = state.value;
   if (counts === undefined) return null;
   const { messages, requests, throttled } = counts;
-  const findings = (report?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
-  const links = [
-    <a href="#/requests">{counted(requests, 'request')} since the start</a>,
-    <a href="#/requests?search=status%3A429">
-      {counted(throttled, 'answered 429', 'answered 429')}
-    </a>,
-    <a href="#/referee">
-      {counted(findings, 'finding of the referee', 'findings of the referee')}
-    </a>,
-    <a href="#/messages">{counted(messages.total, 'message')}</a>,
-    ...statusLinks(messages),
-  ];
   if (requests === 0 && messages.total === 0) {
     return (
       <Empty title="Nothing has happened yet.">
@@ -133,12 +111,21 @@ function Activity({ report }: { readonly report: Report }) {
       </Empty>
     );
   }
+  const findings = (report?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
+  const links: readonly (readonly [href: string, text: string])[] = [
+    ['#/requests', `${counted(requests, 'request')} since the start`],
+    ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
+    ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
+    ['#/messages', counted(messages.total, 'message')],
+  ];
   return (
     <Card title="What happened">
       <ul class="counts">
-        {links.map((link, index) => (
-          <li key={index}>{link}</li>
-        ))}
+        {[...links.map(([href, text]) => <a href={href}>{text}</a>), ...statusLinks(messages)].map(
+          (link) => (
+            <li key={link.props.href}>{link}</li>
+          ),
+        )}
       </ul>
     </Card>
   );
@@ -159,7 +146,7 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
   const otherKeys = world.accounts
     .filter(({ name, api_key: otherKey }) => name !== account && otherKey !== '')
     .map(({ name, api_key: otherKey }) => [`API key of ${name}`, otherKey] as const);
-  const setup = setups[language.value]?.(client) ?? '';
+  const example = exampleIn(language.value, client);
   return (
     <Card title="Use it">
       <CopyFacts
@@ -175,25 +162,19 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
           <span aria-hidden="true">Language</span>
           <Choices
             aria-label="Language"
-            choices={choicesOf(Object.keys(setups))}
+            choices={languages}
             value={language.value}
-            onChoose={(chosen) => {
-              language.value = chosen;
-            }}
+            onChoose={(chosen) => (language.value = chosen)}
           />
         </span>
-        <CopyButton text={() => setup}>Copy the example</CopyButton>
+        <CopyButton text={() => example}>Copy the example</CopyButton>
       </div>
       <p class="dim">In your own client, change only the base URL and the key.</p>
-      <pre data-testid="setup">{setup}</pre>
+      <pre data-testid="setup">{example}</pre>
     </Card>
   );
 }
 
 /** The recipients of the page Faults, where they are changed. */
-const recipientList: ListDeclaration = {
-  ...outcomeList,
-  columns: ['to', 'its_message'],
-  actions: [],
-  forms: [],
-};
+const columns = ['to', 'its_message'];
+const recipientList: ListDeclaration = { ...outcomeList, columns, actions: [], forms: [] };

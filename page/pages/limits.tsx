@@ -8,24 +8,17 @@ import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { CellInput } from '../parts/cells.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
-import { SearchableTable } from '../parts/list.tsx';
-import type { Column } from '../parts/table.tsx';
+import { type Column, TableCard } from '../parts/table.tsx';
 import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
-import { useResource } from '../resource.ts';
+import { useReply } from '../resource.ts';
 import type { Account, Bucket, Endpoint } from '../wire.ts';
 import { useBuckets } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
-const gaugesTitle = 'Requests left this minute';
-
 export function LimitsPage() {
-  const accounts = useResource(() => call('accounts.list'), {
-    rereadAfter: ['message', 'operation'],
-  });
+  const accounts = useReply('accounts.list', [], ['message', 'operation']).value?.accounts;
   const buckets = useBuckets();
-  const limits = useResource(() => call('limits.get'), { rereadAfter: ['operation', 'clock'] });
-  const loadedAccounts = accounts.value?.accounts;
-  const bucketsOfAccounts = { ...buckets, value: loadedAccounts && buckets.value };
+  const limits = useReply('limits.get', [], ['operation', 'clock']);
   const changeLimits = async (changes: Row) => {
     await call('limits.patch', changes);
     limits.refresh();
@@ -35,16 +28,19 @@ export function LimitsPage() {
     await call('limits.reset');
     buckets.refresh();
   };
+  const { columns, rows } = gauges(buckets.value?.buckets ?? [], accounts ?? []);
   return (
     <div class="stack">
-      <RequestPlot accounts={loadedAccounts ?? []} limits={limits.value} />
-      <section class="card" aria-label={gaugesTitle}>
-        <Loaded resource={bucketsOfAccounts} what="limits">
-          {(value) => (
-            <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} refill={refill} />
-          )}
-        </Loaded>
-      </section>
+      <RequestPlot accounts={accounts ?? []} limits={limits.value} />
+      <TableCard
+        title="Requests left this minute"
+        head={<Action act={refill}>Fill every bucket</Action>}
+        resource={{ value: accounts && buckets.value && rows, error: buckets.error }}
+        columns={columns}
+        keyOf={(account) => account.account_id}
+        searched={({ name }) => [name]}
+        emptyText="No endpoint is limited."
+      />
       <Card
         title="Requests per minute"
         lead="Empty: not limited. A changed limit starts with full buckets."
@@ -71,14 +67,8 @@ export function LimitsPage() {
   );
 }
 
-interface GaugesProps {
-  readonly buckets: readonly Bucket[];
-  readonly accounts: readonly Account[];
-  readonly refill: () => Promise<void>;
-}
-
-/** A table with a gauge for each account and limited endpoint. */
-function Gauges({ buckets, accounts, refill }: GaugesProps) {
+/** A table with a gauge for each account and limited endpoint; who is throttled comes first. */
+function gauges(buckets: readonly Bucket[], accounts: readonly Account[]) {
   const limited = endpointNames.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   const bucketOf = new Map(
     buckets.map((bucket) => [`${bucket.endpoint} ${bucket.account_id}`, bucket]),
@@ -96,27 +86,14 @@ function Gauges({ buckets, accounts, refill }: GaugesProps) {
         <Gauge name={`${endpoint} of ${name}`} bucket={bucketOf.get(`${endpoint} ${id}`)} />
       ),
     })),
-    {
-      head: 'Monthly quota',
-      cell: (account) => <Quota account={account} />,
-    },
+    { head: 'Monthly quota', cell: (account) => <Quota account={account} /> },
   ];
   const throttled = new Set(
     buckets.filter(({ next_at: nextAt }) => nextAt !== null).map(({ account_id: id }) => id),
   );
   const isThrottledFirst = (a: Account, b: Account) =>
     Number(throttled.has(b.account_id)) - Number(throttled.has(a.account_id));
-  return (
-    <SearchableTable
-      title={gaugesTitle}
-      head={<Action act={refill}>Fill every bucket</Action>}
-      columns={columns}
-      rows={limited.length === 0 ? [] : [...accounts].sort(isThrottledFirst)}
-      keyOf={(account) => account.account_id}
-      searched={({ name }) => [name]}
-      emptyText="No endpoint is limited."
-    />
-  );
+  return { columns, rows: limited.length === 0 ? [] : [...accounts].sort(isThrottledFirst) };
 }
 
 function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucket | undefined }) {

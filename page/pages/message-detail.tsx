@@ -11,17 +11,14 @@ import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
-import { useResource } from '../resource.ts';
+import { useReply, useResource } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, sendBody, sendPath, useCaller } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
-  const resource = useResource(() => call('messages.get', id), {
-    rereadAfter: ['message'],
-    key: id,
-  });
+  const resource = useReply('messages.get', [id], ['message']);
   const message = resource.value;
   return (
     <Detail
@@ -36,22 +33,23 @@ export function MessageDetail({ id }: { readonly id: string }) {
   );
 }
 
-interface ContentProps {
+function Content({
+  message,
+  refresh,
+}: {
   readonly message: Message;
   readonly refresh: () => void;
-}
-
-function Content({ message, refresh }: ContentProps) {
+}) {
   const { message_id: id, status, failure_reason: reason } = message;
   const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
   const isFinal = status === 'delivered' || status === 'failed';
-  const waiting = useResource(() => call('messages.waiting', id), {
-    rereadAfter: ['message', 'sim', 'clock', 'operation'],
+  const changes = ['message', 'sim', 'clock', 'operation'] as const;
+  const waiting = useReply('messages.waiting', [id], changes, {
     everyMs: () => (isFinal ? undefined : whileRunning(2_000)),
     key: `${id} ${status}`,
   });
-  const creation = useResource(() => readCreation(id), { key: id });
+  const creation = useResource(() => readCreation(id), [], { key: id });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
   const refreshAll = async () => {
     await readState();
@@ -119,14 +117,7 @@ function factsOf(message: Message): readonly Fact[] {
     ['From', mono(message.from_number)],
     ['Account', accountName(message.account_id)],
     ['Length', `${length}, ${counted(segments, 'segment')}, ${encoding}`],
-    [
-      'send_at',
-      sendAt && (
-        <>
-          <Time at={sendAt} /> <span class="dim">({durationText(holdMs)} after it came)</span>
-        </>
-      ),
-    ],
+    ['send_at', sendAt && [<Time at={sendAt} />, ` (${durationText(holdMs)} after it came)`]],
     ['request_id', requestId === '' ? <span class="dim">none</span> : mono(requestId)],
     ['message_id', mono(message.message_id)],
     ['device_id', mono(message.device_id)],
@@ -158,7 +149,7 @@ function WaitingView({ message, waiting, onMoved }: WaitingProps) {
       </p>
       <div class="actions">
         {waiting.would_move.map((name) => {
-          const { label, run } = moveBy(name, message, waiting);
+          const [label, run] = moveBy(name, message, waiting);
           const kind = name === 'messages.fail' ? 'danger' : 'plain';
           return (
             <Action key={name} act={() => run().then(onMoved)} kind={kind}>
@@ -171,30 +162,25 @@ function WaitingView({ message, waiting, onMoved }: WaitingProps) {
   );
 }
 
-/** A button that moves the message on. */
-interface Move {
-  readonly label: string;
-  readonly run: () => Promise<unknown>;
-}
-
+/** A button that moves the message on: its text and what it does. */
 function moveBy(
   name: Waiting['would_move'][number],
   { message_id: id, device_id: sim }: Message,
   { waiting_for: reason, until }: Waiting,
-): Move {
+): readonly [label: string, run: () => Promise<unknown>] {
   switch (name) {
     case 'clock.advance':
-      return { label: 'Advance to then', run: () => advanceClock({ to: until }) };
+      return ['Advance to then', () => advanceClock({ to: until })];
     case 'sims.poll':
-      return { label: 'Poll now', run: () => call(name, sim) };
+      return ['Poll now', () => call(name, sim)];
     case 'messages.progress':
-      return { label: 'Next step', run: () => call(name, id) };
+      return ['Next step', () => call(name, id)];
     case 'messages.fail':
-      return { label: 'Make it fail', run: () => call(name, id) };
+      return ['Make it fail', () => call(name, id)];
     case 'sims.patch': {
       const other = ['Let it poll by itself', { polling: 'simulated' }] as const;
       const [label, change] = simChanges[reason] ?? other;
-      return { label, run: () => call(name, sim, change) };
+      return [label, () => call(name, sim, change)];
     }
   }
 }

@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
+import { Action } from '../parts/action.tsx';
 import { RowDownloads } from '../parts/copy-and-save.tsx';
 import { Split } from '../parts/detail.tsx';
 import { FilterChoices, SearchInput } from '../parts/fields.tsx';
@@ -12,7 +13,7 @@ import { Empty, Loaded } from '../parts/frame.tsx';
 import { LiveTable } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
-import { useResource, useSettled } from '../resource.ts';
+import { useReply, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted } from '../words.ts';
@@ -38,7 +39,8 @@ export function MessagesPage() {
 function Filters({ filter }: { readonly filter: MessageFilter }) {
   const world = useWorld();
   const counts = state.value?.messages;
-  const countOf = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
+  const countOf = (name: 'total' | Status) =>
+    counts === undefined ? '' : ` (${counts[name].toLocaleString('en')})`;
   return (
     <search class="filters">
       <SearchInput name="search" label="Search number, text or id" />
@@ -46,7 +48,7 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
         name="status"
         label="Status"
         any={`any status${countOf('total')}`}
-        choices={statuses.map((value) => ({ value, label: value + countOf(value) }))}
+        choices={statuses.map((status) => [status, status + countOf(status)])}
       />
       <FilterChoices
         name="account_id"
@@ -54,20 +56,14 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
         any="any account"
         choices={accountChoices(world?.accounts)}
       />
-      {(['from', 'to', 'request_id'] as const).map(
-        (name) =>
-          filter[name] !== undefined && (
-            <button
-              key={name}
-              type="button"
-              class="button plain"
-              onClick={() => setFilter(name, '')}
-            >
-              <span class="hidden">Remove the filter </span>
-              {name}: {filter[name]} ×
-            </button>
-          ),
-      )}
+      {(['from', 'to', 'request_id'] as const)
+        .filter((name) => filter[name] !== undefined)
+        .map((name) => (
+          <Action key={name} act={() => setFilter(name, '')}>
+            <span class="hidden">Remove the filter </span>
+            {name}: {filter[name]} ×
+          </Action>
+        ))}
     </search>
   );
 }
@@ -78,15 +74,8 @@ const pageSize = 250;
 /** The newest messages that match, and on request older ones. */
 function Rows({ filter }: { readonly filter: MessageFilter }) {
   const cursor = useSignal('');
-  const page = useResource(
-    () => call('messages.page', { ...filter, limit: pageSize, cursor: cursor.value }),
-    { rereadAfter: ['message'], key: cursor.value, keepsLastValue: true },
-  );
-  const goTo = (target: string, text: string) => (
-    <button type="button" class="button plain" onClick={() => (cursor.value = target)}>
-      {text}
-    </button>
-  );
+  const input = { ...filter, limit: pageSize, cursor: cursor.value };
+  const page = useReply('messages.page', [input], ['message'], { keepsLastValue: true });
   return (
     <Loaded resource={page} what="messages" isQuiet>
       {({ messages, next_cursor: older }) =>
@@ -102,8 +91,8 @@ function Rows({ filter }: { readonly filter: MessageFilter }) {
           >
             <RowDownloads read={() => readAll(filter)} file="messages" />
             <span>{counted(messages.length, 'message')}</span>
-            {cursor.value !== '' && goTo('', 'Newest')}
-            {older !== null && goTo(older, 'Older')}
+            {cursor.value !== '' && <Action act={() => (cursor.value = '')}>Newest</Action>}
+            {older !== null && <Action act={() => (cursor.value = older)}>Older</Action>}
           </LiveTable>
         )
       }
@@ -127,11 +116,8 @@ function NoMessage({ isFiltered }: { readonly isFiltered: boolean }) {
 async function readAll(filter: MessageFilter): Promise<readonly Message[]> {
   const messages: Message[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Reply<'messages.page'> = await call('messages.page', {
-      ...filter,
-      limit: 1_000,
-      cursor,
-    });
+    const input = { ...filter, limit: 1_000, cursor };
+    const page: Reply<'messages.page'> = await call('messages.page', input);
     messages.push(...page.messages);
     cursor = page.next_cursor;
   }
@@ -151,11 +137,6 @@ const columns: readonly Column<Message>[] = [
   { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
   { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
   { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide from' },
-  {
-    head: 'Account',
-    cell: (message) => accountName(message.account_id),
-    width: '7em',
-    kind: 'wide',
-  },
+  { head: 'Account', cell: ({ account_id: id }) => accountName(id), width: '7em', kind: 'wide' },
   { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
 ];

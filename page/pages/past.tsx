@@ -15,7 +15,7 @@ import { Card, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
-import { useResource, useSettled } from '../resource.ts';
+import { useReply, useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '../route.ts';
 import type { Message, Reply, State } from '../wire.ts';
 
@@ -30,19 +30,14 @@ const shownInputs = 12;
 const linesToEnd = shownInputs / 2;
 
 export function PastPage() {
-  const chosenLine = Number(useSettled(pageArgument.value)) || undefined;
-  const inputs = useResource(
-    () =>
-      call('past.inputs', {
-        limit: shownInputs,
-        ...(chosenLine !== undefined && { before: chosenLine + linesToEnd }),
-      }),
-    { rereadAfter: ['operation', 'traffic'], key: String(chosenLine), keepsLastValue: true },
-  );
+  const line = Number(useSettled(pageArgument.value)) || undefined;
+  const input = { limit: shownInputs, before: line && line + linesToEnd };
+  const changes = ['operation', 'traffic'] as const;
+  const inputs = useReply('past.inputs', [input], changes, { keepsLastValue: true });
   return (
     <div class="stack">
       <Loaded resource={inputs} what="the journal">
-        {(journal) => <TimeMachine journal={journal} line={chosenLine ?? journal.lines} />}
+        {(journal) => <TimeMachine journal={journal} line={line ?? journal.lines} />}
       </Loaded>
       <Card title="Take it with you">
         <div class="actions">
@@ -65,13 +60,8 @@ export function PastPage() {
 /** Line 1 is the start of the journal. */
 const firstInputLine = 2;
 
-interface TimeMachineProps {
-  readonly journal: Journal;
-  /** The chosen line of the journal. */
-  readonly line: number;
-}
-
-function TimeMachine({ journal, line }: TimeMachineProps) {
+/** `line`: the chosen line of the journal. */
+function TimeMachine({ journal, line }: { readonly journal: Journal; readonly line: number }) {
   const { lines, entries, earliest } = journal;
   const messageId = filterValue('message_id');
   const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
@@ -80,17 +70,12 @@ function TimeMachine({ journal, line }: TimeMachineProps) {
       {text}
     </a>
   );
-  // Only the lines of inputs are listed.
-  const isStart = entries.every(({ entry }) => entry !== line);
+  const since = <Time at={earliest} />;
   return (
     <div class="columns">
       <Card
         title="Inputs"
-        lead={
-          <>
-            Every request and every operation that changed something, since <Time at={earliest} />.
-          </>
-        }
+        lead={<>Every request and every operation that changed something, since {since}.</>}
       >
         <label class="scrubber">
           <span>
@@ -106,7 +91,7 @@ function TimeMachine({ journal, line }: TimeMachineProps) {
         </label>
         <Table
           label="inputs around this line"
-          columns={columnsWith(line)}
+          columns={columns}
           rows={entries}
           keyOf={({ entry }) => String(entry)}
         />
@@ -116,56 +101,50 @@ function TimeMachine({ journal, line }: TimeMachineProps) {
             linkTo(Math.max(firstInputLine, oldest - linesToEnd), 'Older inputs')}
         </p>
       </Card>
-      <WorldThen key={`${line} ${messageId}`} line={line} messageId={messageId} isStart={isStart} />
+      <WorldThen key={`${line} ${messageId}`} line={line} messageId={messageId} />
     </div>
   );
 }
 
-function columnsWith(chosenLine: number): readonly Column<Entry>[] {
-  return [
-    {
-      head: 'Line',
-      namesRow: true,
-      cell: ({ entry }) => (
-        <a
-          href={addressOf('past', String(entry))}
-          aria-current={entry === chosenLine ? 'true' : undefined}
-        >
-          {entry}
-        </a>
-      ),
-    },
-    { head: 'Time', cell: ({ at }, above) => <Time at={at} above={above?.at} /> },
-    {
-      head: 'Input',
-      cell: ({ input, how, status, number, message_id: id }) => (
-        <span class="actions">
-          <span class="mono">
-            {input} {how}
-          </span>
-          {status !== null && <ReplyStatus status={status} />}
-          {number !== null && (
-            <a href={`#/requests/${number}`}>
-              <span class="hidden">request </span>
-              {number}
-            </a>
-          )}
-          {id !== null && <a href={`#/messages/${id}`}>message</a>}
-        </span>
-      ),
-    },
-  ];
-}
+const columns: readonly Column<Entry>[] = [
+  {
+    head: 'Line',
+    namesRow: true,
+    cell: ({ entry }) => (
+      <a
+        href={addressOf('past', String(entry))}
+        aria-current={String(entry) === pageArgument.value ? 'true' : undefined}
+      >
+        {entry}
+      </a>
+    ),
+  },
+  { head: 'Time', cell: ({ at }, above) => <Time at={at} above={above?.at} /> },
+  {
+    head: 'Input',
+    cell: ({ input, how, status, number, message_id: id }) => (
+      <span class="actions">
+        <span class="mono">{`${input} ${how}`}</span>
+        {status !== null && <ReplyStatus status={status} />}
+        {number !== null && (
+          <a href={`#/requests/${number}`}>
+            <span class="hidden">request </span>
+            {number}
+          </a>
+        )}
+        {id !== null && <a href={`#/messages/${id}`}>message</a>}
+      </span>
+    ),
+  },
+];
 
 interface WorldThenProps {
   readonly line: number;
   /** The message to show; empty: none. */
   readonly messageId: string;
-  /** True if the line is not an input: it is the start of the journal. */
-  readonly isStart: boolean;
 }
 
-function WorldThen({ line, messageId, isStart }: WorldThenProps) {
+function WorldThen({ line, messageId }: WorldThenProps) {
   const stateAt = (entry: number) => call('past.at', { entry }) as Promise<State>;
   const states = useResource(() => {
     // The journal may no longer hold the line before.
@@ -217,7 +196,7 @@ function WorldThen({ line, messageId, isStart }: WorldThenProps) {
         )}
       </Loaded>
       {messageId !== '' && <MessageThen line={line} id={messageId} />}
-      {isStart && messageId === '' && <p class="dim">This is the start.</p>}
+      {line < firstInputLine && messageId === '' && <p class="dim">This is the start.</p>}
     </Card>
   );
 }
@@ -231,51 +210,35 @@ function differences(before: State, after: State, now: State | undefined): reado
     ['Timers', ({ timers }) => timers],
     ['Faults', ({ faults }) => faults],
   ];
-  const [timeBefore, timeAfter] = [before.clock.now, after.clock.now];
+  const times = [...new Set([before.clock.now, after.clock.now])];
   return [
-    [
-      'Time',
-      <>
-        {timeBefore !== timeAfter && <Time at={timeBefore} />}
-        {timeBefore !== timeAfter && ' → '}
-        <Time at={timeAfter} />
-      </>,
-    ],
+    ['Time', times.map((at, index) => [index > 0 && ' → ', <Time key={at} at={at} />])],
     ...counts.map(([name, countIn]): Fact => {
       const text = (state: State) => countIn(state).toLocaleString('en');
-      const isChanged = text(before) !== text(after);
+      const shown = text(after);
+      const change = text(before) === shown ? shown : [`${text(before)} → `, <b>{shown}</b>];
       return [
         name,
-        <>
-          {isChanged && `${text(before)} → `}
-          {isChanged ? <b>{text(after)}</b> : text(after)}
-          {now && text(now) !== text(after) && <span class="dim"> (now {text(now)})</span>}
-        </>,
+        [change, now && text(now) !== shown && <span class="dim"> (now {text(now)})</span>],
       ];
     }),
   ];
 }
 
 function MessageThen({ line, id }: { readonly line: number; readonly id: string }) {
-  const message = useResource(
-    () => call('past.at', { entry: line, message_id: id }) as Promise<Message>,
+  const { value, error } = useReply('past.at', [{ entry: line, message_id: id }]);
+  const message = value as Message | undefined;
+  const events = message?.history.map(
+    ({ status, at }) => ({ kind: 'status', at, text: status }) as const,
   );
   return (
     <>
       <h3 class="section">
         <a href={`#/messages/${id}`}>The message to look at</a>{' '}
-        {message.value !== undefined && <StatusBadge status={message.value.status} />}
+        {message && <StatusBadge status={message.status} />}
       </h3>
-      {message.error !== undefined && <p class="dim">It was not there yet.</p>}
-      {message.value !== undefined && (
-        <Timeline
-          events={message.value.history.map(({ status, at }) => ({
-            kind: 'status',
-            at,
-            text: status,
-          }))}
-        />
-      )}
+      {error !== undefined && <p class="dim">It was not there yet.</p>}
+      {events && <Timeline events={events} />}
     </>
   );
 }

@@ -14,8 +14,9 @@ import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
-import { useResource } from '../resource.ts';
+import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
+import { readJson } from '../typed-values.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
@@ -27,10 +28,8 @@ const mostShownFindings = 50;
 
 export function RefereePage() {
   const isFinished = useSignal(false);
-  const report = useResource(() => call('referee.report', { partial: !isFinished.value }), {
-    rereadAfter: ['traffic', 'clock'],
-    key: String(isFinished.value),
-  });
+  const input = { partial: !isFinished.value };
+  const report = useReply('referee.report', [input], ['traffic', 'clock']);
   // The findings show account names, which come from the world.
   useWorld();
   return (
@@ -49,10 +48,7 @@ export function RefereePage() {
         <Check isOn={isFinished}>The client has finished: judge what it left undone, too</Check>
         <Action
           warning="The requests so far are no longer judged."
-          act={async () => {
-            await call('referee.restart');
-            report.refresh();
-          }}
+          act={() => call('referee.restart').then(report.refresh)}
         >
           Clear record
         </Action>
@@ -104,27 +100,23 @@ function Findings({ rule }: { readonly rule: RuleVerdict }) {
   return (
     <Card title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
       <ul class="ledger">
-        {findings
-          .slice(0, mostShownFindings)
-          .map(({ account_id: accountId, endpoint, what, exchanges }) => (
-            <li key={exchanges.join()}>
-              <p class="breaks">
-                <CodeText text={what} />
-              </p>
-              <p class="dim">
-                {accountId === null ? 'not authenticated' : accountName(accountId)},{' '}
-                {endpoint ?? 'unknown path'}, requests{' '}
-                {exchanges.map((number, index) => (
-                  <span key={number}>
-                    {index > 0 && ', '}
-                    <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
-                      {number}
-                    </a>
-                  </span>
-                ))}
-              </p>
-            </li>
-          ))}
+        {findings.slice(0, mostShownFindings).map(({ account_id, endpoint, what, exchanges }) => (
+          <li key={exchanges.join()}>
+            <p class="breaks">
+              <CodeText text={what} />
+            </p>
+            <p class="dim">
+              {account_id === null ? 'not authenticated' : accountName(account_id)},{' '}
+              {endpoint ?? 'unknown path'}, requests{' '}
+              {exchanges.map((number, index) => [
+                index > 0 && ', ',
+                <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
+                  {number}
+                </a>,
+              ])}
+            </p>
+          </li>
+        ))}
       </ul>
       {findings.length > mostShownFindings && (
         <p class="foot dim">{findings.length - mostShownFindings} more are not shown.</p>
@@ -150,22 +142,18 @@ function sentenceOf({ id }: RuleVerdict) {
   return <CodeText text={clientRules.find((rule) => rule.id === id)?.sentence ?? ''} />;
 }
 
-interface OpenedFinding extends Pick<FindingView, 'cause' | 'what'> {
-  readonly events: readonly TraceEvent[];
-}
-
+/** Opens a file of `smstwin explore`. */
 function FindingFile() {
-  const finding = useSignal<OpenedFinding | undefined>(undefined);
+  const finding = useSignal<FindingView | undefined>(undefined);
   const problem = useSignal('');
   const open = async (file: File | undefined) => {
     if (file === undefined) return;
-    problem.value = '';
-    finding.value = undefined;
-    try {
-      finding.value = parseFinding(await file.text());
-    } catch {
-      problem.value = `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
-    }
+    const parsed = readJson(await file.text()) as Partial<FindingView> | null;
+    const isFinding = Array.isArray(parsed?.timeline) && Array.isArray(parsed.failures);
+    finding.value = isFinding ? (parsed as FindingView) : undefined;
+    problem.value = isFinding
+      ? ''
+      : `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
   };
   return (
     <Card title="A finding of smstwin explore">
@@ -183,41 +171,26 @@ function FindingFile() {
       {finding.value !== undefined && (
         <>
           <p>
-            <b>{finding.value.cause}</b>: {finding.value.what}
+            <b>{String(finding.value.cause)}</b>: {String(finding.value.what)}
           </p>
-          <Timeline events={finding.value.events} />
+          <Timeline events={eventsOf(finding.value)} />
         </>
       )}
     </Card>
   );
 }
 
-/** Throws if the text is not a finding. */
-function parseFinding(text: string): OpenedFinding {
-  const finding = JSON.parse(text) as FindingView;
-  return { cause: String(finding.cause), what: String(finding.what), events: eventsOf(finding) };
-}
-
 /** Each exchange; a failure follows the last exchange that proves it. */
 function eventsOf({ failures, timeline }: FindingView): TraceEvent[] {
-  return timeline.flatMap((exchange): TraceEvent[] => {
-    const { number, at, method, target, fault, status, seen, attempt } = exchange;
+  return timeline.flatMap(({ number, at, method, target, fault, status, seen, attempt }) => {
     const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';
-    const kind = method === 'GET' ? 'read' : sendKind;
-    const provedFailures = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
-    return [
-      {
-        kind,
-        at,
-        number,
-        reply: status,
-        seen,
-        fault: fault && `fault: ${fault}`,
-        text: `${method} ${target}`,
-      },
-      ...provedFailures.map(
-        ({ cause, what }): TraceEvent => ({ kind: 'finding', at, text: `${cause}: ${what}` }),
-      ),
-    ];
+    const exchange: TraceEvent = {
+      kind: method === 'GET' ? 'read' : sendKind,
+      ...{ at, number, reply: status, seen, text: `${method} ${target}` },
+      fault: fault && `fault: ${fault}`,
+    };
+    const proved = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
+    const findings = proved.map(({ cause, what }) => `${cause}: ${what}`);
+    return [exchange, ...findings.map((text): TraceEvent => ({ kind: 'finding', at, text }))];
   });
 }

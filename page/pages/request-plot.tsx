@@ -4,19 +4,18 @@
  */
 import { useSignal } from '@preact/signals';
 import { endpointNames } from '#contract/limits.ts';
-import { minuteMs, secondMs } from '#contract/time.ts';
+import { isoTime, minuteMs, secondMs } from '#contract/time.ts';
+import type { PlotLine } from '#judging/report/plot.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
-import { choicesOf, FilterChoices } from '../parts/fields.tsx';
+import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { clockText, type Line, Plot } from '../parts/plot.tsx';
+import { Plot } from '../parts/plot.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
 import type { Account, Endpoint, Reply } from '../wire.ts';
-import { counted, isoTime } from '../words.ts';
+import { counted } from '../words.ts';
 import { accountChoices } from '../world.ts';
-
-type Counts = Reply<'requests.counts'>;
 
 /** Accounts that are plotted together; more colours could not be told apart. */
 const mostLines = 4;
@@ -32,13 +31,14 @@ export function RequestPlot({ accounts, limits }: RequestPlotProps) {
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
     .slice(0, mostLines);
-  const read = { rereadAfter: ['traffic', 'clock', 'operation'], keepsLastValue: true } as const;
+  const ids = shown.map(({ account_id: id }) => id);
   const counts = useResource(
     () =>
       Promise.all(
-        shown.map(({ account_id }) => call('requests.counts', { account_id, endpoint, bar_s: 1 })),
+        ids.map((account_id) => call('requests.counts', { account_id, endpoint, bar_s: 1 })),
       ),
-    { ...read, key: [endpoint, ...shown.map(({ account_id: id }) => id)].join() },
+    ['traffic', 'clock', 'operation'],
+    { keepsLastValue: true, key: [endpoint, ...ids].join() },
   );
   return (
     <Card
@@ -55,7 +55,7 @@ export function RequestPlot({ accounts, limits }: RequestPlotProps) {
             name="endpoint"
             label="Endpoint"
             any="send"
-            choices={choicesOf(endpointNames.filter((name) => name !== 'send'))}
+            choices={endpointNames.filter((name) => name !== 'send')}
           />
         </div>
       }
@@ -64,7 +64,11 @@ export function RequestPlot({ accounts, limits }: RequestPlotProps) {
         {(loaded) => (
           <MinutePlot
             key={endpoint}
-            charts={loaded.map((chart, index) => ({ name: shown[index]?.name ?? '', chart }))}
+            charts={loaded.map(({ from, bars }, index) => ({
+              name: shown[index]?.name ?? '',
+              start: Date.parse(from) / secondMs,
+              bars,
+            }))}
             limit={limits?.[endpoint as Endpoint] ?? null}
             endpoint={endpoint}
           />
@@ -74,74 +78,89 @@ export function RequestPlot({ accounts, limits }: RequestPlotProps) {
   );
 }
 
+/** What an account asked for; a bar is a second, the first one from `start` in epoch seconds. */
+interface Chart extends Pick<Reply<'requests.counts'>, 'bars'> {
+  readonly name: string;
+  readonly start: number;
+}
+
 interface MinutePlotProps {
-  readonly charts: readonly { readonly name: string; readonly chart: Counts }[];
+  readonly charts: readonly Chart[];
   readonly limit: number | null;
   readonly endpoint: string;
 }
 
 function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const zoom = useSignal<readonly [number, number] | undefined>(undefined);
-  const used = charts.filter(({ chart }) => chart.bars.some(({ count }) => count > 0));
+  const used = charts.filter(({ bars }) => bars.some(({ count }) => count > 0));
   if (used.length === 0) return <Empty title="No request yet." />;
-  const starts = used.map(({ chart }) => Date.parse(chart.from) / secondMs);
-  const first = Math.min(...starts);
-  const last = Math.max(
-    ...used.map(({ chart }, index) => (starts[index] ?? 0) + chart.bars.length),
+  const first = Math.min(...used.map(({ start }) => start));
+  const last = Math.max(...used.map(({ start, bars }) => start + bars.length));
+  const x = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  const sumOf = (name: 'count' | 'throttled', bars: Chart['bars']) =>
+    bars.reduce((sum, bar) => sum + bar[name], 0);
+  const all = used.flatMap(({ bars }) => bars);
+  const refused = x.map((second) =>
+    sumOf(
+      'throttled',
+      used.flatMap((chart) => barAt(chart, second)),
+    ),
   );
-  const times = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-  const refused = times.map(() => 0);
-  const lines = used.map(({ name, chart }, index): Line => {
-    const offset = (starts[index] ?? 0) - first;
-    for (const [at, { throttled }] of chart.bars.entries()) {
-      refused[offset + at] = (refused[offset + at] ?? 0) + throttled;
-    }
-    const tone = tones[index] ?? '--text';
-    return { label: name, tone, values: lastMinutes(chart, offset, times) };
-  });
-  if (limit !== null) {
-    lines.push({ label: 'limit', tone: '--text', look: 'dashes', values: times.map(() => limit) });
-  }
-  const marked = refused.map((count) => count || null);
-  lines.push({ label: 'answered 429', tone: '--failed', look: 'marks', values: marked });
-  const total = used.reduce((sum, { chart }) => sum + countIn(chart, 'count'), 0);
-  const throttled = used.reduce((sum, { chart }) => sum + countIn(chart, 'throttled'), 0);
-  const [since, until] = (zoom.value ?? [first, last]).map((second) => isoTime(second * secondMs));
+  const limitLine: PlotLine = {
+    label: 'limit',
+    tone: '--text',
+    look: 'dashes',
+    values: x.map(() => limit),
+  };
+  const lines: readonly PlotLine[] = [
+    ...used.map((chart, index): PlotLine => {
+      const tone = tones[index] ?? '--text';
+      return { label: chart.name, tone, look: 'steps', values: lastMinutes(chart, x) };
+    }),
+    ...(limit === null ? [] : [limitLine]),
+    {
+      label: 'answered 429',
+      tone: '--failed',
+      look: 'marks',
+      values: refused.map((count) => count || null),
+    },
+  ];
+  const throttled = sumOf('throttled', all).toLocaleString('en');
+  const [since = '', until] = (zoom.value ?? [first, last]).map((at) =>
+    isoTime(Math.round(at * secondMs)),
+  );
   const account = used.length === 1 ? [searchWord('account', used[0]?.name ?? '')] : [];
   const words = [...account, `endpoint:${endpoint}`, `since:${since}`, `until:${until}`];
+  const label = `${counted(sumOf('count', all), 'request')}, ${throttled} of them answered 429, by second`;
   return (
     <>
       <Plot
-        label={`${counted(total, 'request')}, ${throttled.toLocaleString('en')} of them answered 429, by second`}
-        unit="in 60 s"
-        times={times}
-        lines={lines}
+        data={{ label, unit: 'in 60 s', xUnit: 'UTC, simulated', isTime: true, x, lines }}
         onZoom={(from, to) => (zoom.value = [from, to])}
       />
       <p class="actions dim">
         Drag or press + and − to zoom, a double click or 0 shows all; ← and → read values.
         <a href={addressOf('requests', '', { search: words.join(' ') })}>
-          The requests from {clockText(Date.parse(since ?? '') / secondMs)} on
+          The requests from {since.slice(11, 19)} on
         </a>
       </p>
     </>
   );
 }
 
-function countIn({ bars }: Counts, name: 'count' | 'throttled'): number {
-  return bars.reduce((sum, bar) => sum + bar[name], 0);
+function barAt({ bars, start }: Chart, second: number): Chart['bars'] {
+  return bars.slice(Math.max(0, second - start), Math.max(0, second - start + 1));
 }
 
-/** How many requests passed in the 60 s up to each time. The bars begin at index `offset`. */
-function lastMinutes({ bars }: Counts, offset: number, times: readonly number[]): number[] {
-  const passed = (index: number) => {
-    const { count = 0, throttled = 0 } = bars[index - offset] ?? {};
+/** How many requests passed in the 60 s up to each second. */
+function lastMinutes(chart: Chart, seconds: readonly number[]): number[] {
+  const passed = (second: number) => {
+    const [{ count, throttled } = { count: 0, throttled: 0 }] = barAt(chart, second);
     return count - throttled;
   };
-  const window = minuteMs / secondMs;
   let sum = 0;
-  return times.map((_, index) => {
-    sum += passed(index) - passed(index - window);
+  return seconds.map((second) => {
+    sum += passed(second) - passed(second - minuteMs / secondMs);
     return sum;
   });
 }

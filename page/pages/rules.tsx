@@ -4,7 +4,8 @@
  */
 import { clientRules, rules } from '#contract/rules.ts';
 import { assumptionList } from '../lists.ts';
-import { List, SearchableTable } from '../parts/list.tsx';
+import { List } from '../parts/list.tsx';
+import { TableCard } from '../parts/table.tsx';
 import { CodeText } from '../parts/values.tsx';
 import { addressOf } from '../route.ts';
 
@@ -20,29 +21,28 @@ const allRules = [
 export function Rules() {
   return (
     <div class="stack">
-      <section class="card" aria-label="Rules">
-        <p class="dim">
-          What the document states, and <code>smstwin conform</code> checks; what it asks of
-          clients, and the <a href="#/referee">referee</a> judges.
-        </p>
-        <SearchableTable
-          title="Rules"
-          emptyText=""
-          rows={allRules}
-          keyOf={({ id }) => id}
-          searched={({ id, sentence }) => [id, sentence]}
-          columns={[
-            {
-              head: 'Rule',
-              cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
-              kind: 'mono',
-              namesRow: true,
-            },
-            { head: 'Sentence', cell: ({ sentence }) => <CodeText text={sentence} /> },
-            { head: 'Level', cell: ({ level }) => level, kind: 'wide' },
-          ]}
-        />
-      </section>
+      <TableCard
+        title="Rules"
+        lead={
+          <>
+            What the document states, and <code>smstwin conform</code> checks; what it asks of
+            clients, and the <a href="#/referee">referee</a> judges.
+          </>
+        }
+        resource={{ value: allRules }}
+        keyOf={({ id }) => id}
+        searched={({ id, sentence }) => [id, sentence]}
+        columns={[
+          {
+            head: 'Rule',
+            cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
+            kind: 'mono',
+            namesRow: true,
+          },
+          { head: 'Sentence', cell: ({ sentence }) => <CodeText text={sentence} /> },
+          { head: 'Level', cell: ({ level }) => level, kind: 'wide' },
+        ]}
+      />
       <List declaration={assumptionList} />
     </div>
   );

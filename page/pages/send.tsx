@@ -6,31 +6,25 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { servicePaths } from '#contract/routes.ts';
-import { hourMs, minuteMs } from '#contract/time.ts';
+import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
-import { call } from '../control.ts';
 import type { Field } from '../field.ts';
+import type { Row } from '../list-declaration.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
-import { choicesOf } from '../parts/fields.tsx';
 import { Card, Empty, Loading } from '../parts/frame.tsx';
-import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
-import { useResource } from '../resource.ts';
+import { OperationForm } from '../parts/operation-form.tsx';
+import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import { readJson } from '../typed-values.ts';
 import type { Exchange } from '../wire.ts';
-import { counted, isoTime, outcomeText } from '../words.ts';
-import { useWorld, type World } from '../world.ts';
+import { counted, outcomeText } from '../words.ts';
+import { numbersOf, useWorld, type World } from '../world.ts';
 import { asCurl, sendPath } from './copies.ts';
 
 const fields: readonly Field[] = [
-  {
-    name: 'endpoint',
-    kind: 'choice',
-    words: sendEndpoints,
-    isRequired: true,
-  },
+  { name: 'endpoint', kind: 'choice', words: sendEndpoints, isRequired: true },
   { name: 'from', kind: 'phone' },
   { name: 'to', kind: 'phone' },
   { name: 'message', kind: 'text' },
@@ -46,8 +40,8 @@ const fields: readonly Field[] = [
 export function SendPage() {
   const world = useWorld();
   const exchange = useSignal<Exchange | undefined>(undefined);
-  const onSent = (sent: Exchange) => {
-    exchange.value = sent;
+  const onSent = (sent: Row) => {
+    exchange.value = sent as unknown as Exchange;
     void readState();
   };
   if (world === undefined) return <Loading what="accounts" />;
@@ -73,14 +67,14 @@ export function SendPage() {
   );
 }
 
-interface SendFormProps {
-  readonly world: World;
-  readonly onSent: (exchange: Exchange) => void;
+/** A form does not know the type of its operation's reply, which is an exchange. */
+interface SenderProps {
+  readonly onSent: (reply: Row) => void;
 }
 
-function SendForm({ world, onSent }: SendFormProps) {
+function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
   const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
-  const scripted = useResource(() => call('outcomes.get'), { rereadAfter: ['operation'] });
+  const scripted = useReply('outcomes.get', [], ['operation']);
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
   const numbers = numbersOf(world, account);
   const outcomes = scripted.value?.outcomes ?? [];
@@ -90,9 +84,7 @@ function SendForm({ world, onSent }: SendFormProps) {
     from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
     to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
     message: <Length text={typed.value['message'] ?? ''} />,
-    send_at: (
-      <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
-    ),
+    send_at: sendAtChoices((value) => (typed.value = { ...typed.value, send_at: value })),
   };
   return (
     <OperationForm
@@ -104,8 +96,8 @@ function SendForm({ world, onSent }: SendFormProps) {
       placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
       hints={hints}
       suggestions={{
-        from: choicesOf(numbers),
-        to: outcomes.map((outcome) => ({ value: outcome.to, label: outcomeText(outcome) })),
+        from: numbers,
+        to: outcomes.map((outcome) => [outcome.to, outcomeText(outcome)]),
       }}
       // The endpoint selects the path; it is no field of the body.
       toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
@@ -113,19 +105,18 @@ function SendForm({ world, onSent }: SendFormProps) {
         path: sendPath(typed.value),
         body: JSON.stringify({ to, from, message, ...optional }),
       })}
-      // A form does not know the type of its operation's reply.
-      onDone={(reply) => onSent(reply as unknown as Exchange)}
+      onDone={onSent}
     />
   );
 }
 
 /** A form for every request that the service has, and for wrong ones. */
-function AnyRequest({ onSent }: Pick<SendFormProps, 'onSent'>) {
-  const keys = useResource(() => call('accounts.allKeys'), { rereadAfter: ['operation'] });
-  const keyChoices = (keys.value?.keys ?? []).map(({ key_id: value, name, revoked_at: end }) => ({
-    value,
-    label: end === null ? name : `${name}, revoked`,
-  }));
+function AnyRequest({ onSent }: SenderProps) {
+  const keys = useReply('accounts.allKeys', [], ['operation']).value?.keys ?? [];
+  const keyChoices = keys.map(
+    ({ key_id: id, name, revoked_at: end }) =>
+      [id, end === null ? name : `${name}, revoked`] as const,
+  );
   return (
     <details class="card">
       <summary>Any other request: reads, received messages, a revoked key, broken JSON</summary>
@@ -134,8 +125,8 @@ function AnyRequest({ onSent }: Pick<SendFormProps, 'onSent'>) {
         initial={{ path: servicePaths.stats }}
         label="Send any request"
         submit="Send request"
-        suggestions={{ path: choicesOf(Object.values(servicePaths)), key_id: keyChoices }}
-        onDone={(reply) => onSent(reply as unknown as Exchange)}
+        suggestions={{ path: Object.values(servicePaths), key_id: keyChoices }}
+        onDone={onSent}
       />
     </details>
   );
@@ -143,13 +134,14 @@ function AnyRequest({ onSent }: Pick<SendFormProps, 'onSent'>) {
 
 function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   const { method, path, body } = exchange.request;
-  const messageId = messageIdIn(exchange.reply.body ?? '');
+  // A send that was accepted is answered with the id of its message.
+  const reply = readJson(exchange.reply.body ?? '') as { readonly message_id?: string } | null;
   return (
     <>
       <ExchangeView exchange={exchange} />
       <div class="actions">
-        {messageId !== undefined && (
-          <a class="button main" href={`#/messages/${messageId}`}>
+        {reply?.message_id !== undefined && (
+          <a class="button main" href={`#/messages/${reply.message_id}`}>
             Watch this message
           </a>
         )}
@@ -161,12 +153,6 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
       </div>
     </>
   );
-}
-
-/** The id of the message that the reply accepted; undefined if the send was refused. */
-function messageIdIn(replyBody: string): string | undefined {
-  const reply = readJson(replyBody) as { readonly message_id?: string } | null;
-  return reply?.message_id;
 }
 
 /** The length of a message in characters and segments. */
@@ -184,7 +170,7 @@ function Length({ text }: { readonly text: string }) {
 }
 
 /** Buttons that fill in a time for `send_at`; `now` empties it. */
-function SendAtChoices({ onChoose }: { readonly onChoose: (iso: string) => void }) {
+function sendAtChoices(onChoose: (iso: string) => void) {
   const choice = (text: string, sendAt: () => string) => (
     <button type="button" class="link" onClick={() => onChoose(sendAt())}>
       {text}

@@ -3,13 +3,13 @@
  * why its action failed.
  */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { noteUserAction } from '../resource.ts';
 import { Failure } from './frame.tsx';
 
 /** `run` calls `act`, unless it is running already, and keeps its exception as the error. */
-export function useRunning(act: () => Promise<unknown>) {
+export function useRunning(act: () => unknown) {
   const error = useSignal<unknown>(undefined);
   const isBusy = useSignal(false);
   const run = async () => {
@@ -27,24 +27,24 @@ export function useRunning(act: () => Promise<unknown>) {
   return { error: error.value, isBusy: isBusy.value, run };
 }
 
-interface ActionProps {
-  readonly act: () => Promise<unknown>;
+interface ActionProps extends Pick<ButtonHTMLAttributes, 'title' | 'disabled' | 'aria-pressed'> {
+  /** May return a promise. */
+  readonly act: () => unknown;
   readonly children: ComponentChildren;
-  readonly kind?: 'main' | 'danger' | 'plain';
-  readonly disabled?: boolean;
+  /** Its classes, of which one is `main`, `danger` or `plain`. */
+  readonly kind?: string;
   /** The accessible name, if the button's text does not name its object. */
   readonly label?: string;
   /** What is lost. If set, the button asks in a dialog before it acts. */
   readonly warning?: string | undefined;
 }
 
+/** The button of everything that a user does. */
 export function Action(props: ActionProps) {
-  const { act, children, kind = 'plain', disabled = false, label, warning } = props;
+  const { act, children, kind = 'plain', label, warning, ...attributes } = props;
   const { error, isBusy, run } = useRunning(act);
   const isConfirming = useSignal(false);
-  const closeDialog = () => {
-    isConfirming.value = false;
-  };
+  const closeDialog = () => (isConfirming.value = false);
   const onClick = () => {
     if (warning === undefined) void run();
     else isConfirming.value = true;
@@ -52,9 +52,9 @@ export function Action(props: ActionProps) {
   return (
     <>
       <button
+        {...attributes}
         type="button"
         class={`button ${kind}`}
-        disabled={disabled}
         aria-busy={isBusy}
         aria-label={label}
         onClick={onClick}
@@ -65,7 +65,7 @@ export function Action(props: ActionProps) {
       {isConfirming.value && (
         <Dialog title={`${label ?? children}?`} closeText="Cancel" onClose={closeDialog}>
           <p>{warning}</p>
-          <Action act={() => act().then(closeDialog)} kind="danger">
+          <Action act={async () => [await act(), closeDialog()]} kind="danger">
             {children}
           </Action>
         </Dialog>

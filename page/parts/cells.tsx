@@ -99,9 +99,7 @@ export function CellInput(props: CellInputProps) {
           aria-label={label}
           value={draft.value ?? textOf(value)}
           placeholder={placeholder || (field.isNullable ? 'none' : undefined)}
-          onType={(text) => {
-            draft.value = text;
-          }}
+          onType={(text) => (draft.value = text)}
           onEnter={(text) => void change(text)}
         />
       )}

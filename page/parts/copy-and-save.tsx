@@ -4,8 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
-import { Action, useRunning } from './action.tsx';
-import { Failure } from './frame.tsx';
+import { Action } from './action.tsx';
 
 interface CopyButtonProps {
   readonly text: () => string | Promise<string>;
@@ -19,21 +18,16 @@ const confirmationMs = 2_000;
 /** Copies the result of `text` to the clipboard and confirms it for a moment. */
 export function CopyButton({ text, children, what }: CopyButtonProps) {
   const isCopied = useSignal(false);
-  const { error, run } = useRunning(async () => {
+  const copy = async () => {
     await copyText(await text());
     isCopied.value = true;
-    setTimeout(() => {
-      isCopied.value = false;
-    }, confirmationMs);
-  });
+    setTimeout(() => (isCopied.value = false), confirmationMs);
+  };
   return (
-    <>
-      <button type="button" class="button plain" onClick={() => void run()}>
-        {what !== undefined && <span class="hidden">{what}: </span>}
-        <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
-      </button>
-      <Failure error={error} />
-    </>
+    <Action act={copy}>
+      {what !== undefined && <span class="hidden">{what}: </span>}
+      <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
+    </Action>
   );
 }
 

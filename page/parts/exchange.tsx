@@ -2,6 +2,7 @@
  * Shows an exchange: a request to the service and its reply, as sent over the wire. The control
  * port has removed the key.
  */
+import type { ComponentChildren } from 'preact';
 import { cuts, faultKinds } from '#contract/fault-kinds.ts';
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
@@ -17,21 +18,15 @@ interface ExchangeProps {
 
 export function ExchangeView({ exchange, showsFault = true }: ExchangeProps) {
   const { request, reply, fault } = exchange;
+  const sent = [
+    <span class="mono">{request.method}</span>,
+    <span class="mono path">{request.path}</span>,
+  ];
+  const answered = [<ReplyStatus status={reply.status} />, statusTexts[reply.status] ?? ''];
   return (
     <div class="exchange">
-      <section aria-label="Request">
-        <h3>
-          Request <span class="mono">{request.method}</span>{' '}
-          <span class="mono path">{request.path}</span>
-        </h3>
-        <HeadersAndBody {...request} />
-      </section>
-      <section aria-label="Reply">
-        <h3>
-          Reply <ReplyStatus status={reply.status} /> {statusTexts[reply.status] ?? ''}
-        </h3>
-        <HeadersAndBody {...reply} />
-      </section>
+      {partOf('Request', sent, request)}
+      {partOf('Reply', answered, reply)}
       {showsFault && fault !== null && (
         <p class="failure">A fault acts on this: {faultText(fault)}.</p>
       )}
@@ -39,20 +34,27 @@ export function ExchangeView({ exchange, showsFault = true }: ExchangeProps) {
   );
 }
 
-function HeadersAndBody({ headers, body }: Exchange['request' | 'reply']) {
+function partOf(
+  name: string,
+  head: ComponentChildren,
+  { headers, body }: Exchange['request' | 'reply'],
+) {
   const missingText = body === null ? 'The body is too long to be kept.' : 'No body.';
   return (
-    <>
+    <section aria-label={name}>
+      <h3>
+        {name} {head}
+      </h3>
       <dl class="headers">
-        {Object.entries(headers).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
+        {Object.entries(headers).map(([header, value]) => (
+          <div key={header}>
+            <dt>{header}</dt>
             <dd>{value}</dd>
           </div>
         ))}
       </dl>
       {body ? <pre>{formatted(body)}</pre> : <p class="dim">{missingText}</p>}
-    </>
+    </section>
   );
 }
 
@@ -71,12 +73,7 @@ export function FaultLink({ fault }: { readonly fault: NonNullable<Exchange['fau
   return (
     <b class="problem">
       {faultText(fault)}
-      {id !== null && (
-        <>
-          {' '}
-          (<a href={`#/faults/${id}`}>{id}</a>)
-        </>
-      )}
+      {id !== null && [' (', <a href={`#/faults/${id}`}>{id}</a>, ')']}
     </b>
   );
 }

@@ -4,16 +4,14 @@
  * the field, such as `fault.status`; see `page/field.ts`.
  */
 import type { Signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 import { chosenFields, type Field, labelOf, pathOf, type Typed } from '../field.ts';
 import { filterValue, setFilter } from '../route.ts';
 import { CodeText } from './values.tsx';
 
-export interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
+/** A value that may be chosen, with its label if that is another text. */
+export type Choice = string | readonly [value: string, label: string];
 
 /** Keys are paths of fields. */
 type ByPath<T> = Readonly<Record<string, T>>;
@@ -55,9 +53,7 @@ export function FieldInput(props: FieldProps) {
           placeholder={props.placeholders?.[path]}
           choices={choices[path]}
           suggestions={props.suggestions?.[path]}
-          onType={(text) => {
-            typed.value = { ...typed.value, [path]: text };
-          }}
+          onType={(text) => (typed.value = { ...typed.value, [path]: text })}
           aria-describedby={`${id}-hint`}
           aria-invalid={mistake !== undefined}
         />
@@ -89,7 +85,7 @@ interface InputProps {
 
 /** A select if the field has choices, otherwise a text input; for fields without inner fields. */
 export function Input(props: InputProps) {
-  const { field, choices, suggestions = [], onType, onEnter, ...attributes } = props;
+  const { field, choices, suggestions, onType, onEnter, ...attributes } = props;
   const offered = choices ?? declaredChoices(field);
   if (offered.length > 0) {
     return <Choices {...attributes} choices={offered} onChoose={onEnter ?? onType} />;
@@ -98,31 +94,54 @@ export function Input(props: InputProps) {
     onInput: (event: InputChange) => onType(event.currentTarget.value),
     onChange: (event: InputChange) => onEnter?.(event.currentTarget.value),
   };
+  if (field.kind === 'secret') {
+    return <input {...attributes} {...handlers} type="password" autocomplete="off" />;
+  }
   // A textarea would take Enter as a new line.
   const rows = onEnter === undefined ? textareaRows(field) : undefined;
   if (rows !== undefined) return <textarea {...attributes} {...handlers} rows={rows} />;
-  const listId = suggestions.length > 0 ? `${attributes.id}-list` : undefined;
+  return (
+    <SuggestingInput
+      {...attributes}
+      {...handlers}
+      // Not `number`: the browser would return '' for a text that is no number.
+      type={field.kind === 'phone' ? 'tel' : 'text'}
+      inputmode={field.kind === 'number' && field.words === undefined ? 'decimal' : undefined}
+      suggestions={suggestions}
+    />
+  );
+}
+
+interface SuggestingProps extends Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'role'> {
+  readonly type: 'text' | 'tel' | 'search';
+  readonly suggestions?: readonly Choice[] | undefined;
+}
+
+function SuggestingInput({ suggestions = [], ...attributes }: SuggestingProps) {
+  const listId = useId();
+  const list = suggestions.length > 0 ? listId : undefined;
   return (
     <>
-      <input
-        {...attributes}
-        {...handlers}
-        // Not `number`: the browser would return '' for a text that is no number.
-        type={field.kind === 'phone' ? 'tel' : 'text'}
-        inputmode={field.kind === 'number' && field.words === undefined ? 'decimal' : undefined}
-        list={listId}
-        autocomplete="off"
-        spellcheck={false}
-      />
-      {listId !== undefined && (
+      <input {...attributes} list={list} autocomplete="off" spellcheck={false} />
+      {list !== undefined && (
         <datalist id={listId}>
-          {suggestions.map(({ value, label }) => (
-            <option key={value} value={value} label={label} />
-          ))}
+          <Options choices={suggestions} />
         </datalist>
       )}
     </>
   );
+}
+
+function Options({ choices }: { readonly choices: readonly Choice[] }) {
+  return choices.map((choice) => (
+    <option key={choiceValue(choice)} value={choiceValue(choice)}>
+      {typeof choice === 'string' ? choice : choice[1]}
+    </option>
+  ));
+}
+
+export function choiceValue(choice: Choice): string {
+  return typeof choice === 'string' ? choice : choice[0];
 }
 
 interface InputChange {
@@ -137,12 +156,10 @@ function textareaRows({ name, kind }: Field): number | undefined {
 
 /** The declared choices of a field; `default` leaves an optional field out. */
 function declaredChoices({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
-  if (kind === 'variants') {
-    return fields.map(({ title = '' }, index) => ({ value: String(index), label: title }));
-  }
+  if (kind === 'variants') return fields.map(({ title = '' }, index) => [String(index), title]);
   if (kind !== 'truth' && kind !== 'choice') return [];
-  const choices = choicesOf(kind === 'truth' ? ['yes', 'no'] : words);
-  return isRequired ? choices : [{ value: '', label: 'default' }, ...choices];
+  const choices = kind === 'truth' ? ['yes', 'no'] : words;
+  return isRequired ? [...choices] : [['', 'default'], ...choices];
 }
 
 interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {
@@ -152,18 +169,14 @@ interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {
 
 /** A select without a visible label; shows the first choice if the value is no choice. */
 export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProps) {
-  const chosen = choices.find((choice) => choice.value === value) ?? choices[0];
+  const values = choices.map(choiceValue);
   return (
     <select
       {...attributes}
-      value={chosen?.value}
+      value={values.includes(value) ? value : values[0]}
       onChange={(event) => onChoose(event.currentTarget.value)}
     >
-      {choices.map((choice) => (
-        <option key={choice.value} value={choice.value}>
-          {choice.label}
-        </option>
-      ))}
+      <Options choices={choices} />
     </select>
   );
 }
@@ -186,11 +199,6 @@ export function Check({ isOn, children }: CheckProps) {
   );
 }
 
-/** Choices whose labels are their values. */
-export function choicesOf(names: readonly string[]): Choice[] {
-  return names.map((value) => ({ value, label: value }));
-}
-
 interface FilterProps {
   /** The filter that the input sets. */
   readonly name: string;
@@ -198,29 +206,17 @@ interface FilterProps {
 }
 
 /** A search whose placeholder is its label. */
-export function SearchInput(props: FilterProps & { readonly suggestions?: readonly string[] }) {
+export function SearchInput(props: FilterProps & Pick<SuggestingProps, 'suggestions'>) {
   const { name, label, suggestions } = props;
-  const listId = useId();
   return (
-    <>
-      <input
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        value={filterValue(name)}
-        onInput={(event) => setFilter(name, event.currentTarget.value)}
-        list={suggestions && listId}
-        autocomplete="off"
-        spellcheck={false}
-      />
-      {suggestions !== undefined && (
-        <datalist id={listId}>
-          {suggestions.map((value) => (
-            <option key={value} value={value} />
-          ))}
-        </datalist>
-      )}
-    </>
+    <SuggestingInput
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={filterValue(name)}
+      onInput={(event) => setFilter(name, event.currentTarget.value)}
+      suggestions={suggestions}
+    />
   );
 }
 
@@ -234,7 +230,7 @@ export function FilterChoices(
       aria-label={label}
       value={filterValue(name)}
       onChoose={(value) => setFilter(name, value)}
-      choices={[{ value: '', label: any }, ...choices]}
+      choices={[['', any], ...choices]}
     />
   );
 }

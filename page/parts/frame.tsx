@@ -54,7 +54,7 @@ export function Loading({ what }: { readonly what: string }) {
 }
 
 interface LoadedProps<T> {
-  readonly resource: { readonly value: T | undefined; readonly error: unknown };
+  readonly resource: { readonly value: T | undefined; readonly error?: unknown };
   /** What is loading, for screen readers. */
   readonly what: string;
   /** True if an error shows only while there is no value. */

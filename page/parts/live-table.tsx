@@ -6,28 +6,22 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { pageArgument } from '../route.ts';
-import { Cells, type Column, TableHead } from './table.tsx';
+import { Action } from './action.tsx';
+import { Rows, type RowsProps } from './table.tsx';
 
-interface LiveTableProps<T> {
+interface LiveTableProps<T> extends Omit<RowsProps<T>, 'class'> {
   readonly label: string;
-  readonly columns: readonly Column<T>[];
-  /** At least one row. */
-  readonly rows: readonly T[];
-  /** Identifies a row; also the address's argument while the row's detail is shown. */
-  readonly keyOf: (row: T) => string;
   /** Shown below the table. */
   readonly children: ComponentChildren;
 }
 
-export function LiveTable<T>({ label, columns, rows, keyOf, children }: LiveTableProps<T>) {
+export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps<T>) {
+  const { keyOf } = table;
   const region = useRef<HTMLElement>(null);
   /** The key of the row that was first when the user began to read. */
   const firstKey = useSignal<string | undefined>(undefined);
-  const newRows = Math.max(
-    0,
-    rows.findIndex((row) => keyOf(row) === firstKey.value),
-  );
+  const firstIndex = rows.findIndex((row) => keyOf(row) === firstKey.value);
+  const newRows = Math.max(0, firstIndex);
   const shownRows = rows.slice(newRows);
   const holdWhileRead = () => {
     const { current } = region;
@@ -44,9 +38,9 @@ export function LiveTable<T>({ label, columns, rows, keyOf, children }: LiveTabl
   return (
     <>
       {newRows > 0 && (
-        <button type="button" class="button plain new-rows" onClick={showNewRows}>
+        <Action kind="plain new-rows" act={showNewRows}>
           {newRows.toLocaleString('en')} new
-        </button>
+        </Action>
       )}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keyboard users follow the links in the rows. */}
       <section
@@ -60,16 +54,7 @@ export function LiveTable<T>({ label, columns, rows, keyOf, children }: LiveTabl
         onMouseLeave={holdWhileRead}
         onClick={followRow}
       >
-        <table class="row-list">
-          <TableHead columns={columns} />
-          <tbody>
-            {shownRows.map((row, index) => (
-              <tr key={keyOf(row)} class={keyOf(row) === pageArgument.value ? 'selected' : ''}>
-                <Cells row={row} above={shownRows[index - 1]} columns={columns} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Rows {...table} rows={shownRows} class="row-list" />
       </section>
       <p class="foot dim actions">{children}</p>
     </>

@@ -8,9 +8,9 @@ import { callAny, declared } from '../control.ts';
 import { type Field, pathsOf, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../list-declaration.ts';
 import { Refusal, readTyped } from '../typed-values.ts';
-import { accountChoices, type World, world } from '../world.ts';
-import { useRunning } from './action.tsx';
-import { type Choice, choicesOf, FieldInput } from './fields.tsx';
+import { accountChoices, numbersOf, world } from '../world.ts';
+import { Action, useRunning } from './action.tsx';
+import { type Choice, choiceValue, FieldInput } from './fields.tsx';
 import { Failure } from './frame.tsx';
 
 interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
@@ -32,20 +32,18 @@ interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
 }
 
 export function OperationForm(props: FormProps) {
-  const { operation, submit, listField, initial = {}, rows = [], onDone } = props;
+  const { operation, submit, listField, numbersField, initial = {}, rows = [], onDone } = props;
   const fields = shownFields(props);
   const ownTyped = useSignal<Typed>(initial);
   const typed = props.typed ?? ownTyped;
   const hasAccount = declared[operation].route.includes('{account_id}');
   const accounts = accountChoices(world.value?.accounts);
-  const account = props.accountId ?? (typed.value['account_id'] || (accounts[0]?.value ?? ''));
+  const account = props.accountId ?? (typed.value['account_id'] || (accounts[0]?.[0] ?? ''));
   /** Choices that exist only at run time, by the path of their field. */
   const choices = {
     account_id: accounts,
-    'match.account_id': [{ value: '', label: 'any' }, ...accounts],
-    ...(props.numbersField !== undefined && {
-      [props.numbersField]: choicesOf(numbersOf(world.value, account)),
-    }),
+    'match.account_id': [['', 'any'] as const, ...accounts],
+    ...(numbersField && { [numbersField]: numbersOf(world.value ?? { sims: [] }, account) }),
   };
   const { error, isBusy, run } = useRunning(async () => {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
@@ -70,14 +68,13 @@ export function OperationForm(props: FormProps) {
       noValidate
     >
       {Object.entries(props.presets ?? {}).map(([name, preset]) => (
-        <button
+        <Action
           key={name}
-          type="button"
-          class="button plain preset"
-          onClick={() => (typed.value = { ...initial, ...preset })}
+          kind="plain preset"
+          act={() => (typed.value = { ...initial, ...preset })}
         >
           {name}
-        </button>
+        </Action>
       ))}
       {hasAccount && props.accountId === undefined && (
         <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />
@@ -116,21 +113,14 @@ function shownFields({ operation, listField, fields }: FormProps): readonly Fiel
   );
 }
 
-/** The numbers that an account may send from and receive at: its own, then the shared pool's. */
-export function numbersOf(loadedWorld: World | undefined, account: string): string[] {
-  const sims = loadedWorld?.sims ?? [];
-  const ownSims = sims.filter(({ account_id: id }) => id === account);
-  const pool = sims.filter(({ account_id: id }) => id === null);
-  return [...ownSims, ...pool].map(({ number }) => number);
-}
-
 /** A select shows its first choice until another one is chosen; that choice is then typed, too. */
 function withFirstChoices(
   typed: Typed,
   choices: Readonly<Record<string, readonly Choice[]>>,
 ): Typed {
-  const firstChoices = Object.entries(choices).flatMap(([path, offered]) =>
-    offered.some(({ value }) => value === typed[path]) ? [] : [[path, offered[0]?.value ?? '']],
-  );
+  const firstChoices = Object.entries(choices).flatMap(([path, offered]) => {
+    const values = offered.map(choiceValue);
+    return values.includes(typed[path] ?? '') ? [] : [[path, values[0] ?? '']];
+  });
   return { ...typed, ...Object.fromEntries(firstChoices) };
 }

@@ -1,10 +1,13 @@
 /**
  * A table described by its columns. A table that is wider than its place scrolls, and can then be
- * focused so that keyboard users can scroll it, too.
+ * focused so that keyboard users can scroll it, too. `TableCard` adds a title and a search.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { filterValue, pageArgument } from '../route.ts';
+import { SearchInput } from './fields.tsx';
+import { Card, Empty, Loaded } from './frame.tsx';
 
 export interface Column<T> {
   readonly head: string;
@@ -23,93 +26,115 @@ export interface Column<T> {
   readonly isHeadHidden?: boolean;
 }
 
-interface TableProps<T> {
-  /** What the rows are. A card may have the same name, and no two landmarks may. */
-  readonly label: string;
+export interface RowsProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
+  /** Identifies a row. The row that the address's argument names is marked. */
   readonly keyOf: (row: T) => string;
-  /** The key of the row to show: it is scrolled to and marked. */
-  readonly shownKey?: string | undefined;
+  readonly class?: string;
 }
 
-export function Table<T>({ label, columns, rows, keyOf, shownKey }: TableProps<T>) {
+/** `label`: what the rows are. A card may have the same name, and no two landmarks may. */
+export function Table<T>({ label, ...rows }: RowsProps<T> & { readonly label: string }) {
   const region = useRef<HTMLElement>(null);
   const isTooWide = useSignal(false);
-  useMeasured(region, (element) => {
-    // Rounding may make the widths differ by one pixel.
-    isTooWide.value = element.scrollWidth > element.clientWidth + 1;
-  });
   useLayoutEffect(() => {
-    region.current?.querySelector('tr.selected')?.scrollIntoView({ block: 'center' });
-  }, [shownKey, rows.length]);
+    const { current } = region;
+    if (current === null) return;
+    const observer = new ResizeObserver(() => {
+      // Rounding may make the widths differ by one pixel.
+      isTooWide.value = current.scrollWidth > current.clientWidth + 1;
+    });
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    region.current?.querySelector('tr.selected')?.scrollIntoView({ block: 'nearest' });
+  }, [pageArgument.value, rows.rows.length]);
   const focusable = isTooWide.value ? { tabIndex: 0, 'aria-label': `Table of ${label}` } : {};
   return (
     <section class="table-scroll" ref={region} {...focusable}>
-      <table>
-        <TableHead columns={columns} />
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={keyOf(row)} class={keyOf(row) === shownKey ? 'selected' : ''}>
-              <Cells row={row} above={rows[index - 1]} columns={columns} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Rows {...rows} />
     </section>
   );
 }
 
-/** Calls `measure` at first and whenever the size of the element has changed. */
-export function useMeasured(
-  ref: { readonly current: HTMLElement | null },
-  measure: (element: HTMLElement) => void,
-): void {
-  useLayoutEffect(() => {
-    const { current } = ref;
-    if (current === null) return;
-    const observer = new ResizeObserver(() => measure(current));
-    observer.observe(current);
-    return () => observer.disconnect();
-  }, []);
-}
-
-/** The row of column heads. */
-export function TableHead<T>({ columns }: { readonly columns: readonly Column<T>[] }) {
+/** The table itself: a row of heads, and the rows. */
+export function Rows<T>({ columns, rows, keyOf, class: className }: RowsProps<T>) {
+  const cells = (row: T, above: T | undefined) =>
+    columns.map(({ head, cell, kind, cellKind = kind, namesRow = false }) => {
+      const Tag = namesRow ? 'th' : 'td';
+      return (
+        <Tag key={head} scope={namesRow ? 'row' : undefined} class={cellKind}>
+          {cell(row, above)}
+        </Tag>
+      );
+    });
   return (
-    <thead>
-      <tr>
-        {columns.map(({ head, title, kind, width, isHeadHidden = false }) => (
-          <th key={head} scope="col" class={kind} title={title} style={{ width }}>
-            {isHeadHidden ? <span class="hidden">{head}</span> : head}
-          </th>
+    <table class={className}>
+      <thead>
+        <tr>
+          {columns.map(({ head, title, kind, width, isHeadHidden = false }) => (
+            <th key={head} scope="col" class={kind} title={title} style={{ width }}>
+              {isHeadHidden ? <span class="hidden">{head}</span> : head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={keyOf(row)} class={keyOf(row) === pageArgument.value ? 'selected' : ''}>
+            {cells(row, rows[index - 1])}
+          </tr>
         ))}
-      </tr>
-    </thead>
+      </tbody>
+    </table>
   );
 }
 
-interface CellsProps<T> {
-  readonly columns: readonly Column<T>[];
-  readonly row: T;
-  readonly above: T | undefined;
+interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
+  readonly title: string;
+  readonly resource: { readonly value: readonly T[] | undefined; readonly error?: unknown };
+  /** The texts of a row that the search looks through. */
+  readonly searched: (row: T) => readonly string[];
+  readonly emptyText?: string;
+  /** Shown beside the title. */
+  readonly head?: ComponentChildren;
+  readonly lead?: ComponentChildren;
 }
 
-/** The cells of one row. */
-export function Cells<T>({ row, above, columns }: CellsProps<T>) {
+/** More rows are found by searching: hundreds of inputs at once would make the page slow. */
+const mostShownRows = 100;
+const mostRowsWithoutSearch = 10;
+
+/** A card with a table, and a search if the table is long. */
+export function TableCard<T>(props: TableCardProps<T>) {
+  const { title, resource, searched, emptyText = '', head, lead, ...table } = props;
+  const search = filterValue(title).toLowerCase();
+  const isLong = search !== '' || (resource.value?.length ?? 0) > mostRowsWithoutSearch;
+  const isFound = (row: T) => searched(row).some((text) => text.toLowerCase().includes(search));
+  const searchInput = isLong && <SearchInput name={title} label={`Search ${title}`} />;
   return (
-    <>
-      {columns.map(({ head, cell, kind, cellKind = kind, namesRow = false }) =>
-        namesRow ? (
-          <th key={head} scope="row" class={cellKind}>
-            {cell(row, above)}
-          </th>
-        ) : (
-          <td key={head} class={cellKind}>
-            {cell(row, above)}
-          </td>
-        ),
-      )}
-    </>
+    <Card title={title} lead={lead} head={[head, searchInput]}>
+      <Loaded resource={resource} what={title} isQuiet>
+        {(rows) => {
+          const found = search === '' ? rows : rows.filter(isFound);
+          if (found.length === 0) {
+            return <Empty title={rows.length === 0 ? emptyText : 'Nothing matches.'} />;
+          }
+          return (
+            <>
+              <Table label={title} rows={found.slice(0, mostShownRows)} {...table} />
+              {found.length > mostShownRows && (
+                <p class="foot dim">
+                  The first {mostShownRows} of {found.length.toLocaleString('en')}; search for the
+                  others.
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
   );
 }

@@ -2,15 +2,14 @@
  * A timeline in simulated time: the requests with replies, waits and faults, the statuses of a
  * message, and findings.
  */
-import { dayMs } from '#contract/time.ts';
-import { call } from '../control.ts';
-import { useResource } from '../resource.ts';
+import { dayMs, isoTime } from '#contract/time.ts';
+import { useReply } from '../resource.ts';
 import { addressOf, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
-import { durationText, isoTime } from '../words.ts';
+import { durationText } from '../words.ts';
 import { faultText } from './exchange.tsx';
 import { Loaded } from './frame.tsx';
-import { Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
+import { Bar, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
 type WireEvent = Reply<'requests.trace'>['events'][number];
 /** An event of a timeline. It is a request if it has a reply. */
@@ -41,7 +40,7 @@ export function Timeline({ events, shownNumber }: TimelineProps) {
             class={`event ${classesOf(event)}`}
             aria-current={isRequest(event) && event.number === shownNumber ? 'true' : undefined}
           >
-            <EventContent event={event} earlier={events.slice(0, index)} />
+            {contentOf(event, events.slice(0, index))}
           </li>
         ))}
       </ol>
@@ -49,27 +48,22 @@ export function Timeline({ events, shownNumber }: TimelineProps) {
   );
 }
 
-interface EventContentProps {
-  readonly event: TraceEvent;
-  /** The events before it, in order. */
-  readonly earlier: readonly TraceEvent[];
-}
-
-function EventContent({ event, earlier }: EventContentProps) {
+/** `earlier`: the events before it, in order. */
+function contentOf(event: TraceEvent, earlier: readonly TraceEvent[]) {
   const previous = earlier.at(-1);
   const lastRequest = isRequest(event) ? earlier.findLast(isRequest) : undefined;
   const lastAttempt = isAttempt(event) ? earlier.findLast(isAttempt) : undefined;
   const hasRecovered = lastAttempt !== undefined && !isAnswered(lastAttempt) && isAnswered(event);
   return (
     <>
-      {lastRequest?.retry_after_ms != null && <Wait request={lastRequest} until={event.at} />}
-      <EventTitle {...event} />
+      {lastRequest?.retry_after_ms != null && waitOf(lastRequest, event.at)}
+      {titleOf(event)}
       {event.at !== '' && <Time at={event.at} above={previous?.at} />}
       <span class="took dim">{previous === undefined ? '' : timeSince(previous, event)}</span>
       {event.fault && <span class="reason">{event.fault}</span>}
       {hasRecovered && <span class="told">This reply reached the client.</span>}
       {event.seen === false && <span class="reason">The client did not see this reply.</span>}
-      {event.retry_after_ms != null && <RetryAfter at={event.at} waitMs={event.retry_after_ms} />}
+      {event.retry_after_ms != null && retryAfter(event.at, event.retry_after_ms)}
     </>
   );
 }
@@ -88,7 +82,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
   return seen === true && typeof reply === 'number' && reply !== 429 && reply < 500;
 }
 
-function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
+function titleOf({ kind, number, reply, text, href }: TraceEvent) {
   if (kind === 'finding') return <span class="reason">{linked(text ?? '')}</span>;
   if (typeof reply !== 'number') {
     return (
@@ -151,7 +145,7 @@ function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
 const longestWaitMs = 366 * dayMs;
 
 /** The `Retry-After` of a reply, and when it ends in simulated time. */
-function RetryAfter({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
+function retryAfter(at: string, waitMs: number) {
   return (
     <span class="told">
       Retry-After: {durationText(waitMs)}
@@ -165,16 +159,14 @@ function RetryAfter({ at, waitMs }: { readonly at: string; readonly waitMs: numb
 }
 
 /** How much of the `Retry-After` of the previous request the client waited. */
-function Wait({ request, until }: { readonly request: TraceEvent; readonly until: string }) {
+function waitOf(request: TraceEvent, until: string) {
   const retryAfterMs = request.retry_after_ms ?? 0;
   const waitedMs = Date.parse(until) - Date.parse(request.at);
   const isEarly = waitedMs < retryAfterMs;
   const text = `waited ${durationText(waitedMs)} of ${durationText(retryAfterMs)}`;
   return (
     <span class={isEarly ? 'wait early' : 'wait'}>
-      <span class="bar" aria-hidden="true">
-        <span style={{ width: `${Math.min(100, (waitedMs / retryAfterMs) * 100)}%` }} />
-      </span>
+      <Bar share={waitedMs / retryAfterMs} />
       {isEarly ? `${text}: ${durationText(retryAfterMs - waitedMs)} too early` : text}
     </span>
   );
@@ -190,10 +182,7 @@ interface TraceProps {
 }
 
 export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
-  const trace = useResource(() => call('requests.trace', intent), {
-    rereadAfter: ['traffic', 'message', 'clock'],
-    key: JSON.stringify(intent),
-  });
+  const trace = useReply('requests.trace', [intent], ['traffic', 'message', 'clock']);
   return (
     <Loaded resource={trace} what="the trace" isQuiet>
       {({ events, omitted, account, what, request_id: requestId, to }) => (

@@ -6,7 +6,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { readState } from '../clock.ts';
 import { call, lastChange } from '../control.ts';
-import { Refusal } from '../typed-values.ts';
+import type { OperationName } from '../wire.ts';
 import { counted } from '../words.ts';
 import { Action } from './action.tsx';
 
@@ -23,9 +23,9 @@ export function Undo() {
     }, shownMs);
     return () => clearTimeout(timer);
   }, [change]);
-  const undo = async () => {
-    await goBackBefore(change ?? '');
-    outcome.value = `Undone: ${change}.`;
+  const undo = async (name: OperationName) => {
+    await goBackBefore(name);
+    outcome.value = `Undone: ${name}.`;
     lastChange.value = undefined;
     await readState();
   };
@@ -34,7 +34,7 @@ export function Undo() {
       {change !== undefined && (
         <p class="actions card">
           Done: <code>{change}</code>
-          <Action act={undo}>Undo</Action>
+          <Action act={() => undo(change)}>Undo</Action>
         </p>
       )}
       {outcome.value !== '' && <p class="card">{outcome.value}</p>}
@@ -43,14 +43,14 @@ export function Undo() {
 }
 
 /** Takes the world back to before the last operation of this name, if nothing came after it. */
-async function goBackBefore(name: string): Promise<void> {
+async function goBackBefore(name: OperationName): Promise<void> {
   const { entries } = await call('past.inputs', { limit: 20 });
   const later = entries.findIndex(({ input }) => input === name);
-  const done = entries[later];
-  if (done === undefined) throw new Refusal({ '': 'The journal no longer holds it.' });
+  const before = (entries[later]?.entry ?? 0) - 1;
+  if (before < 0) throw new Error('The journal no longer holds it.');
   if (later > 0) {
-    const text = `${counted(later, 'input')} came after it: the time machine goes back to line ${done.entry - 1}.`;
-    throw new Refusal({ '': text });
+    const came = `${counted(later, 'input')} came after it`;
+    throw new Error(`${came}: the time machine goes back to line ${before}.`);
   }
-  await call('past.goBack', { entry: done.entry - 1 });
+  await call('past.goBack', { entry: before });
 }

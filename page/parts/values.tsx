@@ -2,7 +2,7 @@
  * Shows single values: times, statuses, sentences and named facts. A status has a shape and a word
  * besides its colour, for readers who cannot tell the colours apart.
  */
-import { type ComponentChildren, Fragment } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { statuses } from '#contract/message-status.ts';
 import { nowMs } from '../clock.ts';
 import type { TextFact } from '../list-declaration.ts';
@@ -30,50 +30,37 @@ export function Time({ at, above }: TimeProps) {
 
 /** A sentence with the text between backticks shown as code. */
 export function CodeText({ text }: { readonly text: string }) {
-  return (
-    <>
-      {text
-        .split('`')
-        .map((part, index) =>
-          index % 2 === 0 ? part : <code key={`${part} ${index}`}>{part}</code>,
-        )}
-    </>
-  );
+  const parts = text.split('`');
+  return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
 }
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
 /** Names and values, such as the fields of one message; leaves out facts whose value is null. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  const known = facts.filter(([, value]) => value !== null);
   return (
     <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== null)
-        .map(([name, value]) => (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </Fragment>
-        ))}
+      {known.map(([name, value]) => [
+        <dt key={name}>{name}</dt>,
+        <dd key={`${name}:`}>{value}</dd>,
+      ])}
     </dl>
   );
 }
 
 /** Facts, each with a button that copies its value. */
 export function CopyFacts({ facts }: { readonly facts: readonly TextFact[] }) {
-  return (
-    <Facts
-      facts={facts.map(([name, value]) => [
-        name,
-        <span key={name} class="actions">
-          <span class="mono breaks">{value}</span>
-          <CopyButton what={name} text={() => value}>
-            Copy
-          </CopyButton>
-        </span>,
-      ])}
-    />
-  );
+  const copyFact = ([name, value]: TextFact): Fact => [
+    name,
+    <span key={name} class="actions">
+      <span class="mono breaks">{value}</span>
+      <CopyButton what={name} text={() => value}>
+        Copy
+      </CopyButton>
+    </span>,
+  ];
+  return <Facts facts={facts.map(copyFact)} />;
 }
 
 /** The path of each message status in a 16 by 16 box; an unknown status looks like `queued`. */
@@ -135,21 +122,15 @@ export function ThrottledUntil({ at }: { readonly at: string }) {
 }
 
 /** Words in the colours of a message status. */
-function Badge({
-  like,
-  children,
-}: {
-  readonly like: string;
-  readonly children: ComponentChildren;
-}) {
-  return <span class={`badge status-${like}`}>{children}</span>;
+function badge(like: string, text: string | number) {
+  return <span class={`badge status-${like}`}>{text}</span>;
 }
 
 /** The status of an HTTP reply. */
 export function ReplyStatus({ status }: { readonly status: number }) {
-  if (status === 429) return <Badge like="sending">{status}</Badge>;
-  if (status < 300) return <Badge like="delivered">{status}</Badge>;
-  return <Badge like={status < 400 ? 'queued' : 'failed'}>{status}</Badge>;
+  if (status === 429) return badge('sending', status);
+  if (status < 300) return badge('delivered', status);
+  return badge(status < 400 ? 'queued' : 'failed', status);
 }
 
 const verdictStatuses: Readonly<Record<string, string>> = {
@@ -159,18 +140,16 @@ const verdictStatuses: Readonly<Record<string, string>> = {
 };
 
 export function VerdictBadge({ verdict }: { readonly verdict: string }) {
-  return <Badge like={verdictStatuses[verdict] ?? 'queued'}>{verdict.replace('_', ' ')}</Badge>;
+  return badge(verdictStatuses[verdict] ?? 'queued', verdict.replace('_', ' '));
 }
 
 export function TruthBadge({ isTrue }: { readonly isTrue: boolean }) {
-  return <Badge like={isTrue ? 'delivered' : 'queued'}>{isTrue ? 'yes' : 'no'}</Badge>;
+  return isTrue ? badge('delivered', 'yes') : badge('queued', 'no');
 }
 
-interface LevelProps {
+interface LevelProps extends Readonly<Record<'remaining' | 'limit', number>> {
   /** The accessible name. */
   readonly name: string;
-  readonly remaining: number;
-  readonly limit: number;
 }
 
 /** A bar and numbers: how much of a limit is left. */
@@ -179,13 +158,20 @@ export function Level({ name, remaining, limit }: LevelProps) {
   return (
     <div class={remaining < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
       <meter class="hidden" aria-label={name} min={0} max={limit} value={shown} />
-      <span class="bar" aria-hidden="true">
-        <span style={{ width: `${limit === 0 ? 0 : (100 * shown) / limit}%` }} />
-      </span>
+      <Bar share={shown / limit} />
       <span>
         <b>{shown.toLocaleString('en')}</b> <span class="dim">of {limit.toLocaleString('en')}</span>
       </span>
     </div>
+  );
+}
+
+/** `share`: how much of the bar is full, from 0 to 1. */
+export function Bar({ share }: { readonly share: number }) {
+  return (
+    <span class="bar" aria-hidden="true">
+      <span style={{ width: `${Math.min(100, (share || 0) * 100)}%` }} />
+    </span>
   );
 }
 

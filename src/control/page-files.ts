@@ -1,11 +1,9 @@
 /**
- * Serves the dashboard's files on the control port (`src/control/control-port.ts`). A checkout
- * builds them on the first request; a package has them in `dist/dashboard/`.
+ * Serves the dashboard's files on the control port (`src/control/control-port.ts`).
  */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { shippedFile, shippedNames } from '#io/shipped-files.ts';
+import { pageFiles } from '#io/page-files.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -21,12 +19,6 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   vary: 'accept-encoding',
 };
-
-/** As `page/build/bundle.ts` makes it. */
-export interface PageFile {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-}
 
 /** Answers a request for one file. */
 type Answer = (request: ControlRequest) => ContentReply;
@@ -49,22 +41,8 @@ export async function dashboardFile(request: ControlRequest): Promise<ContentRep
   return (await loading).get(request.path)?.(request);
 }
 
-/**
- * The page of this checkout, built anew; no file if its room was deleted. No room of `src/` knows the
- * page, so its address is computed. `onSources` is called with the paths of the bundled files.
- */
-export async function builtPage(
-  onSources?: (paths: readonly string[]) => void,
-): Promise<readonly PageFile[]> {
-  const bundle = new URL('../../page/build/bundle.ts', import.meta.url);
-  return existsSync(bundle) ? (await import(bundle.href)).bundleDashboard(onSources) : [];
-}
-
 async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
-  const isCheckout = import.meta.url.endsWith('.ts');
-  const files = isCheckout
-    ? await builtPage()
-    : shippedNames('dashboard').map((name) => ({ name, bytes: shippedFile(`dashboard/${name}`) }));
+  const files = await pageFiles();
   return new Map(
     files.map(({ name, bytes }) => [
       name === 'index.html' ? '/' : `/assets/${name}`,

@@ -5,7 +5,7 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { builtPage } from '#src/control/page-files.ts';
+import { builtPage } from '#io/page-files.ts';
 import { options, root } from './bundle-options.ts';
 
 /** The ways in by output name, without those of a tool that was deleted. */

@@ -1,0 +1,89 @@
+/**
+ * One request to the service in full: its caller, its fault, its wait, both bodies, and what became
+ * of the message that it means to send.
+ */
+import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
+import { Detail } from '../parts/detail.tsx';
+import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
+import { Loaded } from '../parts/frame.tsx';
+import { Trace } from '../parts/timeline.tsx';
+import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
+import { useReply } from '../resource.ts';
+import { addressOf } from '../route.ts';
+import type { Reply } from '../wire.ts';
+import { accountName } from '../world.ts';
+import { asCurl, useCaller } from './copies.ts';
+
+/** `number`: the request's number, from the address. */
+export function RequestDetail({ number }: { readonly number: string }) {
+  const request = useReply('requests.get', [number]);
+  return (
+    <Detail
+      label="Request"
+      title={`Request ${number}`}
+      badge={request.value && <ReplyStatus status={request.value.status} />}
+    >
+      <Loaded resource={request} what="the request">
+        {(loaded) => <Content request={loaded} number={number} />}
+      </Loaded>
+    </Detail>
+  );
+}
+
+/** `of`: the request that it repeats; null if that is no longer kept. */
+export function Replay({ of }: { readonly of: number | null }) {
+  if (of === null) return <span>replay of an earlier request</span>;
+  return (
+    <span>
+      replay of <a href={addressOf('requests', String(of))}>{of}</a>
+    </span>
+  );
+}
+
+interface ContentProps {
+  readonly request: Reply<'requests.get'>;
+  readonly number: string;
+}
+
+function Content({ request, number }: ContentProps) {
+  const { at, account_id: accountId, message_id: messageId, retry_at: retryAt, key } = request;
+  const { method, path, body } = request.request;
+  const caller = useCaller(accountId);
+  const wait = retryAt && (
+    <>
+      {request.retry_after_s} s, until <Time at={retryAt} />; <a href="#/limits">Limits</a> shows
+      what is left
+    </>
+  );
+  const replay = (
+    <>
+      This is a <Replay of={request.repeats} />, with the same reply.
+    </>
+  );
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Fault', request.fault && <FaultLink fault={request.fault} />],
+          ['Time', <Time key="at" at={at} />],
+          ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
+          ['Took', `${request.duration_ms.toFixed(2)} ms`],
+          ['Wait', wait],
+          ['Replay', request.is_replay ? replay : null],
+          ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
+        ]}
+      />
+      {method === 'POST' && body !== null && (
+        <div class="actions">
+          <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
+            Copy as curl
+          </CopyButton>
+          <CopyTest input={{ number }} />
+        </div>
+      )}
+      <ExchangeView exchange={request} showsFault={false} />
+      <h3 class="section">What happened to it</h3>
+      <Trace intent={{ number }} />
+    </>
+  );
+}
