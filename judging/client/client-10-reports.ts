@@ -15,8 +15,16 @@ import {
   statusIn,
   unrecorded,
 } from './exchange.ts';
-import { type ClientRecord, type Finding, finding, type Intent, type Judgement, type Judges, notExercised } from './record.ts';
 import { IntentNames, type Report } from './intents-file.ts';
+import {
+  type ClientRecord,
+  type Finding,
+  finding,
+  type Intent,
+  type Judgement,
+  type Judges,
+  notExercised,
+} from './record.ts';
 
 export const reported = { 'CLIENT-10': reportsTruthfully } satisfies Judges;
 

@@ -111,7 +111,9 @@ test('odd durations, missing headers and an aborted preflight are read', async (
 
 test('entries that cannot be read are skipped, and the first one is named', async () => {
   const broken = [{ request: { url: undefined } }, { response: { content: { text: 7 } } }];
-  const lines = [{}, ...broken, { time: 11 }].map((own) => entry({ at: '2026-01-01T00:00:00Z', ...own }));
+  const lines = [{}, ...broken, { time: 11 }].map((own) =>
+    entry({ at: '2026-01-01T00:00:00Z', ...own }),
+  );
   const notices: string[] = [];
   const text = JSON.stringify({ log: { entries: lines } });
   const { exchanges } = await readText(text, 'a/run.har', (line) => notices.push(line));

@@ -92,13 +92,11 @@ const keptBody = z
   .describe(`Null: longer than ${longestKeptBody.toLocaleString('en')} bytes, not kept.`);
 export const requestDetailSchema = requestRowSchema
   .extend({
-    request: request
-      .extend({ body: keptBody })
-      .meta({
-        id: 'KeptRequest',
-        description:
-          'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
-      }),
+    request: request.extend({ body: keptBody }).meta({
+      id: 'KeptRequest',
+      description:
+        'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
+    }),
     reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
     message_id: z.uuid().nullable().describe('The message that the reply is.'),
   })
