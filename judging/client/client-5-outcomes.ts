@@ -158,8 +158,12 @@ function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, Exchange
     !mayBeSecond || similar.number <= last.number
       ? ''
       : `; it was accepted, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
+  const isAllSeen = intent.attempts.every(({ isSeen }) => isSeen);
+  const report = isAllSeen
+    ? 'failed (unknown is for a reply that it did not see)'
+    : 'failed or unknown';
   return finding(
-    `the message was given up after ${cause}${twice}: retry it under the same request_id, or report it as failed or unknown ` +
+    `the message was given up after ${cause}${twice}: retry it under the same request_id, or report it as ${report} ` +
       'in a line of its own: --intents FILE, SMSTWIN_INTENTS, the control port or toPassReferee({ intents })',
     [last],
   );

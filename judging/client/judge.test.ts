@@ -744,6 +744,8 @@ test('CLIENT-9 unknown is an honest end after an unseen reply, and only then', (
   expect(verdicts(unseen, { reports }).broken).toEqual([]);
   const seen = [send(0, { id: 'a', status: 500 })];
   expect(verdicts(seen, { reports }).broken).toEqual(['CLIENT-9']);
+  const what = verdicts(seen, { reports }).of('CLIENT-9').findings[0]?.what;
+  expect(what).toContain('report it as failed (unknown is for a reply that it did not see)');
 });
 
 test('CLIENT-9 names a later send to the same recipient as one that may be the second copy', () => {
