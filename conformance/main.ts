@@ -7,8 +7,8 @@ import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
 import { CommandError, printedError, UsageError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
+import { smstwinVersion } from '#io/shipped-files.ts';
 import { onStopSignal } from '#io/stop-signals.ts';
-import { smstwinVersion } from '#io/version.ts';
 import { KeptBodies } from '#judging/evidence/kept-bodies.ts';
 import { BucketLedger } from '#judging/limiter/buckets.ts';
 import { discovered } from '#judging/report/outcome.ts';
@@ -25,9 +25,8 @@ import { dryRun, listing, select } from './run/select.ts';
 import { Client } from './target/client.ts';
 import { type Clock, wallClock } from './target/clock.ts';
 import { Control, ControlFailed, controlledClock } from './target/control.ts';
-import { Known } from './target/run-facts.ts';
+import { Known, keysIn } from './target/run-facts.ts';
 import { fates, type Means, type Profile, type Target } from './target/target.ts';
-import { keysIn } from './target/target-flags.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;

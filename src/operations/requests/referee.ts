@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { clientRules } from '#contract/rules.ts';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
 import {
   defaultGraceMs,

@@ -11,7 +11,7 @@ import { takeSnapshot } from '../../recording/state/take-state.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { simView, simViewSchema } from '../accounts/sim-view.ts';
 import { defineOperation, WholeReply } from '../define.ts';
-import { messageRecord, messageRecordSchema } from '../messages/message-record.ts';
+import { messageRecord, messageRecordSchema } from '../messages/message-query.ts';
 import { largestInQuery, limitSchema, ordinalSchema, timeMs, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { SettingsInput } from '../../config/settings.ts';
