@@ -13,8 +13,14 @@ import { ownAudit, remoteAudit } from './limit-audit.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
 import { htmlReport } from './report/html.ts';
-import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
-import { auditText, caseText, summaryText } from './report/text.ts';
+import {
+  auditText,
+  type BenchResult,
+  type CaseResult,
+  caseResult,
+  caseText,
+  summaryText,
+} from './report/result.ts';
 import { cases } from './scenarios/bench-case.ts';
 import { boundedClient, notReachable, patienceMs } from './servers/service.ts';
 

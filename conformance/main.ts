@@ -5,10 +5,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
-import { CommandError, printedError, UsageError } from '#io/command-error.ts';
+import { CommandError, onStopSignal, printedError, UsageError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
-import { onStopSignal } from '#io/stop-signals.ts';
 import { KeptBodies } from '#judging/evidence/kept-bodies.ts';
 import { BucketLedger } from '#judging/limiter/buckets.ts';
 import { discovered } from '#judging/report/outcome.ts';

@@ -6,8 +6,7 @@
 import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
-import type { BenchResult, CaseResult } from './result.ts';
-import { auditText, caseText } from './text.ts';
+import { auditText, type BenchResult, type CaseResult, caseText } from './result.ts';
 
 export function htmlReport(result: BenchResult): string {
   const { node, started_at, connections, open_loop_rate: rate, held } = result;

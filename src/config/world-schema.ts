@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
+import { eachOf } from '#io/grouped.ts';
 import { pathText } from '#io/mistakes.ts';
 import {
   mostAccounts,
@@ -22,7 +23,6 @@ import {
   assumptionOverridesSchema,
   unfinishedStatuses,
 } from '../sim/assumptions.ts';
-import { eachOf } from './each-of.ts';
 
 /** The tokens that RFC 6750 allows in `Authorization: Bearer`: control tokens and API keys. */
 export const bearerToken = /^[A-Za-z0-9_.~+/=-]{1,200}$/;
