@@ -12,7 +12,7 @@ import { type Caller, HttpRequests, type Template } from '#audit/http-requests.t
 import { assumptionsText } from '#audit/report/assumptions.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import { type Reported, reportJson, reportMarkdown, reportText } from '#audit/report/report.ts';
-import { CommandError, UsageError } from '#io/command-error.ts';
+import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
@@ -38,7 +38,6 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { writeOwn } from '#io/own-file.ts';
-import { onStopSignal } from '#io/stop-signals.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 

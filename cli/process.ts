@@ -4,11 +4,10 @@
 import { once } from 'node:events';
 import { fstatSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { CommandError, printedError } from '#io/command-error.ts';
+import { CommandError, onStopSignal, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
-import { onStopSignal } from '#io/stop-signals.ts';
-import { smstwinVersion } from '#io/version.ts';
+import { smstwinVersion } from '#io/shipped-files.ts';
 import type { logModes } from '#src/config/settings.ts';
 
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.

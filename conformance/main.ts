@@ -5,10 +5,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
-import { CommandError, printedError, UsageError } from '#io/command-error.ts';
+import { CommandError, onStopSignal, printedError, UsageError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { onStopSignal } from '#io/stop-signals.ts';
-import { smstwinVersion } from '#io/version.ts';
+import { smstwinVersion } from '#io/shipped-files.ts';
 import { discovered } from '#judging/report/outcome.ts';
 import { Masks } from '#judging/report/reported-exchange.ts';
 import type { Run } from '#judging/report/result.ts';
@@ -25,9 +24,8 @@ import { Client } from './target/client.ts';
 import { type Clock, wallClock } from './target/clock.ts';
 import { Control, ControlFailed, controlledClock } from './target/control.ts';
 import { KeptBodies } from './target/kept-bodies.ts';
-import { Known } from './target/run-facts.ts';
+import { Known, keysIn } from './target/run-facts.ts';
 import { fates, type Means, type Profile, type Target } from './target/target.ts';
-import { keysIn } from './target/target-flags.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;

@@ -6,8 +6,7 @@
  */
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
-import { equalFault, faultsAt } from './fault-names.ts';
-import { pointKey, scheduleKey } from './schedule.ts';
+import { equalFault, faultsAt, pointKey, scheduleKey } from './schedule.ts';
 import type { Run } from './verdict.ts';
 
 /** The last run of each schedule, with the points that any run of this schedule reached. */

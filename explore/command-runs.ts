@@ -22,8 +22,7 @@ import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
 export type Variable = (typeof variables)[number];
 
-/** Environment variables that each run sets itself, so a user cannot set them. */
-export const reservedVariables: readonly string[] = [
+const setByEachRun = [
   'SMSTWIN_BASE_URL',
   'SMSTWIN_CONTROL_URL',
   'SMSTWIN_API_KEY',
@@ -35,7 +34,9 @@ export const reservedVariables: readonly string[] = [
   'NODE_OPTIONS',
   'NO_PROXY',
   'no_proxy',
-];
+] as const;
+/** Environment variables that each run sets itself, so a user cannot set them. */
+export const reservedVariables: readonly string[] = setByEachRun;
 
 export interface CommandOptions {
   readonly command: readonly string[];
@@ -149,8 +150,8 @@ export class CommandRuns {
       from,
       control_url: world.controlUrl,
     };
-    return {
-      ...env,
+    const { SMSTWIN_RATE: ownRate, NODE_OPTIONS: ownOptions } = env;
+    const reserved = {
       ...withoutProxy(env),
       SMSTWIN_BASE_URL: values.base_url,
       SMSTWIN_CONTROL_URL: values.control_url,
@@ -160,17 +161,17 @@ export class CommandRuns {
       SMSTWIN_STATE: stateFolder,
       // Tells the generated tests not to start an exploration inside this one.
       SMSTWIN_EXPLORE: '1',
-      ...Object.fromEntries(ownVariables.map(({ name, value }) => [name, values[value]])),
-      ...(rate !== undefined && {
-        SMSTWIN_RATE: String(rate),
-        NODE_OPTIONS: `${env['NODE_OPTIONS'] ?? ''} ${nodeOptionsOfClock()}`.trim(),
-      }),
-    };
+      SMSTWIN_RATE: rate === undefined ? ownRate : String(rate),
+      NODE_OPTIONS:
+        rate === undefined ? ownOptions : `${ownOptions ?? ''} ${nodeOptionsOfClock()}`.trim(),
+    } satisfies Record<(typeof setByEachRun)[number], string | undefined>;
+    const own = ownVariables.map(({ name, value }) => [name, values[value]]);
+    return { ...env, ...reserved, ...Object.fromEntries(own) };
   }
 }
 
 /** Keeps requests to the simulator from a proxy. Clients read one spelling or the other. */
-export function withoutProxy(env: CommandOptions['env']): Record<string, string> {
+export function withoutProxy(env: CommandOptions['env']): Record<'NO_PROXY' | 'no_proxy', string> {
   const given = [env['no_proxy'], env['NO_PROXY']].filter((list) => list);
   // Some clients know `*` only if it is alone.
   const list = given.includes('*') ? '*' : [...given, '127.0.0.1', 'localhost'].join(',');

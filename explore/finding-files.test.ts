@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -39,6 +40,15 @@ test('an exploration removes the findings of an earlier one, and no other file',
   checkFolder(out);
   expect(writeFindings(out, [], again, complain)).toEqual([]);
   expect(readdirSync(out).sort()).toEqual(others.sort());
+});
+
+test('a folder that cannot be created leaves none of its parents', () => {
+  const parent = join(folder, 'left');
+  const out = join(parent, 'below', 'x'.repeat(300));
+  expect(() => checkFolder(out)).toThrow(
+    new UsageError(`--out ${out}: cannot be written (ENAMETOOLONG); name another folder`),
+  );
+  expect(existsSync(parent)).toBe(false);
 });
 
 test.each<[string, string, (path: string) => void]>([

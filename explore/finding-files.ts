@@ -8,11 +8,10 @@ import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { type OwnKind, obstacleTo, removeOwn, writeOwn } from '#io/own-file.ts';
-import { parseJson, readText } from '#io/read-text.ts';
+import { parseJson, readGiven } from '#io/plain-file.ts';
 import type { KnownIntents } from './points.ts';
 import { parsed, scheduleSchema, scheduleText } from './schedule.ts';
-import type { Finding } from './search-result.ts';
-import { findingView } from './search-result.ts';
+import { type Finding, findingView } from './search-result.ts';
 
 export interface ReplaySettings {
   readonly command: readonly string[];
@@ -22,30 +21,32 @@ export interface ReplaySettings {
 
 /** Throws a UsageError if findings cannot be written to the folder; creates nothing. */
 export function checkFolder(folder: string): void {
+  let outermost: string | undefined;
   try {
-    const [created] = makeFolder(folder);
+    for (const missing of missingFolders(folder)) {
+      mkdirSync(missing);
+      outermost ??= missing;
+    }
     accessSync(folder, constants.W_OK);
     for (const file of findingsIn(folder)) {
       const obstacle = obstacleTo(file, findingKind);
       if (obstacle !== undefined) throw new UsageError(`--out ${folder}: ${file} ${obstacle}`);
     }
-    if (created !== undefined) rmSync(created, { recursive: true });
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new UsageError(`--out ${folder}: cannot be written (${code}); name another folder`);
+  } finally {
+    if (outermost !== undefined) rmSync(outermost, { recursive: true });
   }
 }
 
 /**
- * Creates the folder and its missing parents; returns those it created, the outermost first.
- * `mkdirSync` with `recursive` never returns in a file system like /proc.
+ * The folder and its parents, as far as they do not exist, the outermost first. They are created one
+ * by one: `mkdirSync` with `recursive` never returns in a file system like /proc.
  */
-function makeFolder(folder: string): string[] {
-  if (existsSync(folder)) return [];
-  const parents = makeFolder(dirname(folder));
-  mkdirSync(folder);
-  return [...parents, folder];
+function missingFolders(folder: string): readonly string[] {
+  return existsSync(folder) ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
 const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-9][0-9]*\.py)$/;
@@ -71,7 +72,7 @@ export function writeFindings(
   const write = (file: string, text: string) => writeOwn(file, file, text, findingKind);
   try {
     for (const file of findingsIn(folder)) removeOwn(file, findingKind);
-    if (findings.length > 0) makeFolder(folder);
+    if (findings.length > 0) for (const missing of missingFolders(folder)) mkdirSync(missing);
     for (const [index, finding] of findings.entries()) {
       const number = index + 1;
       const name = `finding-${number}`;
@@ -157,7 +158,7 @@ const findingSchema = z.object(
 /** Reads a schedule or a finding. Throws a UsageError that lists every mistake. */
 export function readSchedule(file: string) {
   const place = `--schedule ${file}`;
-  const value = parseJson(place, readText(file, '--schedule'));
+  const value = parseJson(place, readGiven(file, '--schedule'));
   if (Array.isArray(value)) {
     return { schedule: parsed(scheduleSchema, value, place), intents: {} };
   }

@@ -4,8 +4,7 @@
  * the faults of a failing schedule until it needs every one that is left.
  */
 import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
-import { faultsAt } from './fault-names.ts';
-import { scheduleKey, shapeOf } from './schedule.ts';
+import { faultsAt, scheduleKey, shapeOf } from './schedule.ts';
 import type { Finding } from './search-result.ts';
 
 export class Findings {

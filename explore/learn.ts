@@ -10,9 +10,8 @@ import { grouped } from '#io/grouped.ts';
 import { many } from '#io/table.ts';
 import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
-import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
-import { pointKey, pointText } from './schedule.ts';
+import { faultsAt, pointKey, pointText } from './schedule.ts';
 import {
   acceptedIn,
   type Expected,

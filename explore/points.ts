@@ -6,7 +6,7 @@
  */
 import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { contentOf, type Exchange, isSend, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
 import type { Intent } from '#judging/client/record.ts';

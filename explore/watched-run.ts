@@ -20,9 +20,8 @@ import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { Registry } from '#src/sim/accounts/registry.ts';
 import type { Simulator } from '#src/simulator.ts';
-import { faultKind } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
-import { pointKey, waitsOf } from './schedule.ts';
+import { faultKind, pointKey, waitsOf } from './schedule.ts';
 
 export interface Seen {
   readonly exchange: Exchange;

@@ -18,10 +18,16 @@ import { firstWorldId } from '#src/worlds/worlds.ts';
 import { parseBody, requestForShard, type ShardReply } from './ask.ts';
 import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';
-import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
+import {
+  changedReply,
+  joinedMetrics,
+  okReply,
+  openEvents,
+  passedReply,
+  shardFamilies,
+} from './replies.ts';
 import type { FleetParts, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable, stopping } from './shard.ts';
-import { shardFamilies } from './shard-metrics.ts';
 import type { WideWorld } from './wide/wide-world.ts';
 
 export interface FleetControlOptions {

@@ -17,10 +17,9 @@ import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
-import { createPrivateFolder } from './private-folder.ts';
 import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
-import { refuseOtherLayout, saveLayout } from './state-file.ts';
+import { createPrivateFolder, refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
 export interface FleetOptions

@@ -1,20 +1,25 @@
 /**
- * The files in which a fleet keeps what it must know at its next start, for its user alone. One of
- * them, `fleet.json`, says what must be equal then; the shards compare all else with their journals.
+ * The files of a fleet, for its user alone: those that it must know at its next start, and a folder
+ * that ends with it. One of the first, `fleet.json`, says what must be equal at the next start; the
+ * shards compare all else with their journals.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+
+import { once } from 'node:events';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UsageError } from '#io/command-error.ts';
+import { CommandError, UsageError } from '#io/command-error.ts';
 import { type OwnKind, ownerOnly, writeOwn } from '#io/own-file.ts';
-import { parseJson, readText } from '#io/read-text.ts';
+import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 
 const stateKind: OwnKind = { name: 'file of a fleet', isOwn: (start) => /^[[{]/.test(start) };
 
 /** Undefined if there is no such file. Throws a UsageError if it is torn or foreign. */
 export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined {
   if (!existsSync(file)) return undefined;
-  const { data } = schema.safeParse(parseJson(file, readText(file, '--journal-dir')));
+  const { data } = schema.safeParse(parseJson(file, readGiven(file, '--journal-dir')));
   if (data !== undefined) return data;
   throw new UsageError(`${file}: not a file of this fleet; restore it, or name a new folder`);
 }
@@ -43,4 +48,55 @@ export function refuseOtherLayout(journalDir: string, { shards, wide }: Layout):
 export function saveLayout(journalDir: string, layout: Layout): void {
   mkdirSync(journalDir, { recursive: true, mode: 0o700 });
   writeState(join(journalDir, 'fleet.json'), layout);
+}
+
+const prefix = 'smstwin-fleet-';
+const socketIn = (folder: string) => join(folder, 'owner.sock');
+/** The longest path of a socket on every system. Node cuts a longer one, and listens elsewhere. */
+const mostSocketBytes = 103;
+
+/**
+ * Creates the temporary folder of a fleet, which holds the private key of HTTPS. The fleet listens on
+ * a socket in it. Where nothing listens, a killed fleet has left the folder, and the next one of the
+ * same user removes it; a process id would mean nothing to a fleet in another container. Returns the
+ * path, and what removes it. Throws a CommandError if it cannot be used.
+ */
+export async function createPrivateFolder() {
+  const owner = createServer((socket) => socket.destroy()).unref();
+  try {
+    const longest = join(tmpdir(), `${prefix}XXXXXX`, 'haproxy.sock');
+    if (Buffer.byteLength(longest) > mostSocketBytes) throw new Error('its path is too long');
+    await removeLeftFolders();
+    const path = mkdtempSync(join(tmpdir(), prefix));
+    await once(owner.listen(socketIn(path)), 'listening');
+    const remove = () => {
+      owner.close();
+      rmSync(path, { recursive: true, force: true });
+    };
+    return { path, remove };
+  } catch (error) {
+    const why = `${tmpdir()} cannot hold a fleet's files (${reasonOf(error)})`;
+    throw new CommandError(3, `${why}: set TMPDIR to a short path that may be written`);
+  }
+}
+
+async function removeLeftFolders(): Promise<void> {
+  for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(prefix))) {
+    const folder = join(tmpdir(), name);
+    const isOwn = lstatSync(folder, { throwIfNoEntry: false })?.uid === userInfo().uid;
+    if (isOwn && (await isLeft(folder))) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** True if the socket of a fleet is there, and nothing listens on it. */
+async function isLeft(folder: string): Promise<boolean> {
+  const socket = connect(socketIn(folder));
+  try {
+    await once(socket, 'connect');
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+  } finally {
+    socket.destroy();
+  }
 }

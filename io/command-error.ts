@@ -1,7 +1,6 @@
 /**
- * The base class of the errors of commands: a command prints their lines, one for each mistake, and
- * ends with their exit code. Any other exception is a bug: its stack is printed, the exit code is
- * 1.
+ * How a command ends: by a signal, or by an error. The base class of errors has lines, one for each
+ * mistake, and an exit code. Any other exception is a bug: its stack is printed, the exit code is 1.
  */
 import { foreignText } from './foreign-text.ts';
 
@@ -35,4 +34,15 @@ export function firstLine(message: string): string {
 /** The lines of a CommandError, as a command prints them. `command`: '' for `smstwin` itself. */
 export function printedError(command: string, { lines }: CommandError): string {
   return lines.map((line) => `${`smstwin ${command}`.trim()}: ${line}\n`).join('');
+}
+
+/** They ask a process to stop: Ctrl-C, a service manager, and a terminal that closes. */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Calls the listener at each of these signals, until the returned function is called. */
+export function onStopSignal(listener: () => void): () => void {
+  for (const signal of stopSignals) process.on(signal, listener);
+  return () => {
+    for (const signal of stopSignals) process.off(signal, listener);
+  };
 }

@@ -1,4 +1,4 @@
-/** Lists by key. */
+/** Lists by key, and an object with a value for each key. */
 
 /** The items of each key, in their order. */
 export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
@@ -12,4 +12,12 @@ export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);
+}
+
+/** An object with the same value, such as a schema, for each of these names. */
+export function eachOf<const Name extends string, const Value>(
+  names: readonly Name[],
+  value: Value,
+): Record<Name, Value> {
+  return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, Value>;
 }

@@ -1,8 +1,10 @@
 /**
  * Opens plain files only, and reads them whole up to a bound. Pipes and devices are refused at
  * once: a pipe blocks the process until another process writes to it, and a device may never end.
+ * A file that a flag names is refused by one line that names both.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import { firstLine, UsageError } from './command-error.ts';
 
 /** The defaults are for Windows, which lacks two of these flags. */
 const { O_NONBLOCK = 0, O_NOFOLLOW = 0, O_RDONLY } = constants;
@@ -42,6 +44,18 @@ export function readText(path: string, mostBytes: number): string {
     return readOpened(file, mostBytes);
   } finally {
     closeSync(file);
+  }
+}
+
+/** The largest file that is read whole, unless a caller says otherwise. */
+export const mostFileBytes = 32 * 1_048_576;
+
+/** Reads a file that a flag names. Throws a UsageError that names the flag and the file. */
+export function readGiven(path: string, flag: string, mostBytes = mostFileBytes): string {
+  try {
+    return readText(path, mostBytes);
+  } catch (error) {
+    throw new UsageError(`${flag} ${path}: ${reasonOf(error)}`);
   }
 }
 
@@ -85,4 +99,18 @@ function refuseUnlessPlain(stats: FileStats): void {
 function kindOf(stats: FileStats): string {
   if (stats.isDirectory()) return 'a folder';
   return stats.isSymbolicLink() ? 'a symbolic link' : 'a pipe or a device';
+}
+
+/** Throws a UsageError that names the file and quotes no part of the text. */
+export function parseJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${file}: ${firstLine(withoutText(String((error as Error).message)))}`);
+  }
+}
+
+/** Removes the excerpt that Node quotes from unparsable text: it may hold a key. */
+function withoutText(message: string): string {
+  return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
 }

@@ -1,7 +1,7 @@
 /**
  * Reads files that ship with the code. In the package they are next to the bundle; in the single
  * executable (`npm run build:binary`) they are embedded assets. A checkout uses only `isExecutable`
- * from here: it reads or builds these files where the sources are.
+ * from here: it reads or builds these files where the sources are. Also knows the version.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,4 +39,19 @@ export function shippedPath(name: string): string {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, name), shippedFile(name));
   return join(folder, name);
+}
+
+let known: string | undefined;
+
+export function smstwinVersion(): string {
+  known ??= readVersion();
+  return known;
+}
+
+function readVersion(): string {
+  // The build writes every module directly into `dist/`, so both are one folder down.
+  const text = isExecutable
+    ? shippedFile('package.json').toString()
+    : readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }

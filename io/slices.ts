@@ -17,3 +17,10 @@ export async function inSlices<T>(work: Generator<undefined, T>): Promise<T> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+export function atOnce<T>(work: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}

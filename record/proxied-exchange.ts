@@ -60,7 +60,6 @@ export type Body = Buffer | number;
 export const longestRecordedBody = 1_048_576;
 /** Errors of a connection that the upstream broke: the proxy breaks the client's, too. */
 const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
-const unreachable = 'the upstream cannot be reached';
 /** Characters that a parser takes in the reason of a reply, and that Node does not send. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
@@ -236,14 +235,16 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /** Ends it for an error of the connection to the upstream, or of this process. */
-  failed(error: NodeJS.ErrnoException, what = unreachable, reason = nameOf(error)): void {
+  /**
+   * Ends it for an error. `what`: the error of this process; by default the upstream was not reached.
+   */
+  failed(error: NodeJS.ErrnoException, what?: string, reason = nameOf(error)): void {
     const { response } = this;
     const { code = '' } = error;
     if (response.destroyed || response.writableEnded) return;
-    this.#report(what === unreachable ? reason : `${what}: ${reason}`);
+    this.#report(what === undefined ? reason : `${what}: ${reason}`);
     if (response.headersSent || brokenConnection.test(code)) response.destroy();
-    else this.#answerText(502, `${what}: ${reason}`);
+    else this.#answerText(502, `${what ?? 'the upstream cannot be reached'}: ${reason}`);
   }
 
   /** The service switched to another protocol, which has no exchanges to record. */

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { LineMaker } from './line-maker.ts';
 import type { PassedExchange } from './proxied-exchange.ts';

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
 import { LineMaker } from './line-maker.ts';
 import type { PassedExchange } from './proxied-exchange.ts';

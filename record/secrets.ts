@@ -5,10 +5,10 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, lstatSync } from 'node:fs';
-import { atOnce } from '#io/at-once.ts';
 import { UsageError } from '#io/command-error.ts';
 import { createWhole, type OwnKind, openOwn, ownerOnly, removeOwn } from '#io/own-file.ts';
 import { FileRefused, readOpened, reasonOf } from '#io/plain-file.ts';
+import { atOnce } from '#io/slices.ts';
 import { KnownValues, plainOf } from './known-values.ts';
 
 const digestCharacters = 12;

@@ -1,14 +1,23 @@
 /**
- * Runs the load of every scenario. Without a rate it saturates the server (`saturate.ts`). With a
- * rate it is an open loop: requests start at their scheduled time, whether or not earlier ones were
- * answered. Latency counts from that time, so every request that a stalled server delays counts as
- * slow. Requests that the generator itself sends late are counted, because they invalidate the run.
+ * Runs the load of every scenario. Without a rate it saturates the server. With a rate it is an open
+ * loop: requests start at their scheduled time, whether or not earlier ones were answered. Latency
+ * counts from that time, so every request that a stalled server delays counts as slow. Requests that
+ * the generator itself sends late are counted, because they invalidate the run.
  */
+
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from './connection.ts';
+import autocannon from 'autocannon';
+import { Connection, mostReplyBytes } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
-import { saturate } from './saturate.ts';
-import { type Load, requestBytes, stamper, type Target, type Workload } from './workload.ts';
+import {
+  type Load,
+  requestBytes,
+  type SlotCounter,
+  stamper,
+  type Target,
+  type Workload,
+} from './workload.ts';
 
 /** A request later than this counts as late; Node's timers are accurate to about a millisecond. */
 const lateMs = 10;
@@ -122,4 +131,95 @@ class OpenLoop {
     }
     this.free(connection);
   }
+}
+
+const replyWithinSeconds = 10;
+const stopCheckEveryMs = 100;
+
+/** The part of autocannon's client that its typings omit. */
+interface LiveClient {
+  getRequestBuffer(): Buffer;
+  destroy(): void;
+  on(event: 'response', listen: (status: number, bytes: number, ms: number) => void): void;
+  on(event: 'body', listen: (bytes: Buffer) => void): void;
+}
+
+export async function saturate(
+  target: Target,
+  workload: Workload,
+  load: Load,
+): Promise<LoadResult> {
+  const tally = new Tally(workload.expects);
+  const counter = { filled: 0 };
+  const mostRequests = load.requests ?? Number.POSITIVE_INFINITY;
+  /** Aborted when the measurement is over, while the last replies still arrive. */
+  const over = new AbortController();
+  const setupClient = (bare: unknown): void => {
+    const client = bare as LiveClient;
+    boundBodies(client, () => tally.error());
+    client.on('response', (status, _bytes, ms) => {
+      if (over.signal.aborted) return;
+      tally.reply(status, ms, performance.now());
+      if (tally.requests >= mostRequests) over.abort();
+    });
+    stampEach(client, workload, counter);
+  };
+  const options = {
+    url: `http://${target.host}:${target.port}`,
+    connections: load.connections,
+    // Longer than the load: it is stopped below, as its own duration is a number of whole seconds.
+    duration: Math.ceil(load.durationMs / 1_000) + 60,
+    timeout: replyWithinSeconds,
+    sampleInt: stopCheckEveryMs,
+    requests: workload.requests.map(({ method, path, headers, body }) => ({
+      method,
+      path,
+      headers: { ...headers },
+      ...(method === 'POST' ? { body } : {}),
+    })),
+    setupClient,
+  };
+  const instance = autocannon(options as never, () => {});
+  const ended = once(instance, 'done');
+  instance.on('reqError', () => tally.error());
+  const timer = setTimeout(() => over.abort(), load.durationMs);
+  await once(over.signal, 'abort');
+  load.whenOver?.();
+  const result = tally.finish();
+  clearTimeout(timer);
+  instance.stop();
+  await ended;
+  return result;
+}
+
+/** Ends a connection whose reply is too long: autocannon keeps a body in memory until its end. */
+function boundBodies(client: LiveClient, onTooLong: () => void): void {
+  let bodyBytes = 0;
+  client.on('response', () => {
+    bodyBytes = 0;
+  });
+  client.on('body', ({ length }) => {
+    bodyBytes += length;
+    if (bodyBytes <= mostReplyBytes) return;
+    onTooLong();
+    client.destroy();
+  });
+}
+
+/** Writes the slot into the bytes that autocannon has built, just before each send. */
+function stampEach(client: LiveClient, workload: Workload, counter: SlotCounter): void {
+  const built = client.getRequestBuffer.bind(client);
+  const stamps = new Map<Buffer, () => Buffer>();
+  const withSlot = workload.requests.filter(({ slot }) => slot !== undefined);
+  if (withSlot.length === 0) return;
+  client.getRequestBuffer = () => {
+    const bytes = built();
+    let stamp = stamps.get(bytes);
+    if (stamp === undefined) {
+      const template = withSlot.find(({ slot }) => slot && bytes.includes(slot.placeholder));
+      stamp = template === undefined ? () => bytes : stamper(template, bytes, counter);
+      stamps.set(bytes, stamp);
+    }
+    return stamp();
+  };
 }

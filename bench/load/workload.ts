@@ -73,7 +73,7 @@ export interface Target {
 export interface Load {
   readonly connections: number;
   readonly durationMs: number;
-  /** The rate of an open loop (`run-load.ts`); undefined: saturation (`saturate.ts`). */
+  /** The rate of an open loop (`run-load.ts`); undefined: saturation. */
   readonly perSecond?: number | undefined;
   /** Ends a saturating load early, after this many replies. */
   readonly requests?: number;

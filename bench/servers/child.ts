@@ -1,7 +1,8 @@
 /**
- * The program of a child process: runs one server, as the parent orders over IPC. It
- * exits with its parent.
+ * The program of a child process: runs one server, as the parent orders over IPC. It exits with its
+ * parent. The server is the service, or the floor that it is compared with.
  */
+
 import { createSimulator, type Simulator } from '#src/simulator.ts';
 import type { Order, Report, ServerSpec } from './server-process.ts';
 
@@ -31,8 +32,6 @@ async function carryOut(order: Order): Promise<Report> {
 async function start(spec: ServerSpec): Promise<Report> {
   const noCaller = { apiKey: '', from: '', messageIds: [] };
   if (spec.kind === 'hyperexpress') {
-    // Imported here, as the native server may not load.
-    const { bareHyperExpress } = await import('./floor.ts');
     const port = await bareHyperExpress();
     return { kind: 'started', port, startedMs: sinceStart(), ...noCaller };
   }
@@ -92,4 +91,43 @@ function sinceStart(): number {
 
 function sendReport(report: Report): void {
   process.send?.(report);
+}
+
+/** The seven fields of a message. The floor sends this reply even where the service answers 429. */
+const message = {
+  status: 'queued',
+  message_id: '0f8fad5b-d9cb-469f-a165-70867728950e',
+  request_id: '',
+  device_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+  from_number: '+12025550101',
+  to: '+12025550199',
+  created_at: '2026-01-01T00:00:00.000Z',
+};
+
+/**
+ * Starts the floor, a bare HyperExpress server written as in its own examples; resolves to its port.
+ * It parses the body as JSON and answers with a body of the service's size; it does not route,
+ * authenticate, validate or store.
+ */
+async function bareHyperExpress(): Promise<number> {
+  // Imported here, as the native server may not load.
+  const { Server } = await import('hyper-express');
+  const server = new Server({ auto_close: false });
+  server.post('/*', async (request, response) => {
+    consume(await request.json());
+    response.status(202).json(message);
+  });
+  server.get('/*', (_request, response) => {
+    response.json(message);
+  });
+  await server.listen(0, '127.0.0.1');
+  return server.port;
+}
+
+let consumed = 0;
+
+/** Uses the parsed body, so that the compiler cannot remove the parsing. */
+function consume(body: unknown): void {
+  if (typeof body === 'object' && body !== null) consumed++;
+  if (consumed < 0) throw new Error('a count never falls');
 }

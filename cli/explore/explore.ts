@@ -11,7 +11,7 @@ import { tryLess } from '#explore/learn.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
-import { UsageError } from '#io/command-error.ts';
+import { onStopSignal, UsageError } from '#io/command-error.ts';
 import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
 import {
   addFlags,
@@ -27,7 +27,6 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
-import { onStopSignal } from '#io/stop-signals.ts';
 import { many } from '#io/table.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';

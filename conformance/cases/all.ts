@@ -19,6 +19,7 @@ import { resCases } from './res.ts';
 import { sendCases } from './send.ts';
 import { send4Cases } from './send-4.ts';
 import { send4IdCases } from './send-4-ids.ts';
+import { send4WindowCases } from './send-4-window.ts';
 import { send7Cases } from './send-7.ts';
 import { refusalCases } from './send-refusals.ts';
 import { stateCases } from './state.ts';
@@ -35,6 +36,7 @@ export const allCases: readonly AnyCase[] = [
   ...sendCases,
   ...send4Cases,
   ...send4IdCases,
+  ...send4WindowCases,
   ...send7Cases,
   ...stateCases,
   ...replyObservations,

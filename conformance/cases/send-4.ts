@@ -1,12 +1,11 @@
 /**
  * Cases about replays, the later sends of a `request_id`. Rule: SEND-4. `send-4-ids.ts` has the
- * cases about ids that differ slightly. What the document leaves open is observed elsewhere:
- * another body and another endpoint in `observations-replies.ts`, another key in
- * `observations-accounts.ts`.
+ * cases about ids that differ slightly, `send-4-window.ts` those about the 24 hours. What the document
+ * leaves open is observed elsewhere: another body and another endpoint in `observations-replies.ts`,
+ * another key in `observations-accounts.ts`.
  */
 
-import type { RuleId } from '#contract/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Case, judging, recorded } from '../run/case.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
@@ -18,12 +17,8 @@ import type { Need } from '../target/target.ts';
 import { requireIdLength } from './send-4-ids.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
-const clockNeeds: readonly Need[] = ['fresh', 'clock'];
-const originalReply = '200 and the original body, byte for byte';
+export const originalReply = '200 and the original body, byte for byte';
 
-/** The service must know a `request_id` for 24 hours. */
-const justBeforeExpiryMs = dayMs - secondMs;
-const justAfterExpiryMs = dayMs + secondMs;
 /** So many later messages must not make the service forget an id. */
 const manyMessages = 100;
 /** The length of the last ids of a flood with a control port. */
@@ -121,11 +116,6 @@ export const send4Cases: readonly Case[] = [
       await requireRefusal(t, account, 402);
     },
   }),
-  replayCase('unused-for-nearly-24-hours', {
-    needs: clockNeeds,
-    event: 'one second less than 24 hours, in which the id was not used',
-    cause: (t) => t.advance(justBeforeExpiryMs),
-  }),
   about('SEND-4/spends-no-quota', ['fresh'], 7, {
     also: ['ERR-1'],
     sends: 'four replays under a quota of two, then two more messages',
@@ -181,16 +171,6 @@ export const send4Cases: readonly Case[] = [
       }
     },
   }),
-  agesCase('SEND-4/within-24-hours', {
-    agesMs: [hourMs, 12 * hourMs, 23 * hourMs + minuteMs, justBeforeExpiryMs],
-    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
-    demands: originalReply,
-  }),
-  agesCase('SEND-4/new-after-24-hours', {
-    agesMs: [23 * hourMs, justAfterExpiryMs],
-    sends: 'the same request_id after 23 hours, and again one second after 24 hours',
-    demands: '200, then a new message: a replay does not prolong the window',
-  }),
   about('SEND-4/send-at-has-passed', senderNeeds, 4, {
     waits: 5,
     sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
@@ -203,24 +183,10 @@ export const send4Cases: readonly Case[] = [
       await t.send(account, fields);
     },
   }),
-  about('SEND-4/held-message-after-24-hours', clockNeeds, 2, {
-    sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
-    demands: 'a new message: the 24 hours begin with the first use, not with send_at',
-    steps: async (t) => {
-      const most = t.assumption('sendAtMaxAheadDays');
-      if (typeof most === 'number' && most < 2)
-        t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
-      const account = await t.account();
-      const send_at = new Date((await t.now()) + 30 * hourMs).toISOString();
-      const fields = await sendFirst(t, account, { send_at });
-      await t.advance(justAfterExpiryMs);
-      await t.send(account, fields);
-    },
-  }),
 ];
 
 /** Sends a message under a new id, and returns its fields. */
-async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
+export async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
   const sent = { ...fields, request_id: t.requestId() };
   await t.queued(account, sent);
   return sent;
@@ -243,7 +209,7 @@ interface ReplayPlan {
 }
 
 /** A case that sends a message, causes an event, and sends the same `request_id` again. */
-function replayCase(name: string, plan: ReplayPlan): Case {
+export function replayCase(name: string, plan: ReplayPlan): Case {
   const { needs = ['fresh'], sendCount = 3, event, cause, ...more } = plan;
   return about(`SEND-4/${name}`, needs, sendCount, {
     ...more,
@@ -274,25 +240,6 @@ async function sendAtOnce(t: Trial, account: Subject, sends: readonly Fields[], 
     }),
   );
   await t.noteMessageCount(account);
-}
-
-interface AgesPlan extends Pick<Case, 'sends' | 'demands'> {
-  readonly agesMs: readonly number[];
-}
-
-/** A case that sends a message, and its `request_id` again when it has each of these ages. */
-function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Case {
-  return about(id, clockNeeds, agesMs.length + 1, {
-    ...texts,
-    steps: async (t, account) => {
-      const sentAt = await t.now();
-      const fields = await sendFirst(t, account);
-      for (const ageMs of agesMs) {
-        await t.control.advanceTo(sentAt + ageMs);
-        await t.send(account, fields);
-      }
-    },
-  });
 }
 
 /** Sends a message with the shortest hold that the target accepts. */

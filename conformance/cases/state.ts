@@ -80,7 +80,7 @@ export const stateCases: readonly Case[] = [
     },
   }),
   about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account'], 1, {
-    spends: { tasks: 1 },
+    spends: { tasks: 2 },
     sends: "polls for the device with another account's key, then with its own",
     demands: 'its own key gets the task; that another one gets it too breaks no rule, but is said',
     steps: async (t) => {

@@ -13,7 +13,14 @@ import type { Recording } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
-import { requestWhileEmpty, type Wait, waitOut } from './after-flood.ts';
+import {
+  fullAgainMs,
+  hasBudget,
+  prepareFlood,
+  requestWhileEmpty,
+  type Wait,
+  waitOut,
+} from './around-flood.ts';
 import {
   agentOf,
   flood,
@@ -26,7 +33,6 @@ import {
   recent,
   request,
 } from './limited.ts';
-import { fullAgainMs, hasBudget, prepareFlood } from './prepare-flood.ts';
 
 export interface Flood {
   readonly account: Subject;

@@ -19,9 +19,10 @@ import {
 import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
-import { longerThanAllowed, type Need, type Target } from '../target/target.ts';
+import type { Lack, Need, Target } from '../target/target.ts';
 import { type AnyCase, type Case, type Observation, recorded, type Seen } from './case.ts';
 import { Trial } from './case-run.ts';
+import { OutOfTime } from './recorded-requests.ts';
 
 /** Of a long case, a result keeps this many exchanges from its start and its end. */
 const keptFirst = 10;
@@ -47,6 +48,8 @@ export interface Ran {
   readonly trial: Trial;
   /** True if the exchanges themselves prove a failure. */
   readonly isProven: boolean;
+  /** True if it was skipped for a wait that `--timeout` does not cover. */
+  readonly isOutOfTime: boolean;
 }
 
 function isSettled({ result, trial }: Ran): boolean {
@@ -57,7 +60,10 @@ function isSettled({ result, trial }: Ran): boolean {
  * Judges the exchanges of a case once more, and makes no new ones: the run's log knows more now,
  * such as what other clients of the account spent.
  */
-export function judgeAgain(ruleCase: Case, { result, trial }: Omit<Ran, 'isProven'>): Result {
+export function judgeAgain(
+  ruleCase: Case,
+  { result, trial }: Pick<Ran, 'result' | 'trial'>,
+): Result {
   const again = resultOf(ruleCase, judgementOf(ruleCase, trial), trial);
   return { ...again, durationMs: result.durationMs };
 }
@@ -78,7 +84,8 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
     found = brokenBy(trial.unusable);
   const durationMs = performance.now() - started;
   const result = resultOf(anyCase, { ...judgement, found }, trial, durationMs);
-  return { result, trial, isProven: (judgement.proof ?? []).length > 0 };
+  const { proof = [], isOutOfTime = false } = judgement;
+  return { result, trial, isProven: proof.length > 0, isOutOfTime };
 }
 
 async function observe(observation: Observation, trial: Trial): Promise<Judgement> {
@@ -114,6 +121,7 @@ interface Judgement {
   readonly isError?: true;
   /** True if the target did not show what the case needs, although the flags are there. */
   readonly isLacking?: boolean;
+  readonly isOutOfTime?: boolean;
 }
 
 /** Every full run has these; a case that needs more is wanted by the one who gives its flags. */
@@ -142,8 +150,9 @@ function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement
 }
 
 function lackingOrBroken(error: unknown): Judgement {
-  const isLacking = error instanceof Lacking && !error.message.endsWith(longerThanAllowed);
-  return { found: verdictOf(error), isError: true, isLacking };
+  const isOutOfTime = error instanceof OutOfTime;
+  const isLacking = error instanceof Lacking && !isOutOfTime;
+  return { found: verdictOf(error), isError: true, isLacking, isOutOfTime };
 }
 
 /** What the judge of a rule finds in the exchanges of a case. */
@@ -222,7 +231,7 @@ export function notRun(anyCase: AnyCase, reason: string): Result {
 }
 
 /** The result of a case that this target cannot run. */
-export function skipped(anyCase: AnyCase, reason: string): Result {
+export function skipped(anyCase: AnyCase, { reason }: Lack): Result {
   return resultOf(anyCase, { found: { verdict: 'skipped', reason } });
 }
 

@@ -6,7 +6,7 @@
  * ledger and the time decide, so a dry run uses the same schedule.
  */
 import { minuteMs } from '#contract/time.ts';
-import { longerThanAllowed, type Means } from '../target/target.ts';
+import { type Lack, type Means, tooLong } from '../target/target.ts';
 import { type Bucket, type BucketLedger, entriesOf, type Spends, sendsIn } from './budget.ts';
 import type { AnyCase, Recording } from './case.ts';
 
@@ -32,7 +32,7 @@ export interface Item {
 
 export type Decision =
   /** `lack`: why it cannot run. */
-  | { readonly kind: 'start'; readonly item: Item; readonly lack: string | undefined }
+  | { readonly kind: 'start'; readonly item: Item; readonly lack: Lack | undefined }
   | ({ readonly kind: 'wait'; readonly item: Item } & Wait)
   /** Nothing can start before a running item finishes. */
   | { readonly kind: 'busy' }
@@ -54,7 +54,7 @@ export class Schedule {
   readonly #startedAt: number;
   readonly #longestWaitMs: number;
   /** By id: why the item cannot run. */
-  readonly #lacks = new Map<string, string>();
+  readonly #lacks = new Map<string, Lack>();
   /** Buckets that stay unused until the flood that needs them full is over. */
   readonly #reserved = new Set<Bucket>();
 
@@ -183,9 +183,9 @@ function longestOf(waits: readonly Wait[]): Wait {
   return waits.reduce((longest, wait) => (wait.ms > longest.ms ? wait : longest), { ms: 0 });
 }
 
-function lackOf({ ms, bucket }: Wait): string {
-  const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
-  return `${wait}, ${longerThanAllowed}`;
+function lackOf({ ms, bucket }: Wait): Lack {
+  const wait = `a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
+  return { reason: `needs ${tooLong(wait)}`, isOutOfTime: true };
 }
 
 /** The duration of a few requests and their replies. */

@@ -10,7 +10,7 @@ import { unexplained } from '#judging/limiter/explained.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import { type Exchange, isUncertain } from '#judging/service/exchange.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
-import { longerThanAllowed, type Target } from '../target/target.ts';
+import { type Target, tooLong } from '../target/target.ts';
 import { type Bucket, limitOf, type Spends } from './budget.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -19,6 +19,9 @@ type Headers = Readonly<Record<string, string>>;
 const longestThrottledMs = 2 * minuteMs + 10_000;
 /** Added to a wait for `Retry-After`, so that the next request does not come too early. */
 const waitMarginMs = 50;
+
+/** The case needs a wait that `--timeout` does not cover. */
+export class OutOfTime extends Lacking {}
 
 /** Sends requests and records their exchanges. Only it writes its fields. */
 export class RecordedRequests {
@@ -133,7 +136,7 @@ export class RecordedRequests {
   /** Lets time pass: moves a simulator's clock, or waits if `--timeout` allows such a wait. */
   async advance(ms: number): Promise<void> {
     if (!this.controlled && ms > this.target.timeoutMs)
-      this.lack(`a wait of ${Math.ceil(ms / 1000)} s, ${longerThanAllowed}`);
+      throw new OutOfTime(tooLong(`a wait of ${Math.ceil(ms / 1000)} s`));
     await this.pause(ms, 'time to pass');
   }
 

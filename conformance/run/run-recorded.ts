@@ -16,8 +16,7 @@ import { shown, unseen } from '#judging/recorded/shown-rules.ts';
 import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
-import type { ConformOptions } from '../options.ts';
-import type { TrafficFlags } from '../traffic-flags.ts';
+import type { ConformOptions, TrafficFlags } from '../options.ts';
 import { finish, type Streams } from './finish.ts';
 import { isSelected } from './select.ts';
 

@@ -3,7 +3,7 @@
  * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
  */
 import { rules } from '#contract/rules.ts';
-import { lacks, longerThanAllowed, type Means, type Profile } from '../target/target.ts';
+import { type Lack, lacks, type Means, type Profile, tooLong } from '../target/target.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase, Recording } from './case.ts';
 import { type Item, itemsOf, Schedule } from './order.ts';
@@ -29,11 +29,11 @@ export function unaffordable(
   cases: readonly AnyCase[],
   means: Means,
   profile: Profile,
-): Map<AnyCase, string> {
-  const reasons = new Map<AnyCase, string>();
+): Map<AnyCase, Lack> {
+  const reasons = new Map<AnyCase, Lack>();
   for (const each of cases) {
-    const reason = whatIsMissing(each, means, profile);
-    if (reason !== undefined) reasons.set(each, reason);
+    const lack = whatIsMissing(each, means, profile);
+    if (lack !== undefined) reasons.set(each, lack);
   }
   const { ofRun } = mostSends[profile];
   const chosen = new Set<Recording>();
@@ -41,7 +41,8 @@ export function unaffordable(
   for (const each of byValue(cases.filter((one) => !reasons.has(one)))) {
     const cost = sendsOf(each, chosen);
     if (spent + cost > ofRun) {
-      reasons.set(each, `exceeds the ${ofRun} sends that --profile ${profile} allows in all`);
+      const reason = `exceeds the ${ofRun} sends that --profile ${profile} allows in all`;
+      reasons.set(each, { reason });
       continue;
     }
     spent += cost;
@@ -75,19 +76,21 @@ function sendsOf(
 }
 
 /** Why the case cannot run on this target, on its own; undefined if it can. */
-function whatIsMissing(anyCase: AnyCase, means: Means, profile: Profile): string | undefined {
+function whatIsMissing(anyCase: AnyCase, means: Means, profile: Profile): Lack | undefined {
   const sends = sendsOf(anyCase);
   if (sends > mostSends[profile].ofCase)
-    return `costs ${sends} sends, more than --profile ${profile} allows`;
+    return { reason: `costs ${sends} sends, more than --profile ${profile} allows` };
   const { needs, spends, recordings = [] } = anyCase;
   const missing = needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
-  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
+  if (missing.length > 0) return { reason: `needs ${[...new Set(missing)].join(', ')}` };
   if (means.hasControl) return undefined;
   const longestWait = Math.max(...[anyCase, ...recordings].map(({ waits = 0 }) => waits));
   if (longestWait * 1000 > means.timeoutMs)
-    return `needs a wait of ${longestWait} s, ${longerThanAllowed}`;
+    return { reason: `needs ${tooLong(`a wait of ${longestWait} s`)}`, isOutOfTime: true };
   const [bucket, count] = entriesOf(spends).find(([name, n]) => n > limitOf(name)) ?? [];
-  return bucket === undefined ? undefined : `needs ${count} requests to ${bucket} within a minute`;
+  return bucket === undefined
+    ? undefined
+    : { reason: `needs ${count} requests to ${bucket} within a minute` };
 }
 
 interface Estimate {
@@ -96,17 +99,17 @@ interface Estimate {
   readonly throttled: number;
   readonly seconds: number;
   /** Cases that would wait longer than the flags allow, each with the reason. */
-  readonly tooLong?: ReadonlyMap<AnyCase, string>;
+  readonly late?: ReadonlyMap<AnyCase, Lack>;
 }
 
 /** The text of `--dry-run`. Refused sends count as sends: a target might accept them. */
 export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile): string {
   const skipped = unaffordable(cases, means, profile);
   const runnable = cases.filter((each) => !skipped.has(each));
-  const { tooLong = new Map(), ...estimate } = means.hasControl
+  const { late = new Map(), ...estimate } = means.hasControl
     ? withControl(runnable)
     : withoutControl(runnable, means);
-  for (const [each, reason] of tooLong) skipped.set(each, reason);
+  for (const [each, lack] of late) skipped.set(each, lack);
   const { maxSends = estimate.sends } = means;
   const capped = means.maxSends === undefined ? '' : ` (--max-sends ${means.maxSends})`;
   const minutes = estimate.seconds / 60;
@@ -117,8 +120,8 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
   ];
   for (const each of cases) {
-    const reason = skipped.get(each);
-    if (reason !== undefined) lines.push(`Skipped: ${each.id}: ${reason}`);
+    const lack = skipped.get(each);
+    if (lack !== undefined) lines.push(`Skipped: ${each.id}: ${lack.reason}`);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -138,7 +141,7 @@ function withControl(cases: readonly AnyCase[]): Estimate {
 function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
   const ledger = new BucketLedger();
   const schedule = new Schedule(itemsOf(cases, means), ledger, 0, means.timeoutMs);
-  const tooLong = new Map<AnyCase, string>();
+  const late = new Map<AnyCase, Lack>();
   const running: { readonly item: Item; readonly untilMs: number }[] = [];
   let sends = 0;
   let throttled = 0;
@@ -152,7 +155,7 @@ function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
   };
   for (;;) {
     const decision = schedule.next(nowMs);
-    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / 1000, tooLong };
+    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / 1000, late };
     if (decision.kind === 'busy') {
       finishNext();
     } else if (decision.kind === 'wait') {
@@ -160,7 +163,7 @@ function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
       if (nextEndMs <= nowMs + decision.ms) finishNext();
       else nowMs += decision.ms;
     } else if (decision.lack !== undefined) {
-      if (decision.item.case !== undefined) tooLong.set(decision.item.case, decision.lack);
+      if (decision.item.case !== undefined) late.set(decision.item.case, decision.lack);
       schedule.finished(decision.item);
     } else {
       const { item } = decision;

@@ -21,7 +21,7 @@ const invalidFields: readonly Fields[] = [
 export const refusedSends: Recording = {
   name: 'refused sends',
   needs: ['sender'],
-  spends: { send: 6 },
+  spends: { send: 7 },
   record: async (t) => {
     const account = await t.account({ sims: 2 });
     // Shows that the key is accepted.

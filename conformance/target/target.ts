@@ -8,8 +8,7 @@ import type { BucketLedger } from '../run/budget.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
-import type { Known } from './run-facts.ts';
-import { flagOf, type TargetFlag, type TargetFlags } from './target-flags.ts';
+import { flagOf, type Known, type TargetFlag, type TargetFlags } from './run-facts.ts';
 
 /** What a case may need beyond a base URL, and the flags that give it. */
 const neededFlags = {
@@ -73,8 +72,16 @@ export interface Target extends Means {
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
 
-/** The end of the reason why a case is skipped if the budget of time does not cover its waits. */
-export const longerThanAllowed = 'longer than --timeout allows';
+/** Why a case is skipped. */
+export interface Lack {
+  readonly reason: string;
+  /** True if `--timeout` does not cover one of its waits. */
+  readonly isOutOfTime?: true;
+}
+
+export function tooLong(wait: string): string {
+  return `${wait}, longer than --timeout allows`;
+}
 
 export const profiles = ['readonly', 'budget', 'full'] as const;
 export type Profile = (typeof profiles)[number];

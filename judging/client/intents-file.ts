@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { grouped } from '#io/grouped.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
-import { readText } from '#io/read-text.ts';
+import { readGiven } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
 import { type Exchange, senderOf } from './exchange.ts';
 
@@ -29,7 +29,7 @@ export type Report = z.output<typeof reportSchema> & {
 
 /** Throws a UsageError that names the mistakes of all lines, at most 100. */
 export function readIntentsFile(path: string): Report[] {
-  const text = readText(path, '--intents');
+  const text = readGiven(path, '--intents');
   const reports: Report[] = [];
   const mistakes: string[] = [];
   for (const [index, line] of text.split('\n').entries()) {

@@ -4,7 +4,7 @@
  */
 
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { many } from '#io/table.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';

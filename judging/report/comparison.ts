@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
-import { readText } from '#io/read-text.ts';
+import { readGiven } from '#io/plain-file.ts';
 import { valueIn } from '../evidence/reading.ts';
 import { isFailure, type Result, type Verdict, verdicts } from './result.ts';
 
@@ -30,7 +30,7 @@ export interface Comparison {
 }
 
 export function readReport(path: string): EarlierReport {
-  const reading = reportSchema.safeParse(valueIn(readText(path, '--compare', mostBytes)));
+  const reading = reportSchema.safeParse(valueIn(readGiven(path, '--compare', mostBytes)));
   if (reading.success) return reading.data;
   throw new UsageError(`--compare ${path}: ${notReport}`);
 }

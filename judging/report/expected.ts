@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
-import { readText } from '#io/read-text.ts';
+import { readGiven } from '#io/plain-file.ts';
 import { mostYamlBytes, parseYaml } from '#io/yaml-text.ts';
 import { isFailure, type Result } from './result.ts';
 
@@ -36,7 +36,7 @@ export type Expectation = z.infer<typeof entrySchema>;
 export function readExpectations(path: string): readonly Expectation[] {
   const file = basename(path);
   const reading = fileSchema.safeParse(
-    parseYaml(file, readText(path, '--expected', mostYamlBytes)),
+    parseYaml(file, readGiven(path, '--expected', mostYamlBytes)),
     { reportInput: true },
   );
   if (reading.success) return reading.data.expected;

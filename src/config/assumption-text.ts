@@ -1,10 +1,18 @@
-/** Reads assumptions that users type as `name=value`, and explains an unknown name or answer. */
+/**
+ * Reads assumptions that users type as `name=value`, and explains an unknown name or answer, also in
+ * settings and world files.
+ */
+
+import type { z } from 'zod';
+import { endpointNames } from '#contract/limits.ts';
+import * as common from '#io/mistakes.ts';
 import {
   type AssumptionName,
   type Assumptions,
   assumptionLedger,
   formerAssumptions,
 } from '../sim/assumptions.ts';
+import { templateNames } from '../sim/reply-templates.ts';
 
 /** The result of reading one: an assumption to override, or what is wrong. */
 export type AssumptionReading =
@@ -73,4 +81,34 @@ function alsoAccepts(name: AssumptionName): string | undefined {
 
 function mistake(message: string): AssumptionReading {
   return { kind: 'mistake', message };
+}
+
+/** As `io/mistakes.ts`, with the words of settings and worlds. */
+export function mistakesOf(
+  error: Pick<z.ZodError, 'issues'>,
+  at: readonly PropertyKey[] = [],
+): common.Mistake[] {
+  return common.mistakesOf(error, at, [], words);
+}
+
+const words: common.Words = {
+  unknownKey: (key, path) => {
+    const parent = path.at(-1);
+    if (parent === 'assumptions') return unknownAssumption(key);
+    if (parent === 'replyTemplates') return unknownName(key, 'reply', templateNames);
+    if (parent === 'limits') return unknownName(key, 'endpoint', endpointNames);
+    return undefined;
+  },
+  // One for an assumption lists the permitted answers.
+  expected: (path) => {
+    const depth = path.indexOf('assumptions');
+    const name = depth < 0 ? undefined : path[depth + 1];
+    const isInTemplate = name === 'replyTemplates' && path.length > depth + 2;
+    if (typeof name !== 'string' || !isAssumptionName(name) || isInTemplate) return undefined;
+    return permittedAnswers(name);
+  },
+};
+
+function unknownName(key: string, what: string, names: readonly string[]): string {
+  return `no ${what} is named "${key}"; use one of ${names.join(', ')}`;
 }

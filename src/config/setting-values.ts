@@ -8,9 +8,8 @@ import { wholeNumber } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { parseAssumption } from './assumption-text.ts';
-import { bearerToken, expectedToken } from './bearer-token.ts';
 import { largestRate, largestSeed, startTimeSchema } from './settings.ts';
-import { type LimitOverrides, mostPerMinute } from './world-schema.ts';
+import { bearerToken, expectedToken, type LimitOverrides, mostPerMinute } from './world-schema.ts';
 
 /** A port; 0 selects any free one. */
 export const portValue = wholeNumber(0, 65_535);

@@ -10,12 +10,12 @@ import {
   endpointNames,
   type LimitsPerMinute,
 } from '#contract/limits.ts';
+import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
+import { mistakesOf } from './assumption-text.ts';
 import { defaultWorld } from './default-world.ts';
-import { eachOf } from './each-of.ts';
-import { mistakesOf } from './mistake-words.ts';
 import {
   assumptionsSchema,
   type DeepReadonly,

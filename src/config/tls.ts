@@ -5,8 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { UsageError } from '#io/command-error.ts';
-import { reasonOf } from '#io/plain-file.ts';
-import { readText } from '#io/read-text.ts';
+import { readGiven, reasonOf } from '#io/plain-file.ts';
 
 /** A certificate with its chain, and its private key, as PEM. */
 export interface TlsPair {
@@ -58,8 +57,8 @@ export async function tlsOf(
 
 function readPair(certFile: string, keyFile: string): TlsPair {
   const pair = {
-    cert: readText(certFile, '--tls-cert', mostBytes),
-    key: readText(keyFile, '--tls-key', mostBytes),
+    cert: readGiven(certFile, '--tls-cert', mostBytes),
+    key: readGiven(keyFile, '--tls-key', mostBytes),
   };
   if (/^-----BEGIN ENCRYPTED |^Proc-Type:.*ENCRYPTED/m.test(pair.key)) {
     const message = 'the key needs a passphrase, which is not supported: decrypt it first';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { UsageError } from '#io/command-error.ts';
-import { mostFileBytes } from '#io/read-text.ts';
+import { mostFileBytes } from '#io/plain-file.ts';
 import { mostYamlBytes } from '#io/yaml-text.ts';
 import { readAssumptionsFile, readWorldFile } from './world-file.ts';
 

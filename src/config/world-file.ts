@@ -6,10 +6,10 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine } from '#io/mistakes.ts';
-import { parseJson, readText } from '#io/read-text.ts';
+import { parseJson, readGiven } from '#io/plain-file.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
+import { mistakesOf } from './assumption-text.ts';
 import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
-import { mistakesOf } from './mistake-words.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
 /** Reads a world. `flag`: the flag that named the file, for error messages. */
@@ -39,7 +39,7 @@ async function readChecked<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const file = basename(path);
   const value = path.endsWith('.json')
-    ? parseJson(file, readText(path, flag))
+    ? parseJson(file, readGiven(path, flag))
     : await readYaml(path, flag);
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
@@ -50,5 +50,5 @@ async function readChecked<Schema extends z.ZodType>(
 async function readYaml(path: string, flag: string): Promise<unknown> {
   // The parser is only loaded for YAML files.
   const { mostYamlBytes, parseYaml } = await import('#io/yaml-text.ts');
-  return parseYaml(basename(path), readText(path, flag, mostYamlBytes));
+  return parseYaml(basename(path), readGiven(path, flag, mostYamlBytes));
 }

@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
+import { eachOf } from '#io/grouped.ts';
 import { pathText } from '#io/mistakes.ts';
 import {
   mostAccounts,
@@ -16,14 +17,18 @@ import {
   mostOutcomes,
   mostPoolNumbers,
   mostSims,
-} from '../sim/accounts/bounds.ts';
+} from '../sim/accounts/account.ts';
 import {
   type Assumptions,
   assumptionOverridesSchema,
   unfinishedStatuses,
 } from '../sim/assumptions.ts';
-import { bearerToken } from './bearer-token.ts';
-import { eachOf } from './each-of.ts';
+
+/** The tokens that RFC 6750 allows in `Authorization: Bearer`: control tokens and API keys. */
+export const bearerToken = /^[A-Za-z0-9_.~+/=-]{1,200}$/;
+
+/** The message for an unusable control token. */
+export const expectedToken = 'expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -';
 
 /** Plain data with all its members readonly. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]

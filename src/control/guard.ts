@@ -6,7 +6,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { bearerToken, expectedToken } from '../config/bearer-token.ts';
+import { bearerToken, expectedToken } from '../config/world-schema.ts';
 import { ListenError } from '../http/transport/listening.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 

@@ -4,11 +4,10 @@
  * dashboard's types and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import type { ControlReply } from '../http/transport/transport.ts';
 import type { AnyJoin, Join, MaybeJoined } from './joins.ts';
-import type { RunningWorld } from './running-world.ts';
-import type { Targets } from './targets.ts';
+import type { RunningWorld, Targets } from './running-world.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Http = `${Verb} /${string}`;

@@ -6,11 +6,10 @@
 import type { z } from 'zod';
 import { mistakeLine } from '#io/mistakes.ts';
 import { inSlices } from '#io/slices.ts';
-import { mistakesOf } from '../config/mistake-words.ts';
+import { mistakesOf } from '../config/assumption-text.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';
-import type { RunningWorld } from './running-world.ts';
-import { find } from './targets.ts';
+import { find, type RunningWorld } from './running-world.ts';
 
 /** The operations of a noun as methods: `methodsOf(live, clock).advance('24h')`. */
 export function methodsOf<N extends Noun>(live: RunningWorld, noun: N): Methods<N> {

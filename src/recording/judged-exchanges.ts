@@ -3,8 +3,8 @@
  * record, so the verdicts on a journal are those on the run that wrote it.
  */
 
-import { atOnce } from '#io/at-once.ts';
 import { sha256 } from '#io/digest.ts';
+import { atOnce } from '#io/slices.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import {
   asksForWait,
@@ -14,7 +14,7 @@ import {
   plainJson,
   waitMs,
 } from '#judging/evidence/reading.ts';
-import type { KeyTexts } from '../sim/accounts/key-texts.ts';
+import type { KeyTexts } from '../sim/accounts/key-ring.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import { type RecordedExchange, textOf } from './recorded-exchange.ts';
 

@@ -1,7 +1,8 @@
 /**
- * What the reading endpoints answer: one message, the inbound messages (the document names that
- * endpoint but no shape), and the statistics of an account.
- * Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention, receivedShape, receivedQuery.
+ * What the endpoints answer that are not sends: one message, the inbound messages (the document names
+ * that endpoint but no shape), the tasks of a polling device, and the statistics of an account.
+ * Rules: READ-1, READ-2, STATE-2, SVC-3. Assumes: heldStatus, messageRetention, receivedShape,
+ * receivedQuery, tasksShape.
  */
 
 import { z } from 'zod';
@@ -164,4 +165,46 @@ function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFa
 function wholeNumber(most: number) {
   const error = `Expected a whole number from 1 to ${most}.`;
   return z.int({ error }).min(1, { error }).max(most, { error });
+}
+
+export interface Task {
+  readonly message_id: string;
+  readonly to: string;
+  readonly from_number: string;
+  readonly message: string;
+}
+
+export type TasksDecision =
+  | { readonly kind: 'tasks'; readonly tasks: readonly Task[] }
+  | ServiceError;
+
+/**
+ * One poll of a real device. Handing out a task is the pickup, so each task is handed out once. A
+ * device that polls by itself, or is off, gets no tasks.
+ */
+export function pollTasks(world: Registry, account: Account, deviceId: string): TasksDecision {
+  const device = world.devices.get(deviceId);
+  if (device === undefined || device.account !== account) return { kind: 'not_found' };
+  const tasks = world.polled(device).map((message) => ({
+    message_id: message.messageId,
+    to: message.to,
+    from_number: device.number,
+    message: message.text,
+  }));
+  return { kind: 'tasks', tasks };
+}
+
+/** A task, with the further fields of its message that a template may show. */
+export function taskDetails(world: Registry): (task: Task) => object {
+  return (task) => {
+    const message = world.messages.get(task.message_id);
+    if (message === undefined) return task;
+    const { requestId, device, createdAtMs } = message;
+    return {
+      ...task,
+      request_id: requestId,
+      device_id: device.deviceId,
+      created_at: isoTime(createdAtMs),
+    };
+  };
 }

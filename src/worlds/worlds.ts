@@ -10,7 +10,15 @@ import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { Instant } from '../recording/past.ts';
 import { OperationRefused, refuseMore } from '../sim/errors.ts';
-import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
+import {
+  KeyDirectory,
+  type NamedWorld,
+  readdressed,
+  type Share,
+  WorldIds,
+  withLinksUnder,
+  worldNamedBy,
+} from './address.ts';
 import { copyInto } from './fork.ts';
 import {
   type Birth,
@@ -27,8 +35,6 @@ import {
   type WorldSimulator,
 } from './hosted-world.ts';
 import { isOfDisk, type JournalFolder, type SavedWorld } from './journal-folder.ts';
-import { KeyDirectory } from './key-directory.ts';
-import { type Share, WorldIds } from './world-ids.ts';
 
 export const mostWorlds = 10_000;
 /** The id of the first world. */
@@ -207,10 +213,8 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Answers a request in the world that its path, its host or its key names, or in the first. */
   handle(request: ApiRequest, turn?: RequestTurn): ApiReply {
-    const address = addressIn(request.path);
-    if (address !== undefined) return this.#handleAt(address.worldId, request, turn, address.path);
-    const hostWorldId = worldOfHost(request.host);
-    if (hostWorldId !== undefined) return this.#handleAt(hostWorldId, request, turn);
+    const named = worldNamedBy(request);
+    if (named !== undefined) return this.#handleAt(named, request, turn);
     // Without other worlds, a request does not cost a look-up of its key.
     if (this.#byId.size > 0) {
       const world = this.#findByKey(request.authorization);
@@ -227,12 +231,10 @@ export class Worlds<S extends WorldSimulator> {
     return world.simulator;
   }
 
-  /** `path`: the path within the world, if the request's path names the world. */
   #handleAt(
-    worldId: string,
+    { worldId, path }: NamedWorld,
     request: ApiRequest,
     turn: RequestTurn | undefined,
-    path?: string,
   ): ApiReply {
     const world = this.get(worldId);
     if (world === undefined || world.isExpired) {
@@ -241,7 +243,7 @@ export class Worlds<S extends WorldSimulator> {
     if (path === undefined) return this.#answer(world, request, turn);
     const reply = this.#answer(world, readdressed(request, path), turn);
     // Only the list of received messages contains links in its body.
-    return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
+    return withLinksUnder(reply, worldId, path === routes.received.pattern);
   }
 
   #answer(world: HostedWorld<S>, request: ApiRequest, turn: RequestTurn | undefined): ApiReply {
@@ -294,9 +296,7 @@ export class Worlds<S extends WorldSimulator> {
       this.#keys.forget(world);
       watchKeys();
     };
-    if (ttlMs !== undefined) {
-      this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
-    }
+    if (ttlMs !== undefined) this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
     return world;
   }
 

@@ -14,7 +14,7 @@ import { parse } from 'yaml';
 import { invalidity, median } from '#bench/load/load-result.ts';
 import { type RequestTemplate, sendTemplate } from '#bench/load/workload.ts';
 import { cpuOf, type Round, runRound, throughputOf } from '#bench/measure.ts';
-import { onStopSignal } from '#io/stop-signals.ts';
+import { onStopSignal } from '#io/command-error.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
 import { freePort } from '#src/http/transport/listen-on.ts';
 import { createSimulator } from '#src/simulator.ts';

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { statuses } from '#contract/message-status.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { Rng } from '#src/sim/random.ts';
 import {
   familiesOf,

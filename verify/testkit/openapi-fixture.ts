@@ -4,11 +4,12 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { answersOf } from '#contract/assumptions.ts';
 import { documentedLimitsPerMinute, type EndpointName } from '#contract/limits.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
-import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
+import { type AssumptionName, type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, object>>;
@@ -130,6 +131,15 @@ export const mixtures: readonly Partial<Assumptions>[] = [
   },
   { receivedShape: 'array', tasksShape: 'array', heldStatus: 'scheduled', numberCheck: 'valid' },
 ];
+
+/** A named answer of these assumptions that no mixture has, such as a new one, is played alone. */
+const mixed = new Set(mixtures.flatMap((each) => Object.keys(each) as AssumptionName[]));
+export const unmixed: readonly Partial<Assumptions>[] = [...mixed].flatMap((name) =>
+  answersOf(name)
+    .slice(1)
+    .filter((answer) => !mixtures.some((each) => each[name] === answer))
+    .map((answer) => ({ [name]: answer })),
+);
 
 /** The assumptions as the name of a test. */
 export function named(assumptions: Partial<Assumptions>): string {

@@ -118,25 +118,30 @@ export async function recordForeign(
 class Recorder {
   readonly exchanges: TrafficExchange[] = [];
 
-  note(
-    now: number,
-    request: Omit<ApiRequest, 'forwardedFor' | 'contentEncoding' | 'host'>,
-    { status, headers, body }: ApiReply,
-    replyType = 'application/json',
-  ): void {
-    const { method, path, query, authorization, contentType, clientIp: address } = request;
-    this.exchanges.push({
-      ...{ sentAt: Math.floor(now), answeredAt: Math.floor(now), precisionMs: 1 },
-      ...{ host: '', method, path, query, address, showsCredential: true },
-      headers: {
-        ...(authorization !== undefined && { authorization }),
-        ...(contentType !== undefined && { 'content-type': contentType }),
-      },
-      body: Buffer.from(request.body).toString(),
-      reply: { status, headers: { 'content-type': replyType, ...headers }, body },
-      ...{ isForced: false, isSeen: true },
-    });
+  note(...exchange: Parameters<typeof trafficOf>): void {
+    this.exchanges.push(trafficOf(...exchange));
   }
+}
+
+/** An exchange at this time of the service's clock, as a recorder in front of the service sees it. */
+export function trafficOf(
+  now: number,
+  request: Omit<ApiRequest, 'forwardedFor' | 'contentEncoding' | 'host'>,
+  { status, headers, body }: ApiReply,
+  replyType = 'application/json',
+): TrafficExchange {
+  const { method, path, query, authorization, contentType, clientIp: address } = request;
+  return {
+    ...{ sentAt: Math.floor(now), answeredAt: Math.floor(now), precisionMs: 1 },
+    ...{ host: '', method, path, query, address, showsCredential: true },
+    headers: {
+      ...(authorization !== undefined && { authorization }),
+      ...(contentType !== undefined && { 'content-type': contentType }),
+    },
+    body: Buffer.from(request.body).toString(),
+    reply: { status, headers: { 'content-type': replyType, ...headers }, body },
+    ...{ isForced: false, isSeen: true },
+  };
 }
 
 function ask(simulator: Simulator, account: number, path: string): ApiReply {

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
 import { routes } from '#contract/routes.ts';
-import { DescribedService, mixtures, named } from '#verify/testkit/openapi-fixture.ts';
+import { DescribedService, mixtures, named, unmixed } from '#verify/testkit/openapi-fixture.ts';
 import { sample } from '#verify/testkit/runs.ts';
 import {
   acmeNumber,
@@ -150,7 +150,7 @@ function callOthers(caller: Caller): void {
   caller.askWrongly('stats', stats);
 }
 
-test.each(sample(mixtures, 2).map((each) => [named(each), each] as const))(
+test.each([...sample(mixtures, 2), ...unmixed].map((each) => [named(each), each] as const))(
   'the document and the service agree on every reply under %s',
   (_, assumptions) => {
     const caller = new Caller(assumptions);

@@ -9,8 +9,7 @@ import { z } from 'zod';
 import type { EndpointName } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
-import type { Task } from '../../sim/devices/tasks.ts';
-import type { AccountStats, ReceivedPage } from '../../sim/read.ts';
+import type { AccountStats, ReceivedPage, Task } from '../../sim/read.ts';
 import { e164 } from '../../sim/sends/phone-number.ts';
 
 interface Reply {

@@ -1,23 +1,32 @@
 /**
  * The service: answers one request with one reply, synchronously.
  * The checks run in the order written here: route, authenticate, throttle, then those of the
- * endpoint.
- * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, bearerCase, pathIdForm, replyTemplates.
+ * endpoint. Sends are answered by `send-message.ts`.
+ * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes: gateOrder,
+ * errorsSpendToken, replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, bearerCase, pathIdForm,
+ * receivedShape, tasksShape, replyTemplates.
  */
 
 import type { Struck } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { matchRoute, type RouteMatch } from '#contract/routes.ts';
-import type { ApiKey } from '../../sim/accounts/account.ts';
+import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
+import type { Account, ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { addressCaller, type Limiter } from '../../sim/limiter/limiter.ts';
 import { canonicalUuid } from '../../sim/random.ts';
+import {
+  type AccountStats,
+  accountStats,
+  listReceived,
+  pollTasks,
+  read,
+  taskDetails,
+} from '../../sim/read.ts';
+import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import type { SendEndpoint } from '../../sim/store/message.ts';
 import { plainIp } from '../plain-ip.ts';
-import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
 import { allowedMethods, matchOtherSpelling, takesMethod } from './other-spellings.ts';
 import {
   type ReceivedSend,
@@ -25,7 +34,7 @@ import {
   replayBeforeThrottle,
   sendMessage,
 } from './send-message.ts';
-import { refuse, reword } from './templated-replies.ts';
+import { itemsOf, refuse, reword } from './templated-replies.ts';
 
 const movedPermanently = 301;
 
@@ -205,4 +214,66 @@ export function authenticate(
   if (bearerCase === 'exact' && !authorization.startsWith('Bearer')) return undefined;
   const token = bearerHeaders[bearerSpace].exec(authorization)?.[1];
   return token === undefined ? undefined : world.validKey(token);
+}
+
+const ok = 200;
+
+// The endpoints that are not sends. Without templates, which is the default, these four return early
+// and build no values for them.
+
+function readReply(world: Registry, account: Account, id: string, request: ApiRequest): ApiReply {
+  const decision = read(world, account, id);
+  if (decision.kind !== 'read') return refuse(world, request, decision);
+  const reply = { status: ok, body: decision.body };
+  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
+  return reword(world, request, 'message', reply, () => ({}));
+}
+
+function receivedReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
+  const { receivedShape, replyTemplates } = world.assumptions;
+  const parameters = new URLSearchParams(request.query);
+  const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
+  const decision = listReceived(account, routes.received.pattern, query, world.assumptions);
+  if (decision.kind !== 'received') return refuse(world, request, decision);
+  const { page } = decision;
+  const reply = json(receivedShape === 'page' ? page : page.results);
+  if (replyTemplates === noReplyTemplates) return reply;
+  const items = () => itemsOf(world, request, 'received', page.results);
+  return reword(world, request, 'received', reply, () => ({ ...page, items: items() }));
+}
+
+function tasksReply(world: Registry, account: Account, id: string, request: ApiRequest): ApiReply {
+  const { tasksShape, replyTemplates } = world.assumptions;
+  const decision = pollTasks(world, account, id);
+  if (decision.kind !== 'tasks') return refuse(world, request, decision);
+  const { tasks } = decision;
+  const reply = json(tasksShape === 'tasks' ? { tasks } : tasks);
+  if (replyTemplates === noReplyTemplates) return reply;
+  const items = () => itemsOf(world, request, 'tasks', tasks.map(taskDetails(world)));
+  return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
+}
+
+function statsReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
+  const stats = accountStats(world, account);
+  const reply = json(stats);
+  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
+  return reword(world, request, 'stats', reply, () => statsValues(stats));
+}
+
+function json(value: unknown): ApiReply {
+  return { status: ok, body: JSON.stringify(value) };
+}
+
+/** The statistics, by the placeholder names of templates. */
+function statsValues({ messages, quota, sims_connected, received }: AccountStats) {
+  const { used, limit } = quota;
+  return {
+    ...messages,
+    accepted: Object.values(messages).reduce((sum, count) => sum + count, 0),
+    quota_used: used,
+    quota_limit: limit,
+    quota_left: limit === null ? null : Math.max(0, limit - used),
+    sims_connected,
+    received,
+  };
 }

@@ -1,20 +1,20 @@
 /**
  * Rewrites replies by the templates in force, so that the twin answers in the words and shapes of
  * another service (assumption replyTemplates). By default there are none, and replies stay
- * unchanged. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
+ * unchanged. A template is JSON whose texts contain placeholders such as `{code}`.
+ * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 
 import type { EndpointName } from '#contract/limits.ts';
-import type { ReplyTemplate } from '#contract/reply-template.ts';
+import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import type { ServiceError } from '../../sim/errors.ts';
+import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
 import { drawUuid, Rng } from '../../sim/random.ts';
-import { noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
+import { mentions, noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
 import { codedBody, errorReplies, errorReply } from './error-replies.ts';
-import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';
 import { matchOtherSpelling } from './other-spellings.ts';
 
 /** The parts of a world that the reply to a request depends on. */
@@ -221,4 +221,80 @@ function refusalValues(
     default:
       return { code, detail };
   }
+}
+
+/** The values of placeholders, by name. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** A value that is already JSON text, such as the list of `{items}`. */
+class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * The filled template as JSON text. A text that is exactly one placeholder becomes its value, whatever
+ * its type. A part that contains the placeholder `{field}`, a member of an object or the entry of a
+ * list of one, is repeated for each field of the request that failed. `failures`: the failing fields
+ * that are not filled in yet.
+ */
+function fillBody(template: Json, values: Values, failures: readonly FieldFailure[] = []): string {
+  if (typeof template === 'string') return jsonOf(filledValue(template, values));
+  if (isList(template)) return fillList(template, values, failures);
+  if (typeof template !== 'object' || template === null) return JSON.stringify(template);
+  // Built as text: an object literal would lose a field called __proto__.
+  const members = Object.entries(template).flatMap(([name, value]) =>
+    failures.length > 0 && mentions(name, 'field')
+      ? failures.map((failure) => member(name, value, { ...values, ...failure }, []))
+      : [member(name, value, values, failures)],
+  );
+  return `{${members.join(',')}}`;
+}
+
+function isList(template: Json): template is readonly Json[] {
+  return Array.isArray(template);
+}
+
+function fillList(
+  template: readonly Json[],
+  values: Values,
+  failures: readonly FieldFailure[],
+): string {
+  const [onlyItem] = template;
+  const isRepeated = template.length === 1 && failures.length > 0 && mentions(onlyItem, 'field');
+  const items = isRepeated
+    ? failures.map((failure) => fillBody(onlyItem as Json, { ...values, ...failure }))
+    : template.map((item) => fillBody(item, values, failures));
+  return `[${items.join(',')}]`;
+}
+
+function member(
+  name: string,
+  value: Json,
+  values: Values,
+  failures: readonly FieldFailure[],
+): string {
+  return `${JSON.stringify(fillText(name, values))}:${fillBody(value, values, failures)}`;
+}
+
+const placeholder = /\{([a-z_]+)\}/g;
+
+/** Replaces the placeholders that have a value; others stay as they are. */
+function fillText(template: string, values: Values): string {
+  return template.replaceAll(placeholder, (unchanged, name: string) =>
+    Object.hasOwn(values, name) ? String(values[name]) : unchanged,
+  );
+}
+
+function filledValue(template: string, values: Values): unknown {
+  const name = /^\{([a-z_]+)\}$/.exec(template)?.[1];
+  return name !== undefined && Object.hasOwn(values, name)
+    ? values[name]
+    : fillText(template, values);
+}
+
+function jsonOf(value: unknown): string {
+  return value instanceof RawJson ? value.text : JSON.stringify(value);
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
-import { eachOf } from '../../config/each-of.ts';
+import { eachOf } from '#io/grouped.ts';
 import { monthlyQuotaSchema, nameSchema } from '../../config/world-schema.ts';
 import type { Account, ApiKey } from '../../sim/accounts/account.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';

@@ -1,6 +1,6 @@
 /** A SIM, as the control port shows it. */
 import { z } from 'zod';
-import { eachOf } from '../../config/each-of.ts';
+import { eachOf } from '#io/grouped.ts';
 import { pollingSchema } from '../../config/world-schema.ts';
 import type { Device } from '../../sim/accounts/account.ts';
 

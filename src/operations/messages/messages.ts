@@ -3,13 +3,19 @@
  * Rules: STATE-1 to STATE-5. Assumes: failsFrom.
  */
 import { z } from 'zod';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { perform } from '../perform.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { matchIn, querySchema, searchMessages } from './message-query.ts';
-import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
+import {
+  type MessageRecord,
+  matchIn,
+  messageRecord,
+  messageRecordSchema,
+  querySchema,
+  searchMessages,
+} from './message-query.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
 import { standstillSchema, standstills, waitingSchema, waitingView } from './waiting.ts';
 

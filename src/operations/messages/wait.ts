@@ -8,8 +8,14 @@ import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused, refuseMore } from '../../sim/errors.ts';
 import { longestTimerMs, WallClock } from '../../simulation/wall-clock.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { largestPage, matchIn, matchSchema, newestMatching } from './message-query.ts';
-import { messageRecord, messageRecordSchema } from './message-record.ts';
+import {
+  largestPage,
+  matchIn,
+  matchSchema,
+  messageRecord,
+  messageRecordSchema,
+  newestMatching,
+} from './message-query.ts';
 
 export const waitInputSchema = z
   .strictObject({

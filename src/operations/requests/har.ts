@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { faultKindNames } from '#contract/fault-kinds.ts';
-import { smstwinVersion } from '#io/version.ts';
+import { smstwinVersion } from '#io/shipped-files.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { timeSchema } from '../query.ts';
 import { detailOf, requestRowSchema } from './request-views.ts';

@@ -3,7 +3,7 @@
  * than a slow one.
  */
 import { expect, test } from 'vitest';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 import { reportingOn } from './referee.ts';

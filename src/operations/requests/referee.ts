@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { clientRules } from '#contract/rules.ts';
-import { atOnce } from '#io/at-once.ts';
+import { eachOf } from '#io/grouped.ts';
+import { atOnce } from '#io/slices.ts';
 import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
 import {
   defaultGraceMs,
@@ -14,7 +15,6 @@ import {
   type RefereeReport,
 } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
-import { eachOf } from '../../config/each-of.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import { readingOf } from '../../recording/judged-exchanges.ts';
 import { isUndelivered } from '../../sim/devices/outcomes.ts';

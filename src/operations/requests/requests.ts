@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
-import { eachOf } from '../../config/each-of.ts';
+import { eachOf } from '#io/grouped.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
 import { defineOperation } from '../define.ts';
 import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';

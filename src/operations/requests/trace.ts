@@ -11,8 +11,7 @@ import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
-import type { RunningWorld } from '../running-world.ts';
-import { find } from '../targets.ts';
+import { find, type RunningWorld } from '../running-world.ts';
 import { reportingOn } from './referee.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 

@@ -1,6 +1,6 @@
 /** The operations on faults, the failures that a user injects into replies: list, add, pause, remove. */
 import { z } from 'zod';
-import { eachOf } from '../../config/each-of.ts';
+import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../../http/service/fault.ts';
 import { refuseMore } from '../../sim/errors.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime } from '#contract/time.ts';
-import { eachOf } from '../../config/each-of.ts';
+import { eachOf } from '#io/grouped.ts';
 import { limitOverridesSchema } from '../../config/world-schema.ts';
 import { defineOperation } from '../define.ts';
 import { timeSchema } from '../query.ts';

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { outcomesOf } from '../../config/default-world.ts';
 import { type Outcome, outcomeSchema } from '../../config/world-schema.ts';
-import { mostOutcomes } from '../../sim/accounts/bounds.ts';
+import { mostOutcomes } from '../../sim/accounts/account.ts';
 import { defineOperation } from '../define.ts';
 import type { RunningWorld } from '../running-world.ts';
 

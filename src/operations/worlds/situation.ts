@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { atOnce } from '#io/at-once.ts';
+import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { SettingsInput } from '../../config/settings.ts';
@@ -16,8 +16,7 @@ import { standstills } from '../messages/waiting.ts';
 import { largestInQuery, ordinalSchema } from '../query.ts';
 import { reportingOn } from '../requests/referee.ts';
 import { exchangesOfIntent } from '../requests/trace.ts';
-import type { RunningWorld } from '../running-world.ts';
-import { find } from '../targets.ts';
+import { find, type RunningWorld } from '../running-world.ts';
 
 export const situationSchema = z.strictObject({
   language: z.enum(['vitest', 'pytest']).default('vitest').describe('Of the test file.'),

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
-import { eachOf } from '../../config/each-of.ts';
+import { eachOf } from '#io/grouped.ts';
 import { maxMessagesSchema } from '../../config/settings.ts';
 import { defaultMaxMessages } from '../../sim/store/retention.ts';
 import type { RunningWorld } from '../running-world.ts';

@@ -3,9 +3,9 @@
  * limits, faults and seed. With them, parallel tests share a process and do not meet.
  */
 import { z } from 'zod';
+import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
-import { eachOf } from '../../config/each-of.ts';
 import {
   clockModes,
   inheritedSettings,

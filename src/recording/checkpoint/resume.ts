@@ -3,8 +3,8 @@
  * recorded inputs, then appends to the file.
  */
 
-import { atOnce } from '#io/at-once.ts';
 import { reasonOf } from '#io/plain-file.ts';
+import { atOnce } from '#io/slices.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../../config/settings.ts';
 import {

@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { sha256 } from '#io/digest.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
-import { smstwinVersion } from '#io/version.ts';
+import { smstwinVersion } from '#io/shipped-files.ts';
 import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
-import { mistakesOf } from '../../config/mistake-words.ts';
+import { mistakesOf } from '../../config/assumption-text.ts';
 import {
   parseSettings,
   type Settings,

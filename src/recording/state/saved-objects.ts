@@ -5,7 +5,7 @@
 
 import { endpointNames, replayWindowMs } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
-import { smstwinVersion } from '#io/version.ts';
+import { smstwinVersion } from '#io/shipped-files.ts';
 import type { Account, ApiKey, Device, FirstUse } from '../../sim/accounts/account.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import { type Fate, isUnprompted } from '../../sim/devices/outcomes.ts';

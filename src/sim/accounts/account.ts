@@ -11,8 +11,20 @@ import { QuotaCount, type QuotaState } from '../sends/quota.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from '../sends/replay-window.ts';
 import { Cohort } from '../store/cohort.ts';
 import { type SendEndpoint, StoredMessage } from '../store/message.ts';
-import { mostAccountNames } from './bounds.ts';
 import { SimDevice } from './device.ts';
+
+// The bounds on world files and operations alike. Messages have their own: `src/sim/store/retention.ts`.
+export const mostAccounts = 10_000;
+/** Account names ever used in a world. The name of a deleted account still counts. */
+export const mostAccountNames = 100_000;
+/** Keys of one account, revoked ones included. */
+export const mostKeys = 1_000;
+/** SIMs of one account. */
+export const mostSims = 10_000;
+/** SIMs of all accounts plus the numbers of the pool. */
+export const mostDevices = 100_000;
+export const mostPoolNumbers = 10_000;
+export const mostOutcomes = 10_000;
 
 /** Identifies a key without its full text. */
 export interface KeyDigest {

@@ -21,9 +21,12 @@ import {
   Device,
   type Message,
   type MonthlyQuota,
+  mostAccounts,
+  mostDevices,
+  mostKeys,
+  mostSims,
   type ReceivedMessage,
 } from './account.ts';
-import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
 import type { SimState } from './device.ts';
 import { KeyRing } from './key-ring.ts';
 

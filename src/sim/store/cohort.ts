@@ -1,7 +1,8 @@
 /**
  * A cohort: messages that move together. They have the same account and fate and became ready for
  * the same poll of a device, so they take every step at the same time. Their status and times are
- * stored once, so a poll costs the same for any number of messages.
+ * stored once, so a poll costs the same for any number of messages. A row of the store refers to its
+ * cohort by a slot, a small number.
  * Rules: STATE-1 to STATE-5.
  */
 
@@ -198,4 +199,51 @@ function copyPast(from: CohortPast, to: Cohort): void {
   to.endedAtMs = from.endedAtMs;
   to.failureReason = from.failureReason;
   to.duePoll = from.duePoll;
+}
+
+/** An object that rows refer to. Only `Slots` writes `slot`; 0 means that it has none. */
+export interface Slotted {
+  slot: number;
+}
+
+/**
+ * Assigns small numbers (slots) to objects, so that columns can store numbers. A slot is reused
+ * after its object was released.
+ */
+export class Slots<T extends Slotted> {
+  /** By slot; slot 0 stays empty. */
+  protected items: (T | undefined)[] = [undefined];
+  readonly #free: number[] = [];
+
+  /** The slot of this object; assigns one if needed. */
+  slotOf(item: T): number {
+    if (item.slot > 0) return item.slot;
+    item.slot = this.#free.pop() ?? this.items.length;
+    this.items[item.slot] = item;
+    return item.slot;
+  }
+
+  at(slot: number): T {
+    const item = this.items[slot];
+    assert(item !== undefined, 'a slot in a column has an object');
+    return item;
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (const item of this.items) if (item !== undefined) yield item;
+  }
+
+  release(item: T): void {
+    if (item.slot === 0) return;
+    this.items[item.slot] = undefined;
+    this.#free.push(item.slot);
+    item.slot = 0;
+  }
+}
+
+export class CohortSlots extends Slots<Cohort> {
+  releaseIfEmpty(slot: number): void {
+    const cohort = this.at(slot);
+    if (cohort.size === 0) this.release(cohort);
+  }
 }

@@ -8,8 +8,13 @@ import type { Status } from '#contract/message-status.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { uuidText } from '../random.ts';
 import type { Chunk } from './chunk.ts';
-import { Cohort, type CohortAccount } from './cohort.ts';
-import type { CohortSlots, Slots, Slotted } from './slots.ts';
+import {
+  Cohort,
+  type CohortAccount,
+  type CohortSlots,
+  type Slots,
+  type Slotted,
+} from './cohort.ts';
 
 /** The endpoint that accepted a message. */
 export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;

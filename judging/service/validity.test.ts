@@ -1,0 +1,65 @@
+/**
+ * Compares what judges say of a body's fields with what the twin does under each answer: a body that
+ * it accepts is not invalid, and one that it refuses is not valid.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { expect, test } from 'vitest';
+import { named } from '#verify/testkit/openapi-fixture.ts';
+import {
+  answersAboutBodies,
+  assumptionsAboutBodies,
+  bodies,
+  bodiesBeyondSchemas,
+  bodyOf,
+} from '#verify/testkit/send-bodies.ts';
+import { type Fields, Twin } from '#verify/testkit/twin/twin.ts';
+import type { Exchange } from './exchange.ts';
+import { validityOf } from './validity.ts';
+
+type Answers = (typeof answersAboutBodies)[number];
+
+const all = [...bodies, ...bodiesBeyondSchemas];
+
+/** Assumptions that no status shows: the field that a 400 names, and ids in paths. */
+const notOfBodies = ['validationScope', 'pathIdForm'];
+
+/** Shorter than any column for an id, so that judges call longer ids valid. */
+const tooShort = { requestIdMaxLength: 2 };
+
+/** The status of a send of each body under these answers, with the time of the sends. */
+function statusesUnder(assumptions: Answers): {
+  readonly nowMs: number;
+  readonly statuses: readonly number[];
+} {
+  const twin = new Twin({ assumptions, noLimits: true });
+  const statuses = all.map((each) => twin.post('/api/v1/sms/send/', bodyOf(each)).status);
+  return { nowMs: twin.now(), statuses };
+}
+
+const judged = answersAboutBodies.filter((each) => !isDeepStrictEqual(each, tooShort));
+
+test.each([{}, ...judged].map((each) => [named(each), each] as const))(
+  'judges call no body invalid that is accepted, and none valid that is refused, under %s',
+  (_, assumptions) => {
+    const { nowMs, statuses } = statusesUnder(assumptions);
+    for (const [index, status] of statuses.entries()) {
+      const fields = bodyOf(all[index] ?? {}) as Fields;
+      const sent = { fields, sentAt: nowMs, answeredAt: nowMs } as unknown as Exchange;
+      const { invalid, open } = validityOf(sent, true);
+      const isWrong = status === 202 ? invalid.length > 0 : invalid.length + open.length === 0;
+      const verdict = isWrong ? `judging/service/validity.ts is wrong about ${status}` : 'right';
+      const row = JSON.stringify(fields).slice(0, 200);
+      expect([row, verdict]).toEqual([row, 'right']);
+    }
+  },
+);
+
+test.each(assumptionsAboutBodies.filter((name) => !notOfBodies.includes(name)))(
+  'some body shows each answer of %s',
+  (name) => {
+    const rows = [{}, ...answersAboutBodies.filter((row) => name in row)];
+    const seen = rows.map((row) => statusesUnder(row).statuses.join());
+    const alike = rows.filter((_, index) => seen.indexOf(seen[index] ?? '') !== index);
+    expect(alike, 'add a body to verify/testkit/send-bodies.ts that shows the answer').toEqual([]);
+  },
+);
