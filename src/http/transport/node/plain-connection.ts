@@ -14,6 +14,7 @@ import type { HeadLines } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
 import {
   type PlainFields,
+  type PlainHead,
   PlainRequest,
   plainRequestLine,
   type ReplyWriter,
@@ -49,6 +50,8 @@ export class PlainConnection implements ReplyWriter {
   /** The header lines of the last request, and what they say: most clients repeat them. */
   #lastText = '';
   #lastFields: PlainFields | undefined;
+  /** The head of the last request that had a body: most clients repeat all of it. */
+  #lastHead: PlainHead | undefined;
   /** How many replies leave at the end of the turn. */
   #due = 0;
   /** About how many characters they have. */
@@ -161,25 +164,16 @@ export class PlainConnection implements ReplyWriter {
 
   /** Serves the request at `offset`. Returns the offset of the next one, or `notPlain`. */
   #start(bytes: Buffer, offset: number): number {
-    const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
-    const headEnd = text.indexOf(endOfHead);
-    const lineEnd = text.indexOf('\r\n');
-    // The head is incomplete or too long (-1), or has no headers.
-    if (headEnd <= lineEnd) return notPlain;
-    const parts = plainRequestLine.exec(text.slice(0, lineEnd));
-    const fields = this.#fieldsOf(text.slice(lineEnd + 2, headEnd));
-    if (parts === null || fields === undefined) return notPlain;
-    const { port, answers } = this.#shared;
-    const { length } = fields;
-    if (length > port.intake.limitBytes) return notPlain;
-    const [, method = '', path = '', query = ''] = parts;
-    const request = new PlainRequest(this, this.#shared.lines, method, path, query, fields);
+    const head = this.#repeated(bytes, offset) ?? this.#readHead(bytes, offset);
+    const { port, answers, lines } = this.#shared;
+    if (head === undefined || head.fields.length > port.intake.limitBytes) return notPlain;
+    const { length } = head.fields;
+    const request = new PlainRequest(this, lines, head);
     this.#current = request;
-    const bodyStart = offset + headEnd + endOfHead.length;
+    const bodyStart = offset + head.bytes.length;
     const bodyEnd = bodyStart + length;
     if (bodyEnd <= bytes.length) {
-      // A view of the bytes that arrived, valid during the call.
-      if (length > 0) request.body = bytes.subarray(bodyStart, bodyEnd);
+      if (length > 0) request.body = arrivedBody(bytes, bodyStart, bodyEnd);
       answers.serve(request, request);
       return bodyEnd;
     }
@@ -188,6 +182,34 @@ export class PlainConnection implements ReplyWriter {
     this.#missingBytes = length;
     this.#bodyDeadlineMs = performance.now() + port.idleTimeoutMs;
     return bodyStart + this.#takeBody(this.#body, bytes.subarray(bodyStart));
+  }
+
+  /** The last head, if the bytes at `offset` repeat it. */
+  #repeated(bytes: Buffer, offset: number): PlainHead | undefined {
+    const head = this.#lastHead;
+    if (head === undefined) return undefined;
+    const end = offset + head.bytes.length;
+    const isSame =
+      end <= bytes.length && bytes.compare(head.bytes, 0, head.bytes.length, offset, end) === 0;
+    return isSame ? head : undefined;
+  }
+
+  /** The head at `offset`, if it is plain. */
+  #readHead(bytes: Buffer, offset: number): PlainHead | undefined {
+    const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
+    const headEnd = text.indexOf(endOfHead);
+    const lineEnd = text.indexOf('\r\n');
+    // The head is incomplete or too long (-1), or has no headers.
+    if (headEnd <= lineEnd) return undefined;
+    const parts = plainRequestLine.exec(text.slice(0, lineEnd));
+    const fields = this.#fieldsOf(text.slice(lineEnd + 2, headEnd));
+    if (parts === null || fields === undefined) return undefined;
+    const [, method = '', path = '', query = ''] = parts;
+    const end = offset + headEnd + endOfHead.length;
+    // A copy, because what arrived may be long.
+    const head = { method, path, query, fields, bytes: bytes.subarray(offset, end) };
+    if (fields.length > 0) this.#lastHead = { ...head, bytes: Buffer.from(head.bytes) };
+    return head;
   }
 
   #fieldsOf(text: string): PlainFields | undefined {
@@ -248,6 +270,14 @@ export class PlainConnection implements ReplyWriter {
     this.#body?.release();
     this.#current?.leave();
   };
+}
+
+/** ASCII as text, which is cheap to keep; else a view of the bytes, valid during the call. */
+function arrivedBody(bytes: Buffer, start: number, end: number): string | Uint8Array {
+  const text = bytes.toString('utf8', start, end);
+  // As long, but no ASCII, is only what holds the sign for bytes that are no UTF-8.
+  const isAscii = text.length === end - start && !text.includes('\ufffd');
+  return isAscii ? text : bytes.subarray(start, end);
 }
 
 /** Node emits `close` after each error. */

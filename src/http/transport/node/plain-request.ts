@@ -44,10 +44,7 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
   constructor(
     connection: ReplyWriter,
     lines: HeadLines,
-    method: string,
-    path: string,
-    query: string,
-    fields: PlainFields,
+    { method, path, query, fields }: PlainHead,
   ) {
     this.#connection = connection;
     this.#lines = lines;
@@ -166,6 +163,15 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
   leave(): void {
     if (!this.#isAnswered) this.#onLeft?.();
   }
+}
+
+export interface PlainHead {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly fields: PlainFields;
+  /** As it arrived, up to the empty line. */
+  readonly bytes: Buffer;
 }
 
 /** The headers of a plain request that the service reads. */
