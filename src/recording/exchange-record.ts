@@ -22,6 +22,7 @@ export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
 
 const messageIdField = '"message_id":"';
+const hyphen = 0x2d;
 
 export interface RecordBound {
   readonly exchanges: number;
@@ -235,8 +236,13 @@ export class ExchangeRecord {
 /** 48 bits of the id of a message; a text of the reply would keep the whole reply in memory. */
 function messageIdIn(reply: string): number {
   const start = reply.indexOf(messageIdField) + messageIdField.length;
-  const [high, low] = [reply.slice(start, start + 8), reply.slice(start + 9, start + 13)];
-  return Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16);
+  let bits = 0;
+  for (let at = start; at < start + 13; at++) {
+    const unit = reply.charCodeAt(at);
+    // The value of a digit or a small letter.
+    if (unit !== hyphen) bits = 16 * bits + (unit & 0xf) + 9 * (unit >> 6);
+  }
+  return bits;
 }
 
 /** A series is the counts of one account in one second. Above this many, the oldest are dropped. */

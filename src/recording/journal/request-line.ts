@@ -8,7 +8,7 @@ import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
-import { checksumEnd } from '#judging/evidence/journal-checksum.ts';
+import { checksumMember } from '#judging/evidence/journal-checksum.ts';
 import { jsonReply } from '#judging/evidence/journal-line.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 
@@ -19,6 +19,7 @@ const mostIdleBytes = 131_072;
 const maxBytesPerUnit = 6;
 
 const quote = 0x22;
+const zero = 0x30;
 const backslash = 0x5c;
 const firstPrintable = 0x20;
 /** Bytes from here on need an escape or several bytes: the slow path handles such a text. */
@@ -31,6 +32,11 @@ export class JsonBytes {
   /** The bytes written since the last `clear`. They are valid until the next one. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** The bytes written after the first `start`. */
+  from(start: number): Buffer {
+    return this.#bytes.subarray(start, this.#length);
   }
 
   /** The length of `bytes`. */
@@ -57,6 +63,16 @@ export class JsonBytes {
     const start = this.#length;
     for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i);
     this.#length = start + text.length;
+  }
+
+  /** Writes a whole number of at most 32 bits. A text of it would take as long as its CRC-32. */
+  digits(number: number): void {
+    this.#reserve(10);
+    let scale = 1;
+    while (scale * 10 <= number) scale *= 10;
+    for (; scale >= 1; scale /= 10) {
+      this.#bytes[this.#length++] = zero + (Math.floor(number / scale) % 10);
+    }
   }
 
   /** Writes a text that is JSON already. */
@@ -145,7 +161,7 @@ export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): v
   if (faultKind !== undefined) writeText(',"fault":', faultKind, line);
   if (repeats !== undefined) line.ascii(`,"repeats":${repeats}`);
   line.ascii(',"reply":{"status":');
-  line.ascii(String(status));
+  line.digits(status);
   if (headers !== undefined) writeObject(',"headers":', headers, line);
   if (delivery !== undefined) writeObject(',"delivery":', delivery, line);
   if (isJson(exchange)) {
@@ -153,7 +169,10 @@ export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): v
     line.json(reply);
   } else writeText(',"body":', reply, line);
   line.ascii('}');
-  line.ascii(checksumEnd(crc32(line.bytes.subarray(start))));
+  const checksum = crc32(line.from(start));
+  line.ascii(checksumMember);
+  line.digits(checksum);
+  line.ascii('}\n');
 }
 
 /** True if a reply can be written as JSON: no fault touched it, and it is an object in one line. */
@@ -185,7 +204,7 @@ function writeRequestHead(exchange: RecordedExchange, line: JsonBytes): void {
   if (contentType !== undefined) writeText(',"content_type":', contentType, line);
   if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding, line);
   if (!isPlain || method !== 'POST' || keyId === undefined || contentType === undefined) return;
-  sendHead = { method, path, keyId, contentType, bytes: Buffer.from(line.bytes.subarray(start)) };
+  sendHead = { method, path, keyId, contentType, bytes: Buffer.from(line.from(start)) };
 }
 
 function writeText(start: string, text: string, line: JsonBytes): void {

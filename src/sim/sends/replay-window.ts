@@ -58,6 +58,8 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   readonly #accepted: AcceptedUses<M> | undefined;
   /** Created at the first use, and enlarged before an unexpired use would be evicted. */
   #uses: LRUCache<string, Use<Key, M>> | undefined;
+  /** The id that was sought last, if no accepted message has it. It need not be sought again. */
+  #freeId: string | undefined;
 
   /** Without `accepted`, every use is stored here. */
   constructor(now: () => number, accepted?: AcceptedUses<M>) {
@@ -119,7 +121,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     oldestMs: number,
   ): M | undefined {
     let oldest: M | undefined;
-    for (const message of this.#accepted?.of(requestId) ?? []) {
+    const messages = this.#accepted?.of(requestId) ?? [];
+    this.#freeId = messages.length === 0 ? requestId : undefined;
+    for (const message of messages) {
       const counts =
         message.createdAtMs >= oldestMs && isInScope(message, key, endpoint, assumptions);
       if (counts && (oldest === undefined || message.arrival < oldest.arrival)) oldest = message;
@@ -139,7 +143,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     if (accepted === undefined || !isAccepted<Key, M>(outcome)) return false;
     if (outcome.createdAtMs !== atMs || outcome.endpoint !== endpoint) return false;
     if (outcome.key !== key || outcome.requestId !== requestId) return false;
-    const expired = accepted.of(requestId).find((other) => this.#isExpired(other.createdAtMs));
+    const others = requestId === this.#freeId ? [] : accepted.of(requestId);
+    this.#freeId = undefined;
+    const expired = others.find((other) => this.#isExpired(other.createdAtMs));
     if (expired === undefined) accepted.add(requestId, outcome);
     else accepted.replace(requestId, expired, outcome);
     return true;

@@ -6,6 +6,8 @@
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+// Not the global one, which a test may fake: a client is silent in real time.
+import { clearInterval, setInterval } from 'node:timers';
 import { Answers } from '../answers.ts';
 import { ArrivingBody, type Intake } from '../arriving-body.ts';
 import { HeadLines } from '../head-lines.ts';
@@ -27,6 +29,9 @@ interface ParserError extends NodeJS.ErrnoException {
 /** The event that this file emits on a request when the parser refuses the rest of its body. */
 const bodyRefused = 'bodyRefused';
 
+/** How often a connection is looked at until it is closed for its silence. */
+const watchesInTimeout = 10;
+
 export class NodeTransport implements Transport {
   readonly #port: ServedPort;
   readonly #answers: Answers;
@@ -39,6 +44,7 @@ export class NodeTransport implements Transport {
   readonly #refused = new WeakSet<Socket>();
   /** Requests that the parser refused after their head. */
   readonly #malformedRequests = new WeakSet<IncomingMessage>();
+  #watch: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(serve: Serve, options: TransportOptions = {}) {
@@ -106,6 +112,10 @@ export class NodeTransport implements Transport {
 
   async listen(port: number, host: string): Promise<number> {
     checkAddress(port, host);
+    const intervalMs = this.#port.idleTimeoutMs / watchesInTimeout;
+    this.#watch ??= setInterval(() => {
+      for (const connection of this.#plain) connection.watch(intervalMs);
+    }, intervalMs).unref();
     return listenOn(this.#server, port, host);
   }
 
@@ -120,6 +130,7 @@ export class NodeTransport implements Transport {
     await waitUntilIdle(() => this.#answers.isBusy, graceMs);
     this.#answers.pending.clear();
     for (const { socket } of this.#plain) socket.destroy();
+    clearInterval(this.#watch);
     this.#server.closeAllConnections();
     await closed;
   }

@@ -35,6 +35,30 @@ test.each(heads)('%s: node:http writes the same bytes', async (head) => {
   expect(replies[0]).toBe(replies[1]);
 });
 
+test('each body is its own, under a head that repeats and over a view of what arrived', async () => {
+  const bodies = ['ab', 'ba', 'ö', '\ufffd', '\ufffda', '\0\x7f', ''].map((body) =>
+    Buffer.from(body),
+  );
+  bodies.push(Buffer.of(0xff), Buffer.of(0x61, 0x80), Buffer.of(0xed, 0xa0, 0x80));
+  const seen: string[] = [];
+  const service = ({ path, body }: ApiRequest) => {
+    seen.push(`${path} ${Buffer.from(body).toString('hex')}`);
+    return { status: 204, body: '' };
+  };
+  const { port } = await start('node', { service });
+  const socket = await dial(port);
+  const expected: string[] = [];
+  for (const path of ['/a', '/a', '/b', '/a']) {
+    for (const body of bodies) {
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`;
+      await socket.write(Buffer.concat([Buffer.from(head), body]));
+      await socket.reply();
+      expected.push(`${path} ${body.toString('hex')}`);
+    }
+  }
+  expect(seen).toEqual(expected);
+});
+
 test('a request cut anywhere, and requests that wait for a reply, are served in order', async () => {
   const delayed = (request: ApiRequest) => ({
     ...echo(request),

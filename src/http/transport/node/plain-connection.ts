@@ -12,13 +12,7 @@ import type { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
 import type { HeadLines } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
-import {
-  type PlainFields,
-  PlainRequest,
-  plainRequestLine,
-  type ReplyWriter,
-  readPlainFields,
-} from './plain-request.ts';
+import { type PlainHead, PlainRequest, type ReplyWriter, readPlainHead } from './plain-request.ts';
 
 /** The state that all plain connections of a port share. */
 export interface PlainShared {
@@ -30,15 +24,12 @@ export interface PlainShared {
   readonly handOver: (socket: Socket) => void;
 }
 
-/** A longer head is left to Node, whose limit of 16 KiB counts other bytes than this one. */
-const longestHeadBytes = 8_192;
 /** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
 /** Once the replies of a connection have so many characters, they do not wait for the turn's end. */
 const mostDueCharacters = 65_536;
 /** About what the head of a reply has. */
 const headCharacters = 256;
-const endOfHead = '\r\n\r\n';
 /** In place of an offset: the request is one for `node:http`. */
 const notPlain = -1;
 
@@ -46,9 +37,8 @@ export class PlainConnection implements ReplyWriter {
   readonly #shared: PlainShared;
   readonly #socket: Socket;
   #clientIp: string | undefined;
-  /** The header lines of the last request, and what they say: most clients repeat them. */
-  #lastText = '';
-  #lastFields: PlainFields | undefined;
+  /** The head of the last request: most clients repeat it, or its header lines. */
+  #head: PlainHead | undefined;
   /** How many replies leave at the end of the turn. */
   #due = 0;
   /** About how many characters they have. */
@@ -67,6 +57,10 @@ export class PlainConnection implements ReplyWriter {
   #waiting: Buffer | undefined;
   /** True once this object serves no more: the connection ends, or `node:http` has it. */
   #isOver = false;
+  /** True if bytes came or left since the last call of `watch`. */
+  #isActive = true;
+  /** True while Node's timer runs, which closes a silent connection. */
+  #isTimed = false;
 
   constructor(shared: PlainShared, socket: Socket) {
     this.#shared = shared;
@@ -74,7 +68,19 @@ export class PlainConnection implements ReplyWriter {
     shared.open.add(this);
     socket.on('data', this.#onData).on('end', this.#onEnd).on('drain', this.#onDrain);
     socket.on('close', this.#onClose).on('error', ignoreError);
-    socket.setTimeout(shared.port.idleTimeoutMs, this.#onTimeout);
+  }
+
+  /**
+   * Called at intervals. Node's timer runs only once the connection was silent for an interval:
+   * every packet sets it back, which takes 3 % of the time of a send.
+   */
+  watch(intervalMs: number): void {
+    const isSilent = !this.#isActive;
+    this.#isActive = false;
+    if (isSilent === this.#isTimed) return;
+    this.#isTimed = isSilent;
+    const timeoutMs = isSilent ? this.#shared.port.idleTimeoutMs - intervalMs : 0;
+    this.#socket.setTimeout(timeoutMs, this.#onTimeout);
   }
 
   get clientIp(): string {
@@ -94,6 +100,7 @@ export class PlainConnection implements ReplyWriter {
     // The next one follows in the same call: see `Turn.end`.
     if (this.#due > 0 && !ends) return;
     this.#dueCharacters = 0;
+    this.#isActive = true;
     const socket = this.#socket;
     socket.write(this.#text, this.#isAscii ? 'latin1' : 'utf8');
     this.#text = '';
@@ -122,6 +129,7 @@ export class PlainConnection implements ReplyWriter {
   }
 
   readonly #onData = (bytes: Buffer): void => {
+    this.#isActive = true;
     if (this.#waiting === undefined) this.#read(bytes);
     else this.#keepWaiting(Buffer.concat([this.#waiting, bytes]));
   };
@@ -161,25 +169,17 @@ export class PlainConnection implements ReplyWriter {
 
   /** Serves the request at `offset`. Returns the offset of the next one, or `notPlain`. */
   #start(bytes: Buffer, offset: number): number {
-    const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
-    const headEnd = text.indexOf(endOfHead);
-    const lineEnd = text.indexOf('\r\n');
-    // The head is incomplete or too long (-1), or has no headers.
-    if (headEnd <= lineEnd) return notPlain;
-    const parts = plainRequestLine.exec(text.slice(0, lineEnd));
-    const fields = this.#fieldsOf(text.slice(lineEnd + 2, headEnd));
-    if (parts === null || fields === undefined) return notPlain;
-    const { port, answers } = this.#shared;
-    const { length } = fields;
-    if (length > port.intake.limitBytes) return notPlain;
-    const [, method = '', path = '', query = ''] = parts;
-    const request = new PlainRequest(this, this.#shared.lines, method, path, query, fields);
+    const head = readPlainHead(bytes, offset, this.#head);
+    this.#head = head;
+    const { port, answers, lines } = this.#shared;
+    if (head === undefined || head.fields.length > port.intake.limitBytes) return notPlain;
+    const { length } = head.fields;
+    const request = new PlainRequest(this, lines, head);
     this.#current = request;
-    const bodyStart = offset + headEnd + endOfHead.length;
+    const bodyStart = offset + head.size;
     const bodyEnd = bodyStart + length;
     if (bodyEnd <= bytes.length) {
-      // A view of the bytes that arrived, valid during the call.
-      if (length > 0) request.body = bytes.subarray(bodyStart, bodyEnd);
+      if (length > 0) request.body = arrivedBody(bytes, bodyStart, bodyEnd);
       answers.serve(request, request);
       return bodyEnd;
     }
@@ -188,14 +188,6 @@ export class PlainConnection implements ReplyWriter {
     this.#missingBytes = length;
     this.#bodyDeadlineMs = performance.now() + port.idleTimeoutMs;
     return bodyStart + this.#takeBody(this.#body, bytes.subarray(bodyStart));
-  }
-
-  #fieldsOf(text: string): PlainFields | undefined {
-    if (text !== this.#lastText) {
-      this.#lastText = text;
-      this.#lastFields = readPlainFields(text);
-    }
-    return this.#lastFields;
   }
 
   /** Takes the next piece of a body. Returns how many of the bytes belong to the body. */
@@ -248,6 +240,14 @@ export class PlainConnection implements ReplyWriter {
     this.#body?.release();
     this.#current?.leave();
   };
+}
+
+/** ASCII as text, which is cheap to keep; else a view of the bytes, valid during the call. */
+function arrivedBody(bytes: Buffer, start: number, end: number): string | Uint8Array {
+  const text = bytes.toString('utf8', start, end);
+  // As long, but no ASCII, is only what holds the sign for bytes that are no UTF-8.
+  const isAscii = text.length === end - start && !text.includes('\ufffd');
+  return isAscii ? text : bytes.subarray(start, end);
 }
 
 /** Node emits `close` after each error. */

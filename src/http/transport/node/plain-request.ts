@@ -44,10 +44,7 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
   constructor(
     connection: ReplyWriter,
     lines: HeadLines,
-    method: string,
-    path: string,
-    query: string,
-    fields: PlainFields,
+    { method, path, query, fields }: PlainHead,
   ) {
     this.#connection = connection;
     this.#lines = lines;
@@ -168,6 +165,20 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
   }
 }
 
+/** The head of a plain request. */
+export interface PlainHead {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly fields: PlainFields;
+  /** The lines of its headers. */
+  readonly lines: string;
+  /** Bytes up to the end of the empty line. */
+  readonly size: number;
+  /** These bytes, if a body follows: then the next request may have the same head. */
+  readonly copy: Buffer | undefined;
+}
+
 /** The headers of a plain request that the service reads. */
 export interface PlainFields {
   readonly host: string;
@@ -180,8 +191,12 @@ export interface PlainFields {
   readonly length: number;
 }
 
+/** A longer head is left to Node, whose limit of 16 KiB counts other bytes than this one. */
+const longestHeadBytes = 8_192;
+const endOfHead = '\r\n\r\n';
+
 /** The first line of a plain request, as method, path and query. */
-export const plainRequestLine =
+const plainRequestLine =
   /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (\/[\w\-.~%!$&'()*+,;=:@/]*)(?:\?([\w\-.~%!$&'()*+,;=:@/?]*))? HTTP\/1\.1$/;
 /** A header whose value is printable ASCII, with at most one space before it. */
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ?([!-~](?:[ -~]*[!-~])?|)$/;
@@ -202,8 +217,37 @@ const singleHeaders = new Set(['host', 'content-length', 'authorization', 'conne
 /** A longer length is left to Node's parser. */
 const plainLength = /^\d{1,8}$/;
 
+/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the request before. */
+export function readPlainHead(
+  bytes: Buffer,
+  offset: number,
+  last: PlainHead | undefined,
+): PlainHead | undefined {
+  if (last?.copy !== undefined && isAt(offset, bytes, last.copy)) return last;
+  const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
+  const headEnd = text.indexOf(endOfHead);
+  const lineEnd = text.indexOf('\r\n');
+  // The head is incomplete or too long (-1), or has no headers.
+  if (headEnd <= lineEnd) return undefined;
+  const parts = plainRequestLine.exec(text.slice(0, lineEnd));
+  const lines = text.slice(lineEnd + 2, headEnd);
+  const fields = lines === last?.lines ? last.fields : readPlainFields(lines);
+  if (parts === null || fields === undefined) return undefined;
+  const [, method = '', path = '', query = ''] = parts;
+  const size = headEnd + endOfHead.length;
+  const copy = fields.length > 0 ? Buffer.from(bytes.subarray(offset, offset + size)) : undefined;
+  return { method, path, query, fields, lines, size, copy };
+}
+
+/** True if `bytes` has `sought` at `offset`. */
+function isAt(offset: number, bytes: Buffer, sought: Buffer): boolean {
+  const { length } = sought;
+  const end = offset + length;
+  return end <= bytes.length && bytes.compare(sought, 0, length, offset, end) === 0;
+}
+
 /** Reads the lines of the headers; returns undefined if the request is not plain. */
-export function readPlainFields(text: string): PlainFields | undefined {
+function readPlainFields(text: string): PlainFields | undefined {
   const headers: Record<string, string> = Object.create(null);
   for (const line of text.split('\r\n')) {
     const parts = headerLine.exec(line);
