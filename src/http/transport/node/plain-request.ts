@@ -248,13 +248,14 @@ function isAt(offset: number, bytes: Buffer, sought: Buffer): boolean {
 
 /** Reads the lines of the headers; returns undefined if the request is not plain. */
 function readPlainFields(text: string): PlainFields | undefined {
-  const headers: Record<string, string> = Object.create(null);
+  // An object of the same shape for most requests of a client: faster than one without a prototype.
+  const headers: Record<string, string> = {};
   for (const line of text.split('\r\n')) {
     const parts = headerLine.exec(line);
     if (parts === null) return undefined;
     const [, written = '', value = ''] = parts;
     const name = written.toLowerCase();
-    const isDuplicate = singleHeaders.has(name) && name in headers;
+    const isDuplicate = singleHeaders.has(name) && Object.hasOwn(headers, name);
     if (isDuplicate || unplainHeaders.has(name)) return undefined;
     // A later duplicate replaces an earlier one, as in `node-request.ts`.
     headers[name] = value;
