@@ -8,6 +8,7 @@ import { CommandError, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { onStopSignal } from '#io/stop-signals.ts';
+import { coloured, isFancy } from '#io/terminal.ts';
 import { smstwinVersion } from '#io/version.ts';
 import type { logModes } from '#src/config/settings.ts';
 
@@ -40,6 +41,7 @@ function printerTo(
     isBroken = true;
   };
   stream.on('error', onError);
+  if (isFancy(stream)) return (text) => void stream.write(coloured(text));
   if (!fstatSync(stream.fd).isFile()) return (text) => void stream.write(text);
   return (text) => {
     try {
