@@ -20,7 +20,7 @@ export interface OwnAuditOptions {
   readonly minutes: number;
   /** Planted limits; the audit always applies those of the document. */
   readonly limits: LimitOverrides;
-  readonly onProgress: (line: string) => void;
+  readonly onProgress: (line: string, step: string) => void;
 }
 
 /** The rate of the load, as a multiple of the limits. */
@@ -97,7 +97,8 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
     for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
     if (sent % progressEvery < perMs * stepMs) {
-      options.onProgress(`limit-audit: ${Math.round((nowMs - startMs) / 1_000)} s simulated`);
+      const [doneS, allS] = [nowMs - startMs, endMs - startMs].map((ms) => Math.round(ms / 1_000));
+      options.onProgress(`limit-audit: ${doneS} of ${allS} s simulated`, 'limit-audit');
     }
   }
   readRecord();
@@ -136,7 +137,7 @@ function sumOf(names: readonly EndpointName[]): number {
 export interface RemoteAuditOptions {
   readonly durationMs: number;
   readonly to: string;
-  readonly onProgress: (line: string) => void;
+  readonly onProgress: (line: string, step: string) => void;
 }
 
 const userCount = 3;
@@ -179,7 +180,8 @@ export async function remoteAudit(
       await Promise.all(sends);
       sent += batchSize;
       await read();
-      options.onProgress(`limit-audit: ${sent} requests`);
+      const leftS = Math.max(0, Math.ceil((untilMs - performance.now()) / 1_000));
+      options.onProgress(`limit-audit: ${sent} requests, ${leftS} s left`, 'limit-audit');
       await pause(pauseBetweenMs);
     }
     return auditRun(record.entries, documentedLimitsPerMinute, sent);

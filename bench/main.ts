@@ -7,6 +7,7 @@ import { CommandError, UsageError } from '#io/command-error.ts';
 import { ownReport } from '#io/flag-values.ts';
 import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { writeOwn } from '#io/own-file.ts';
+import { progressTo } from '#io/terminal.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit, remoteAudit } from './limit-audit.ts';
 import { measure } from './measure.ts';
@@ -61,7 +62,7 @@ async function statusOf(url: URL, headers: Readonly<Record<string, string>>): Pr
 
 async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   const startedAt = new Date().toISOString();
-  const onProgress = progress(io);
+  const onProgress = progressTo(io.error);
   const measured: CaseResult[] = [];
   for (const benchCase of cases.filter(({ scenario }) => options.scenarios.includes(scenario))) {
     const measurement = await measure(benchCase, options, onProgress);
@@ -96,7 +97,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
 /** Undefined if the run has no audit. */
 async function runAudit(
   options: BenchOptions,
-  onProgress: (line: string) => void,
+  onProgress: (line: string, step: string) => void,
 ): Promise<AuditRun | undefined> {
   if (!options.scenarios.includes('limit-audit')) return undefined;
   const { baseUrl, controlUrl, limits, durationMs, to } = options;
@@ -112,15 +113,4 @@ function exitCode({ cases: measured, audit }: BenchResult): number {
   if (isInvalid) return notValid;
   const isCrossed = measured.some(({ slos }) => slos.some(({ met }) => !met));
   return isCrossed || (audit !== null && isBroken(audit)) ? thresholdCrossed : 0;
-}
-
-/** Overwrites one line on a terminal; prints one line each elsewhere. */
-function progress(io: CommandIo): (line: string) => void {
-  let last = '';
-  return (line) => {
-    if (line === last) return;
-    last = line;
-    if (process.stderr.isTTY) io.error(`\r\u001b[K${line}`);
-    else if (line !== '') io.error(`${line}\n`);
-  };
 }

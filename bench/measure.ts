@@ -40,10 +40,13 @@ export async function measure(
     const { started, messageIds } = service;
     const caller = { ...started, to: '+12025550199', messageIds };
     const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [] };
+    const loadCount = (roundCount + 1) * Object.keys(running).length;
+    let loads = 0;
     const loadOnce = async (name: ServerName, load: Load, stage: string) => {
       const server = running[name];
       if (server === undefined) return undefined;
-      onProgress(`${benchCase.name}: ${name}, ${stage}`);
+      loads++;
+      onProgress(`${benchCase.name}: ${name}, ${stage} (${loads} of ${loadCount})`);
       const workload = workloadOf(benchCase, caller, baseUrl === undefined);
       const expects = name === 'service' ? workload.expects : [200, 202];
       const round = await runRound(server, { ...workload, expects }, load);

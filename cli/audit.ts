@@ -38,6 +38,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { writeOwn } from '#io/own-file.ts';
+import { progressTo } from '#io/terminal.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 
@@ -114,6 +115,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   const interrupt = new AbortController();
   const ignoreSignals = onStopSignal(() => interrupt.abort());
   const [first] = callers;
+  const progress = progressTo(io.error);
   try {
     const result = await learn({
       request: requests.request,
@@ -134,10 +136,15 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
         subject.path === path
           ? (callers.find(({ name }) => name === subject.caller)?.differsBy ?? 'address')
           : pathOrQuery(subject.path, path),
-      onProgress: progressTo(io),
+      onProgress: (exchanges, doing) =>
+        progress(
+          `smstwin audit: ${exchanges.length} of at most ${flags.budget} requests: ${doing}`,
+          doing,
+        ),
       signal: interrupt.signal,
     });
-    return report(url, result, flags, io);
+    progress('');
+    return await report(url, result, flags, io);
   } finally {
     ignoreSignals();
     requests.close();
@@ -290,14 +297,4 @@ async function report(
 
 function foreignLines(text: string): string {
   return text.split('\n').map(foreignText).join('\n');
-}
-
-/** One line that is written over on a terminal, and one for each step elsewhere. */
-function progressTo(io: CommandIo) {
-  let last = '';
-  return (exchanges: readonly unknown[], doing: string): void => {
-    if (process.stderr.isTTY) io.error(`\r\u001b[K${exchanges.length} requests: ${doing}`);
-    else if (doing !== last) io.error(`smstwin audit: ${doing}\n`);
-    last = doing;
-  };
 }

@@ -4,6 +4,7 @@
  */
 import { conform as harness, type OwnSimulator } from '#conformance/main.ts';
 import type { CommandIo } from '#io/flags.ts';
+import { isFancy } from '#io/terminal.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 
 export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -14,7 +15,7 @@ export function conform(argv: readonly string[], io: CommandIo): Promise<number>
     onHelp: io.onHelp,
     startOwn,
     readTraffic,
-    isTerminal: process.stdout.isTTY,
+    isTerminal: isFancy(process.stdout) && isFancy(process.stderr),
   });
 }
 

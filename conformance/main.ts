@@ -8,9 +8,10 @@ import type { TrafficReader } from '#contract/exchange.ts';
 import { CommandError, onStopSignal, printedError, UsageError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
+import { progressTo } from '#io/terminal.ts';
 import { discovered } from '#judging/report/outcome.ts';
 import { Masks } from '#judging/report/reported-exchange.ts';
-import type { Run } from '#judging/report/result.ts';
+import { isFailure, type Run } from '#judging/report/result.ts';
 import { progressLine } from '#judging/report/text.ts';
 import { allCases } from './cases/all.ts';
 import { type ConformOptions, looksLikeHost, parseOptions } from './options.ts';
@@ -197,16 +198,25 @@ async function runOn(
   options: ConformOptions,
   io: ConformIo,
 ): Promise<Run> {
+  const progress = progressTo(io.stderr, io.isTerminal);
   try {
     return await runSuite(cases, target, {
       bail: options.bail === true,
       recheck: options.recheck === true,
       signal: target.signal,
       profile: profileOf(options),
-      onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
-      onWait: (line) => (io.isTerminal ? io.stdout(`${line}\n`) : undefined),
+      onResult: (result, done, total) => {
+        const line = progressLine(result, done, total);
+        // A terminal keeps the lines of cases that a reader must look at.
+        const isKept = isFailure(result.verdict) || result.verdict === 'notice';
+        if (io.isTerminal && !isKept) return progress(line.trimEnd());
+        progress('');
+        io.stdout(line);
+      },
+      onWait: (line) => io.isTerminal && progress(line),
     });
   } finally {
+    progress('');
     await target.control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
     target.client.close();
   }

@@ -6,6 +6,7 @@
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
 import { announceStaleData, onEvents } from './events.ts';
+import type { Row } from './list-declaration.ts';
 import { Resource } from './resource.ts';
 import type { ClockState, State } from './wire.ts';
 import { counted } from './words.ts';
@@ -66,17 +67,14 @@ export function followClock(): void {
 export const advanceOutcome = signal('');
 
 /** Advances simulated time by the input of `clock.advance`, and describes what happened. */
-export async function advanceClock(input: Readonly<Record<string, unknown>>): Promise<void> {
+export async function advanceClock(input: Row): Promise<void> {
   await readState();
   const before = state.value;
   await describeAdvance(await call('clock.advance', input), before);
 }
 
 /** Sets `advanceOutcome`. `before`: the counts before the advance. */
-export async function describeAdvance(
-  { fired }: { readonly fired?: unknown },
-  before: State | undefined,
-): Promise<void> {
+export async function describeAdvance({ fired }: Row, before: State | undefined): Promise<void> {
   await readState();
   const after = state.value;
   const changes = reachedStatuses.flatMap((status) => {
@@ -94,12 +92,10 @@ const reachedStatuses = ['delivered', 'failed', 'sent', 'sending'] as const;
 export async function readState(): Promise<void> {
   try {
     const current = await call('simulator.state');
-    const before = state.value;
-    const hasFewerThanBefore =
-      before !== undefined &&
-      (current.messages.total < before.messages.total || current.requests < before.requests);
+    const { messages = { total: 0 }, requests = 0 } = state.value ?? {};
+    const hasFewer = current.messages.total < messages.total || current.requests < requests;
     state.value = current;
     const hasGoneBack = setClock(current.clock);
-    if (hasFewerThanBefore || hasGoneBack) announceStaleData();
+    if (hasFewer || hasGoneBack) announceStaleData();
   } catch {}
 }

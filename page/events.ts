@@ -13,10 +13,9 @@ import {
   type ServerEvent,
   SharedEvents,
   type StreamAddress,
-  type StreamState,
 } from './shared-events.ts';
 
-const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
+export const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
 export type EventKind = (typeof kinds)[number];
 
 /**
@@ -97,11 +96,11 @@ function listenWhileVisible(): void {
 }
 
 function receive(news: News): void {
-  if ('state' in news) showState(news.state);
-  else deliver(news.events);
-}
-
-function showState(state: StreamState): void {
+  if ('events' in news) {
+    deliver(news.events);
+    return;
+  }
+  const { state } = news;
   if (state === 'refused') tokenIsMissing.value = true;
   connection.value = state === 'refused' ? 'connecting' : state;
   // Until now this page got no events, so what it shows may be out of date.

@@ -52,7 +52,7 @@ export interface DeclaredOperation {
   readonly output?: readonly Field[];
 }
 
-/** Texts by the path of their field, such as `fault.status`; for variants, the chosen index. */
+/** Texts by the path of their field, such as `fault.status`; for variants, the name of one. */
 export type Typed = Readonly<Record<string, string>>;
 
 /** `Monthly quota` for `monthly_quota`, `Account` for `account_id`; names in camel case stay. */
@@ -73,7 +73,8 @@ export function variantFields(
   path: string,
   typed: Typed,
 ): readonly Field[] {
-  return fields[Number(typed[path] ?? 0)]?.fields ?? [];
+  const chosen = fields.find(({ name }) => name === typed[path]) ?? fields[0];
+  return chosen?.fields ?? [];
 }
 
 /** The paths of all fields that a form shows, at any depth. */

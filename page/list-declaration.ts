@@ -8,9 +8,6 @@ import type { OperationName } from './wire.ts';
 export type Row = Readonly<Record<string, unknown>>;
 /** A text to copy, such as a key, and what it is. */
 export type TextFact = readonly [name: string, value: string];
-type Call = (name: OperationName, input?: Row | string) => Promise<Row>;
-/** Calls in the world with this prefix of its paths. */
-type CallIn = (prefix: string, name: OperationName) => Promise<Row>;
 
 export interface FormDeclaration {
   readonly operation: OperationName;
@@ -44,7 +41,7 @@ export interface RowAction extends Pick<FormDeclaration, 'operation' | 'toInput'
   /** Default: every row has the button. */
   readonly isOfferedFor?: (row: Row) => boolean;
   /** The address to go to afterwards; undefined: the page stays. */
-  readonly nextAddress?: (row: Row, shownWorld: string) => string | undefined;
+  readonly nextAddress?: (row: Row) => string | undefined;
 }
 
 export interface ListDeclaration {
@@ -52,13 +49,13 @@ export interface ListDeclaration {
   /** The operation whose output declares the columns; its reply holds the rows. */
   readonly readOperation: OperationName;
   /** Reads the rows, if they are not simply the reply to `readOperation`. */
-  readonly readRows?: (call: Call, callIn: CallIn) => Promise<readonly Row[]>;
+  readonly readRows?: () => Promise<readonly Row[]>;
   /** The field that identifies a row. */
   readonly keyColumn: string;
   /** In order; the value of the first one is the row's name. */
   readonly columns: readonly string[];
   /** The links of a column's cells; undefined: the cell is no link. */
-  readonly links?: Readonly<Record<string, (row: Row, shownWorld: string) => string | undefined>>;
+  readonly links?: Readonly<Record<string, (row: Row) => string | undefined>>;
   /** Columns that a phone does not show. */
   readonly wideColumns?: readonly string[];
   /** Columns that are also fields of this operation's input become inputs. */

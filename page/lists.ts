@@ -4,13 +4,14 @@
  * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
-import { type FaultKindName, faultKindNames } from '#contract/fault-kinds.ts';
-import { accountList, keyList, poolList, simList } from './account-lists.ts';
+import { call, callIn } from './control.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
-import type { OperationName, Reply } from './wire.ts';
+import { shownWorld } from './route.ts';
+import type { Reply } from './wire.ts';
 import { faultSubject, faultWords, outcomeText, prefixOf } from './words.ts';
+import { accountName } from './world.ts';
 
-const receivedList: ListDeclaration = {
+export const receivedList: ListDeclaration = {
   title: 'Received messages',
   readOperation: 'sims.allReceived',
   keyColumn: 'message_id',
@@ -30,21 +31,11 @@ const receivedList: ListDeclaration = {
     'Nothing received yet. Inject a message, as if a phone had sent it to one of the numbers.',
 };
 
-/** A form holds a variant by its index. */
-function kindIndex(kind: FaultKindName): string {
-  return String(faultKindNames.indexOf(kind));
-}
-
-const faultList: ListDeclaration = {
+export const faultList: ListDeclaration = {
   title: 'Faults',
   readOperation: 'faults.list',
-  readRows: async (call) => {
-    const [{ faults }, { accounts }] = (await Promise.all([
-      call('faults.list'),
-      call('accounts.list'),
-    ])) as [Reply<'faults.list'>, Reply<'accounts.list'>];
-    const accountName = (id: string) =>
-      accounts.find(({ account_id: each }) => each === id)?.name ?? id;
+  readRows: async () => {
+    const { faults } = await call('faults.list');
     return faults.map((fault) => ({
       ...fault,
       what: `${fault.fault_id}: ${faultWords(fault)}`,
@@ -64,21 +55,21 @@ const faultList: ListDeclaration = {
       title: 'Add a fault',
       submit: 'Add fault',
       fields: ['fault', 'when', 'match', 'times'],
-      initial: { fault: kindIndex('lost_request'), 'when.nth': '1', 'match.endpoint': 'send' },
+      initial: { fault: 'lost_request', 'when.nth': '1', 'match.endpoint': 'send' },
       presets: {
-        'Reply lost': { fault: kindIndex('lost_response') },
+        'Reply lost': { fault: 'lost_response' },
         '429 for 30 s': {
-          fault: kindIndex('status'),
+          fault: 'status',
           'fault.status': '429',
           'fault.headers': 'Retry-After: 30',
         },
         '503 every 10th': {
-          ...{ fault: kindIndex('status'), 'fault.status': '503' },
-          ...{ when: '1', 'when.every': '10' },
+          ...{ fault: 'status', 'fault.status': '503' },
+          ...{ when: 'every n-th request', 'when.every': '10' },
         },
         'Slow by 3 s': {
-          ...{ fault: kindIndex('delay'), 'fault.ms': '3000' },
-          ...{ when: '1', 'when.every': '1' },
+          ...{ fault: 'delay', 'fault.ms': '3000' },
+          ...{ when: 'every n-th request', 'when.every': '1' },
         },
       },
       placeholders: { 'match.to': 'any recipient', times: 'no limit' },
@@ -90,23 +81,16 @@ const faultList: ListDeclaration = {
 /** Recipients that every world scripts: their outcomes reappear after removal. */
 const fixedRecipient = /^\+120255501(?:6[0-6]|7[0-4])$/;
 
-/**
- * The index of this variant of an outcome; the element itself is the variants, so its path is ''.
- */
-const failsOrStays = '1';
-
 export const outcomeList: ListDeclaration = {
   title: 'Scripted recipients',
   readOperation: 'outcomes.get',
-  readRows: async (call) => {
-    const [{ outcomes }, { hits }] = await Promise.all([
-      call('outcomes.get'),
-      call('outcomes.hits'),
-    ]);
-    return (outcomes as Reply<'outcomes.get'>['outcomes']).map((outcome, index) => ({
+  readRows: async () => {
+    const reads = [call('outcomes.get'), call('outcomes.hits')] as const;
+    const [{ outcomes }, { hits }] = await Promise.all(reads);
+    return outcomes.map((outcome, index) => ({
       ...outcome,
       its_message: outcomeText(outcome),
-      messages: (hits as readonly number[])[index],
+      messages: hits[index],
     }));
   },
   keyColumn: 'to',
@@ -127,7 +111,8 @@ export const outcomeList: ListDeclaration = {
       title: 'Add a recipient',
       submit: 'Add recipient',
       listField: 'outcomes',
-      initial: { '': failsOrStays },
+      // The element itself is the variants, so its path is empty.
+      initial: { '': 'fails or stays' },
       placeholders: { to: '+1202555018*' },
       toInput: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),
     },
@@ -142,15 +127,14 @@ function asOutcome({ messages: _, its_message: __, ...outcome }: Row): Row {
 
 const mostWorldStates = 30;
 
-const worldList: ListDeclaration = {
+export const worldList: ListDeclaration = {
   title: 'Worlds',
   readOperation: 'worlds.list',
-  readRows: async (call, callIn) => {
-    const first = (await call('worlds.get', 'default')) as Reply<'worlds.get'>;
-    const { worlds } = (await call('worlds.list')) as Reply<'worlds.list'>;
-    const names = new Map([first, ...worlds].map((world) => [world.world_id, world.name]));
+  readRows: async () => {
+    const worlds = [await call('worlds.get', 'default'), ...(await call('worlds.list')).worlds];
+    const names = new Map(worlds.map((world) => [world.world_id, world.name]));
     return Promise.all(
-      [first, ...worlds].map(async (world, index) => {
+      worlds.map(async (world, index) => {
         const { world_id: id, forked_from: origin } = world;
         // Every state is a request, so only the first worlds show theirs.
         const state = index < mostWorldStates ? await callIn(prefixOf(id), 'simulator.state') : {};
@@ -169,7 +153,7 @@ const worldList: ListDeclaration = {
   columns: ['name', 'clock', 'messages', 'requests', 'forked', 'created_at', 'expires_at'],
   wideColumns: ['forked', 'created_at', 'expires_at'],
   links: {
-    name: ({ world_id: id }, shown) => (id === shown ? undefined : `${prefixOf(`${id}`)}/#/home`),
+    name: ({ world_id: id }) => (id === shownWorld ? undefined : `${prefixOf(`${id}`)}/#/home`),
   },
   actions: [
     { operation: 'worlds.fork', label: 'Fork', oneTimeFacts: worldFacts },
@@ -178,7 +162,7 @@ const worldList: ListDeclaration = {
       label: 'Delete',
       isOfferedFor: ({ world_id: id }) => id !== 'default',
       warning: 'Everything in it is lost.',
-      nextAddress: ({ world_id: id }, shown) => (id === shown ? '/#/worlds' : undefined),
+      nextAddress: ({ world_id: id }) => (id === shownWorld ? '/#/worlds' : undefined),
     },
   ],
   forms: [
@@ -208,12 +192,10 @@ export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly TextF
 export const assumptionList: ListDeclaration = {
   title: 'Assumptions',
   readOperation: 'assumptions.ledger',
-  readRows: async (call) => {
-    const [{ assumptions }, answers] = await Promise.all([
-      call('assumptions.ledger'),
-      call('assumptions.get'),
-    ]);
-    return (assumptions as Reply<'assumptions.ledger'>['assumptions']).map((entry) => {
+  readRows: async () => {
+    const { assumptions } = await call('assumptions.ledger');
+    const answers: Row = await call('assumptions.get');
+    return assumptions.map((entry) => {
       const answer = answers[entry.name] ?? entry.default;
       const meaning = entry.meanings[String(answer)] ?? `one of: ${entry.permitted}`;
       return { ...entry, answer, means: `${entry.open}: ${meaning} (${entry.rules.join(', ')})` };
@@ -235,33 +217,3 @@ export const assumptionList: ListDeclaration = {
   emptyText: 'There is no assumption.',
   lead: 'What the document leaves open, and what the answer in force does; a change applies from now on.',
 };
-
-/** The lists of each page, by its name in the address. */
-export const listPages: Readonly<Record<string, readonly ListDeclaration[]>> = {
-  received: [receivedList],
-  faults: [faultList, outcomeList],
-  worlds: [worldList],
-};
-
-const listOperations = [
-  ...Object.values(listPages).flat(),
-  accountList,
-  keyList,
-  simList,
-  poolList,
-  assumptionList,
-].flatMap(({ readOperation, editOperation = readOperation, forms = [] }) => [
-  readOperation,
-  editOperation,
-  ...forms.map(({ operation }) => operation),
-]);
-
-/** The operations whose fields the dashboard shows: in its lists, and in forms of other pages. */
-export const shownOperations: ReadonlySet<string> = new Set<OperationName>([
-  ...listOperations,
-  'accounts.create',
-  'clock.advance',
-  'clock.setMode',
-  'exchanges.perform',
-  'limits.patch',
-]);

@@ -63,10 +63,10 @@ export class Resource<T> {
   }
 
   /** Reads without a pause, such as on request of the user. */
-  readNow(): void {
+  readonly readNow = (): void => {
     this.#clearTimer();
     void this.#read();
-  }
+  };
 
   /** Reads after the pause, because of an event. */
   readSoon(): void {
@@ -86,7 +86,7 @@ export class Resource<T> {
   /** A hidden page does not read; it reads once it is visible again. */
   #readWhenVisible(): void {
     if (document.visibilityState === 'visible') this.readNow();
-    else document.addEventListener('visibilitychange', () => this.readNow(), { once: true });
+    else document.addEventListener('visibilitychange', this.readNow, { once: true });
   }
 
   async #read(): Promise<void> {
@@ -162,7 +162,7 @@ export function useResource<T>(
     }, periodMs);
     return () => clearInterval(timer);
   }, [periodMs, resource]);
-  return { value, error: resource.error.value, refresh: () => resource.readNow() };
+  return { value, error: resource.error.value, refresh: resource.readNow };
 }
 
 const typingPauseMs = 100;

@@ -155,16 +155,12 @@ export class EventParser {
 
   /** The events that `piece` completes. */
   parse(piece: string): ServerEvent[] {
-    const events = (this.#rest + piece).split('\n\n');
-    this.#rest = events.pop() ?? '';
-    return events.flatMap(eventOf);
+    const texts = (this.#rest + piece).split('\n\n');
+    this.#rest = texts.pop() ?? '';
+    return texts.flatMap((text) => {
+      const lines = text.split('\n').map((line) => line.split(/: (.*)/, 2));
+      const { event = 'message', data, id } = Object.fromEntries(lines);
+      return data === undefined ? [] : [{ kind: event, data, id }];
+    });
   }
-}
-
-function eventOf(text: string): ServerEvent[] {
-  const lines = text.split('\n');
-  const field = (name: string) =>
-    lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-  const data = field('data');
-  return data === undefined ? [] : [{ kind: field('event') ?? 'message', data, id: field('id') }];
 }

@@ -7,7 +7,8 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
-import { listPages } from './lists.ts';
+import type { ListDeclaration } from './list-declaration.ts';
+import { faultList, outcomeList, receivedList, worldList } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
 import { ClockPage } from './pages/clock.tsx';
 import { Compare } from './pages/compare.tsx';
@@ -30,7 +31,8 @@ import { type Fact, Facts } from './parts/values.tsx';
 import { pageName, shownWorld } from './route.ts';
 
 interface Page extends Destination {
-  /** Shown below the page's lists (`lists.ts`), if it has any. */
+  readonly lists?: readonly ListDeclaration[];
+  /** Shown below the page's lists, if it has any. */
   readonly view?: ComponentType;
 }
 
@@ -40,13 +42,13 @@ const pages: readonly Page[] = [
   { name: 'requests', key: 'r', title: 'Requests', view: RequestsPage },
   { name: 'referee', key: 'e', title: 'Referee', view: RefereePage },
   { name: 'send', key: 's', title: 'Send', view: SendPage },
-  { name: 'received', key: 'i', title: 'Received' },
+  { name: 'received', key: 'i', title: 'Received', lists: [receivedList] },
   { name: 'clock', key: 'c', title: 'Clock', view: ClockPage },
   { name: 'past', key: 't', title: 'Time machine', view: PastPage },
-  { name: 'faults', key: 'f', title: 'Faults' },
+  { name: 'faults', key: 'f', title: 'Faults', lists: [faultList, outcomeList] },
   { name: 'limits', key: 'l', title: 'Limits', view: LimitsPage },
   { name: 'accounts', key: 'a', title: 'Accounts', view: AccountsPage },
-  { name: 'worlds', key: 'w', title: 'Worlds', view: Compare },
+  { name: 'worlds', key: 'w', title: 'Worlds', lists: [worldList], view: Compare },
   { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
 ];
 
@@ -64,8 +66,7 @@ export function Shell() {
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
   const page = pages.find(({ name }) => name === pageName.value) ?? noPage;
-  const { view: View } = page;
-  const lists = listPages[page.name];
+  const { lists, view: View } = page;
   return (
     <div class={`shell connection-${connection.value}`}>
       <Action kind="skip" act={focusHeading}>
@@ -164,23 +165,14 @@ function ConnectionNotice() {
   const isLost = connection.value === 'lost';
   return (
     <div role="alert" class="connection-notice">
-      {isGone && (
+      {(isGone || isLost) && (
         <div class="lost">
           <p>
-            <b>This world was deleted.</b> The page shows what it last received.
+            <b>{isGone ? 'This world was deleted.' : 'The simulator does not answer.'}</b> The page
+            shows what it last received{isLost && ', and reconnects by itself'}.
           </p>
-          <a class="button plain" href="/">
-            Go to the first world
-          </a>
-        </div>
-      )}
-      {isLost && (
-        <div class="lost">
-          <p>
-            <b>The simulator does not answer.</b> The page shows what it last received, and
-            reconnects by itself.
-          </p>
-          <Action act={reconnectNow}>Try now</Action>
+          {isGone && <a href="/">Go to the first world</a>}
+          {isLost && <Action act={reconnectNow}>Try now</Action>}
         </div>
       )}
     </div>

@@ -41,20 +41,12 @@ export function durationText(ms: number): string {
   return parts.join(' ');
 }
 
-/** The scripted outcome of messages to one recipient. */
-interface Outcome {
-  readonly ends: string;
-  /** The status in which the message fails or stays. */
-  readonly in?: string | undefined;
-  readonly polls?: number | undefined;
-  readonly refuse?: string | undefined;
-}
-
 /** What happens to a message with this outcome, such as `fails while sending`. */
-export function outcomeText({ ends, in: status, polls = 1, refuse }: Outcome): string {
-  if (ends === 'refused') return `is refused: ${refuse}`;
-  if (ends === 'failed') return `fails while ${status}`;
-  if (ends === 'stuck') return `stays ${status}`;
+export function outcomeText(outcome: Reply<'outcomes.get'>['outcomes'][number]): string {
+  if (outcome.ends === 'refused') return `is refused: ${outcome.refuse}`;
+  if (outcome.ends === 'failed') return `fails while ${outcome.in}`;
+  if (outcome.ends === 'stuck') return `stays ${outcome.in}`;
+  const { polls = 1 } = outcome;
   return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
 }
 

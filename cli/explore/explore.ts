@@ -28,6 +28,7 @@ import {
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
 import { many } from '#io/table.ts';
+import { progressTo } from '#io/terminal.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
@@ -117,18 +118,20 @@ async function run(
   });
   const ignoreSignals = onStopSignal(() => interrupt.abort());
   const startMs = Date.now();
+  const show = progressTo(io.error);
   try {
     await runs.start();
     const options: SearchOptions = {
       ...searchOptionsIn(flags),
       faults,
       runClient: runs.run.bind(runs),
-      onProgress: progressTo(io),
+      onProgress: (progress) => show(progressLine(progress), ''),
     };
     const result =
       givenSchedule === undefined
         ? await search(options)
         : await replay(options, givenSchedule.schedule, givenSchedule.intents);
+    show('');
     const schedule = givenSchedule?.schedule;
     return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule, io });
   } finally {
@@ -273,15 +276,8 @@ function countsLine(result: SearchResult): string {
   return `${counts.join(', ')}; ${many(skipped, 'schedule')} ${same}`;
 }
 
-const progressEveryMs = 5_000;
-
-function progressTo(io: CommandIo): (progress: Progress) => void {
-  let shownMs = Date.now();
-  return ({ levels, points, findings }) => {
-    if (Date.now() - shownMs < progressEveryMs) return;
-    shownMs = Date.now();
-    const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};
-    const found = `${many(points, 'decision point')}, ${many(findings.length, 'finding')}`;
-    io.error(`smstwin explore: depth ${size}: ${done} of ${total} schedules; ${found}\n`);
-  };
+function progressLine({ levels, points, findings }: Progress): string {
+  const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};
+  const found = `${many(points, 'decision point')}, ${many(findings.length, 'finding')}`;
+  return `smstwin explore: depth ${size}: ${done} of ${total} schedules; ${found}`;
 }

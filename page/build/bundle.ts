@@ -5,7 +5,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { statusTexts } from '#src/http/transport/transport-replies.ts';
-import { shownOperations } from '../lists.ts';
 import { declaredOperations } from './declared.ts';
 
 const plots = '../judging/report/plot/';
@@ -22,7 +21,7 @@ export async function bundleDashboard(
 ): Promise<DashboardFile[]> {
   const { build } = await import('esbuild');
   const page = new URL('../', import.meta.url);
-  const declared = JSON.stringify(declaredOperations(shownOperations));
+  const declared = JSON.stringify(declaredOperations());
   const examples = Object.fromEntries(
     ['Node', 'Python', 'Go'].map((language) => {
       const file = new URL(`examples/${language.toLowerCase()}.txt`, page);

@@ -11,23 +11,14 @@ import type { DeclaredOperation, Field } from '../field.ts';
 
 type Json = z.core.JSONSchema.JSONSchema;
 
-/** All operations by name. Only those in `shown` have fields: the page shows no others. */
-export function declaredOperations(
-  shown: ReadonlySet<string>,
-): Readonly<Record<string, DeclaredOperation>> {
-  return Object.fromEntries(
-    operations.map((operation) => [
-      operation.name,
-      {
-        route: `${operation.verb} ${operation.path}`,
-        ...(shown.has(operation.name) && fieldsOf(operation)),
-      },
-    ]),
-  );
+/** All operations by name. */
+export function declaredOperations(): Readonly<Record<string, DeclaredOperation>> {
+  return Object.fromEntries(operations.map((operation) => [operation.name, fieldsOf(operation)]));
 }
 
-function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'> {
+function fieldsOf({ verb, path, input, output }: Operation): DeclaredOperation {
   return {
+    route: `${verb} ${path}`,
     ...(input !== undefined && { input: fieldsIn(input, 'input') }),
     ...(output !== undefined && { output: rowFields(fieldsIn(output, 'output')).map(asColumn) }),
   };
@@ -35,8 +26,8 @@ function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'
 
 /** The fields of an object; a schema of another kind is one field without a name. */
 function fieldsIn(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
-  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
-  const root = namelessField(json, json.$defs ?? {});
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', metadata: new WithoutIds() });
+  const root = namelessField(json as Json);
   return root.kind === 'object' ? (root.fields ?? []) : [root];
 }
 
@@ -51,20 +42,25 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
   return (fields.length === 1 && first?.item?.fields) || fields;
 }
 
-/** The schemas that references name. */
-type Definitions = Readonly<Record<string, Json>>;
-
-/** The field of a root, an element or an alternative: it is required unless it has a default. */
-function namelessField(schema: Json, definitions: Definitions): Field {
-  return fieldOf('', schema, true, definitions);
+/** The texts of schemas. Without their ids, a schema holds others in place of references to them. */
+class WithoutIds extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  override get(schema: z.core.$ZodType) {
+    const { id: _, ...texts } = z.globalRegistry.get(schema) ?? {};
+    return texts as never;
+  }
 }
 
-function fieldOf(name: string, schema: Json, isRequired: boolean, definitions: Definitions): Field {
-  const { json, isNullable } = withoutNull(resolved(schema, definitions), definitions);
+/** The field of a root, an element or an alternative: it is required unless it has a default. */
+function namelessField(schema: Json): Field {
+  return fieldOf('', schema, true);
+}
+
+function fieldOf(name: string, schema: Json, isRequired: boolean): Field {
+  const { json, isNullable } = withoutNull(schema);
   const { title, description = schema.description } = json;
   return {
     name,
-    ...shapeOf(json, definitions),
+    ...shapeOf(json),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { hint: description }),
     ...(isRequired && !('default' in schema) && { isRequired }),
@@ -72,33 +68,25 @@ function fieldOf(name: string, schema: Json, isRequired: boolean, definitions: D
   };
 }
 
-/** The schema with the definition that it refers to, if it is a reference. */
-function resolved(json: Json, definitions: Definitions): Json {
-  const name = json.$ref?.slice('#/$defs/'.length);
-  return name === undefined ? json : { ...definitions[name], ...json };
-}
-
 /**
  * Removes null from the alternatives of a schema. A single alternative left replaces the choice.
  */
-function withoutNull(json: Json, definitions: Definitions): { json: Json; isNullable: boolean } {
+function withoutNull(json: Json): { json: Json; isNullable: boolean } {
   const { anyOf = [], ...others } = json;
-  const alternatives = (anyOf as Json[])
-    .map((alternative) => resolved(alternative, definitions))
-    .filter(({ type }) => type !== 'null');
+  const alternatives = (anyOf as Json[]).filter(({ type }) => type !== 'null');
   const isNullable = alternatives.length < anyOf.length;
   const [single] = alternatives;
   if (single === undefined || alternatives.length > 1) {
     return { json: isNullable ? { ...others, anyOf: alternatives } : json, isNullable };
   }
-  const inner = withoutNull({ ...single, ...others }, definitions);
+  const inner = withoutNull({ ...single, ...others });
   return { json: inner.json, isNullable: isNullable || inner.isNullable };
 }
 
 /** Everything about a field but its name and texts. */
-function shapeOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
+function shapeOf(json: Json): Omit<Field, 'name'> {
   const alternatives = (json.anyOf ?? json.oneOf ?? []) as Json[];
-  if (alternatives.length > 0) return alternativesOf(alternatives, definitions);
+  if (alternatives.length > 0) return alternativesOf(alternatives);
   if (json.const !== undefined) return { kind: 'text', only: json.const };
   if (json.enum !== undefined) return { kind: 'choice', words: json.enum.map(String) };
   switch (json.type) {
@@ -108,9 +96,9 @@ function shapeOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
     case 'number':
       return numberOf(json);
     case 'array':
-      return { kind: 'list', item: namelessField((json.items ?? {}) as Json, definitions) };
+      return { kind: 'list', item: namelessField((json.items || {}) as Json) };
     case 'object':
-      return objectOf(json, definitions);
+      return objectOf(json);
     case 'string':
       return { kind: textKind(json) };
     default:
@@ -127,13 +115,13 @@ function numberOf({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: Json): O
   };
 }
 
-function objectOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
+function objectOf(json: Json): Omit<Field, 'name'> {
   const { properties, required = [] } = json;
   if (properties === undefined) return { kind: 'pairs' };
   return {
     kind: 'object',
     fields: Object.entries(properties).map(([name, property]) =>
-      fieldOf(name, property as Json, required.includes(name), definitions),
+      fieldOf(name, property as Json, required.includes(name)),
     ),
   };
 }
@@ -148,15 +136,12 @@ function textKind({ format, pattern = '' }: Json): Field['kind'] {
  * Objects become variants, and words a choice. Of two other alternatives, the first that is not
  * words gives the shape, and words belong to it. More than two are typed as JSON.
  */
-function alternativesOf(
-  alternatives: readonly Json[],
-  definitions: Definitions,
-): Omit<Field, 'name'> {
-  const fields = alternatives.map((json) => namelessField(json, definitions));
+function alternativesOf(alternatives: readonly Json[]): Omit<Field, 'name'> {
+  const fields = alternatives.map((json) => namelessField(json));
   if (fields.every(({ kind }) => kind === 'object')) {
     return {
       kind: 'variants',
-      fields: fields.map((variant) => ({ ...variant, title: variantTitle(variant) })),
+      fields: fields.map((variant) => ({ ...variant, ...nameOfVariant(variant) })),
     };
   }
   const words = fields.flatMap((field) => field.words ?? (isWord(field) ? [field.only] : []));
@@ -174,10 +159,9 @@ function isWord(field: Field): field is Field & { readonly only: string } {
   return typeof field.only === 'string';
 }
 
-/** The title of the variant's schema, or its fixed value, or the name of its first field. */
-function variantTitle({ title, hint, fields = [] }: Field): string {
-  const [first] = fields;
+/** By the title of the variant's schema, or its fixed value, or the name of its first field. */
+function nameOfVariant({ title, hint, fields = [] }: Field): Pick<Field, 'name' | 'title'> {
   const fixedValue = fields.find(({ only }) => only !== undefined)?.only;
-  const name = title ?? String(fixedValue ?? first?.name);
-  return hint === undefined ? name : `${name}: ${hint}`;
+  const name = title ?? String(fixedValue ?? fields[0]?.name);
+  return { name, title: hint === undefined ? name : `${name}: ${hint}` };
 }

@@ -6,16 +6,14 @@ import { useSignal } from '@preact/signals';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { accountList, keyList, poolList, simList } from '../account-lists.ts';
 import { call } from '../control.ts';
-import type { Row, TextFact } from '../list-declaration.ts';
+import type { ListDeclaration, Row, TextFact } from '../list-declaration.ts';
 import { Check } from '../parts/fields.tsx';
 import { Card } from '../parts/frame.tsx';
 import { List, OneTimeCard } from '../parts/list.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
-import { type Column, TableCard } from '../parts/table.tsx';
 import { Quota, statusLinks } from '../parts/values.tsx';
-import { useReply } from '../resource.ts';
 import { addressOf, pageArgument } from '../route.ts';
-import type { Account, Reply, Sim } from '../wire.ts';
+import type { Sim } from '../wire.ts';
 import { useWorld } from '../world.ts';
 
 export function AccountsPage() {
@@ -23,76 +21,38 @@ export function AccountsPage() {
   return id === '' ? <AllAccounts /> : <OneAccount key={id} id={id} />;
 }
 
-type Key = Reply<'accounts.allKeys'>['keys'][number];
-interface Owned {
-  readonly account: Account;
-  /** Undefined until they are read. */
-  readonly keys: readonly Key[] | undefined;
-  readonly sims: readonly Sim[];
-}
-
-const columns: readonly Column<Owned>[] = [
-  {
-    head: 'Account',
-    namesRow: true,
-    kind: 'breaks',
-    cell: ({ account }) => <a href={addressOf('accounts', account.account_id)}>{account.name}</a>,
+const allAccounts: ListDeclaration = {
+  title: 'Accounts',
+  readOperation: 'accounts.list',
+  readRows: async () => {
+    const reads = [call('accounts.list'), call('accounts.allKeys'), call('sims.all')] as const;
+    const [{ accounts }, { keys }, { sims }] = await Promise.all(reads);
+    return accounts.map((account) => {
+      const { account_id: id, messages } = account;
+      const numbers = sims
+        .filter((sim) => sim.account_id === id)
+        .map(({ number, connected, active }) => `${number}${connected && active ? '' : ' (off)'}`);
+      return {
+        ...account,
+        keys: keys.filter((key) => key.account_id === id && key.revoked_at === null).length,
+        numbers: numbers.join(', ') || "the pool's",
+        quota_left_this_month: <Quota account={account} />,
+        messages: <span class="actions">{statusLinks(messages, { account_id: id })}</span>,
+      };
+    });
   },
-  {
-    head: 'Keys',
-    cell: ({ keys }) => keys?.filter(({ revoked_at: revoked }) => revoked === null).length,
-    kind: 'number',
-  },
-  {
-    head: 'Numbers',
-    kind: 'mono',
-    cell: ({ sims }) =>
-      sims.length === 0 ? (
-        <span class="dim">the pool's</span>
-      ) : (
-        sims.map(({ number, connected, active }) => (
-          <div key={number}>
-            {number}
-            {(!connected || !active) && <b class="problem"> off</b>}
-          </div>
-        ))
-      ),
-  },
-  {
-    head: 'Quota left this month',
-    kind: 'wide',
-    cell: ({ account }) => <Quota account={account} />,
-  },
-  {
-    head: 'Messages',
-    kind: 'wide',
-    cell: ({ account: { account_id, messages } }) => (
-      <span class="actions">{statusLinks(messages, { account_id })}</span>
-    ),
-  },
-];
+  keyColumn: 'account_id',
+  columns: ['name', 'keys', 'numbers', 'quota_left_this_month', 'messages'],
+  wideColumns: ['quota_left_this_month', 'messages'],
+  links: { name: ({ account_id: id }) => addressOf('accounts', String(id)) },
+  emptyText: 'There is no account.',
+  lead: 'Accounts are independent: quotas, limits, keys and messages of one do not affect another.',
+};
 
 function AllAccounts() {
-  const world = useWorld();
-  const keys = useReply('accounts.allKeys', [], ['operation', 'clock']);
-  const owned = world?.accounts.map((account): Owned => {
-    const isOwn = ({ account_id: id }: { readonly account_id: string | null }) =>
-      id === account.account_id;
-    return { account, keys: keys.value?.keys.filter(isOwn), sims: world.sims.filter(isOwn) };
-  });
   return (
     <div class="stack">
-      <p>
-        Accounts are independent: quotas, limits, keys and messages of one do not affect another.
-      </p>
-      <TableCard
-        title="Accounts"
-        resource={{ value: owned, error: keys.error }}
-        columns={columns}
-        keyOf={({ account }) => account.account_id}
-        searched={({ account, sims }) => [account.name, ...sims.map(({ number }) => number)]}
-        emptyText="There is no account."
-      />
+      <List declaration={allAccounts} />
       <NewAccount />
       <List declaration={poolList} only={({ account_id: id }) => id === null} />
     </div>

@@ -4,6 +4,7 @@
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { callIn } from '../control.ts';
+import { kinds } from '../events.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
@@ -45,9 +46,7 @@ export function Compare() {
         </div>
       }
     >
-      {second !== '' && (
-        <Comparison key={`${first} ${second}`} ids={[first, second]} nameOf={nameOf} />
-      )}
+      {second !== '' && <Comparison key={first + second} ids={[first, second]} nameOf={nameOf} />}
     </Card>
   );
 }
@@ -59,8 +58,7 @@ interface ComparisonProps {
 
 function Comparison({ ids, nameOf }: ComparisonProps) {
   const region = useRef<HTMLDivElement>(null);
-  const changes = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
-  const worlds = useResource(() => Promise.all(ids.map(readLeaves)), changes);
+  const worlds = useResource(() => Promise.all(ids.map(readLeaves)), kinds);
   const isLoaded = worlds.value !== undefined;
   useEffect(() => region.current?.scrollIntoView(), [isLoaded]);
   return (
@@ -126,18 +124,12 @@ function shownLeaf(leaf: Leaf | undefined, base: Leaf | undefined) {
 
 async function readLeaves(worldId: string): Promise<Leaves> {
   const prefix = prefixOf(worldId);
-  const [state, { accounts }, { sims }, { faults }, { outcomes }, limits, assumptions, page] =
-    await Promise.all([
-      callIn(prefix, 'simulator.state'),
-      callIn(prefix, 'accounts.list'),
-      callIn(prefix, 'sims.all'),
-      callIn(prefix, 'faults.list'),
-      callIn(prefix, 'outcomes.get'),
-      callIn(prefix, 'limits.get'),
-      callIn(prefix, 'assumptions.get'),
-      callIn(prefix, 'messages.page', { limit: mostMessages }),
-    ]);
-  const { clock, ...counts } = state;
+  const { clock, ...counts } = await callIn(prefix, 'simulator.state');
+  const { accounts } = await callIn(prefix, 'accounts.list');
+  const { sims } = await callIn(prefix, 'sims.all');
+  const { faults } = await callIn(prefix, 'faults.list');
+  const { outcomes } = await callIn(prefix, 'outcomes.get');
+  const page = await callIn(prefix, 'messages.page', { limit: mostMessages });
   const nameOf = (id: string) => accounts.find(({ account_id: each }) => each === id)?.name ?? id;
   const messages = page.messages.map(({ message_id: id, to, status }) => {
     const href = `${prefix}/#/messages/${id}`;
@@ -155,8 +147,8 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     ...sims.flatMap((sim) => leavesOf(sim, `SIMs: ${sim.number}`)),
     ...leavesOf(Object.fromEntries(faultTexts), 'Faults:'),
     ...outcomes.flatMap((outcome) => leavesOf(outcome, `Recipients: ${outcome.to}`)),
-    ...leavesOf(limits, 'Limits:'),
-    ...leavesOf(assumptions, 'Assumptions:'),
+    ...leavesOf(await callIn(prefix, 'limits.get'), 'Limits:'),
+    ...leavesOf(await callIn(prefix, 'assumptions.get'), 'Assumptions:'),
   ]);
 }
 

@@ -7,6 +7,7 @@ import type { ComponentChildren } from 'preact';
 import { clientRules } from '#contract/rules.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { state } from '../clock.ts';
+import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
 import { outcomeList } from '../lists.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
@@ -45,10 +46,9 @@ type Report = Reply<'referee.report'> | undefined;
 /** What a reader must know at once: who is throttled, what waits for them, faults, broken rules. */
 function Now({ report }: { readonly report: Report }) {
   const world = useWorld();
-  const changes = ['traffic', 'message', 'sim', 'clock', 'operation'] as const;
   const buckets = useBuckets();
-  const waiting = useReply('messages.standstills', [], changes);
-  const faults = useReply('faults.list', [], changes);
+  const waiting = useReply('messages.standstills', [], kinds);
+  const faults = useReply('faults.list', [], kinds);
   const broken = (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
   const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
   if (world === undefined) return <Loading what="what is now" />;

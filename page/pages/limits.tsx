@@ -19,15 +19,8 @@ export function LimitsPage() {
   const accounts = useReply('accounts.list', [], ['message', 'operation']).value?.accounts;
   const buckets = useBuckets();
   const limits = useReply('limits.get', [], ['operation', 'clock']);
-  const changeLimits = async (changes: Row) => {
-    await call('limits.patch', changes);
-    limits.refresh();
-    buckets.refresh();
-  };
-  const refill = async () => {
-    await call('limits.reset');
-    buckets.refresh();
-  };
+  const change = (changes: Row) => call('limits.patch', changes).then(limits.refresh);
+  const refill = () => call('limits.reset').then(buckets.refresh);
   const { columns, rows } = gauges(buckets.value?.buckets ?? [], accounts ?? []);
   return (
     <div class="stack">
@@ -55,7 +48,7 @@ export function LimitsPage() {
                     field={field}
                     label={field.name}
                     value={current[field.name as Endpoint]}
-                    onChange={(value) => changeLimits({ [field.name]: value })}
+                    onChange={(value) => change({ [field.name]: value })}
                   />
                 </div>
               ))}

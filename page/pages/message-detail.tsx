@@ -33,13 +33,12 @@ export function MessageDetail({ id }: { readonly id: string }) {
   );
 }
 
-function Content({
-  message,
-  refresh,
-}: {
+interface ContentProps {
   readonly message: Message;
   readonly refresh: () => void;
-}) {
+}
+
+function Content({ message, refresh }: ContentProps) {
   const { message_id: id, status, failure_reason: reason } = message;
   const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
@@ -58,9 +57,7 @@ function Content({
   };
   return (
     <>
-      {!isFinal && waiting.value !== undefined && (
-        <WaitingView message={message} waiting={waiting.value} onMoved={refreshAll} />
-      )}
+      {!isFinal && waiting.value && waitingView(message, waiting.value, refreshAll)}
       {reason !== null && <p class="failure">Failed: {reason}</p>}
       <Trace
         intent={{ message_id: id }}
@@ -130,25 +127,16 @@ function mono(text: string) {
 
 type Waiting = Reply<'messages.waiting'>;
 
-interface WaitingProps {
-  readonly message: Message;
-  readonly waiting: Waiting;
-  readonly onMoved: () => Promise<void>;
-}
-
-function WaitingView({ message, waiting, onMoved }: WaitingProps) {
+/** Why a message waits, and what would move it; `onMoved` reads it again. */
+function waitingView(message: Message, waiting: Waiting, onMoved: () => Promise<void>) {
+  const { sentence, until, would_move: moves } = waiting;
   return (
     <section class="waiting" aria-label="Why it waits">
       <p>
-        <CodeText text={waiting.sentence} />{' '}
-        {waiting.until !== null && (
-          <span class="dim">
-            (<Time at={waiting.until} />)
-          </span>
-        )}
+        <CodeText text={sentence} /> {until !== null && ['(', <Time at={until} />, ')']}
       </p>
       <div class="actions">
-        {waiting.would_move.map((name) => {
+        {moves.map((name) => {
           const [label, run] = moveBy(name, message, waiting);
           const kind = name === 'messages.fail' ? 'danger' : 'plain';
           return (

@@ -134,9 +134,9 @@ const columns: readonly Column<Message>[] = [
     ),
     kind: 'time',
   },
-  { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
-  { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
-  { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide from' },
-  { head: 'Account', cell: ({ account_id: id }) => accountName(id), width: '7em', kind: 'wide' },
+  { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, kind: 'status-column' },
+  { head: 'To', cell: ({ to }) => to, kind: 'mono number-column' },
+  { head: 'From', cell: (message) => message.from_number, kind: 'mono wide number-column from' },
+  { head: 'Account', cell: ({ account_id: id }) => accountName(id), kind: 'wide account-column' },
   { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
 ];

@@ -175,15 +175,13 @@ const columns: readonly Column<ServiceRequest>[] = [
           {account} <span class="dim mono">{key}…</span>
         </span>
       ),
-    width: '12em',
-    kind: 'wide beside',
+    kind: 'wide beside caller-column',
   },
-  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '6em' },
+  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, kind: 'answer-column' },
   { head: 'What it was', cell: subjectOf, kind: 'subject' },
   {
     head: 'Took',
     cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
-    width: '7em',
     kind: 'number wide beside took-column',
   },
 ];

@@ -3,7 +3,7 @@
  * why its action failed.
  */
 import { useSignal } from '@preact/signals';
-import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren, FormHTMLAttributes } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { noteUserAction } from '../resource.ts';
 import { Failure } from './frame.tsx';
@@ -25,6 +25,16 @@ export function useRunning(act: () => unknown) {
     isBusy.value = false;
   };
   return { error: error.value, isBusy: isBusy.value, run };
+}
+
+/** A form that runs an action in place of the browser's own. */
+export function Form(props: FormHTMLAttributes & { readonly act: () => unknown }) {
+  const { act, ...attributes } = props;
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    void act();
+  };
+  return <form {...attributes} onSubmit={onSubmit} noValidate />;
 }
 
 interface ActionProps extends Pick<ButtonHTMLAttributes, 'title' | 'disabled' | 'aria-pressed'> {

@@ -3,16 +3,17 @@
  * that changes the value as soon as it is chosen or entered.
  */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, isValidElement } from 'preact';
 import { errorText } from '../control.ts';
 import type { Field } from '../field.ts';
 import { readValue, textOf } from '../typed-values.ts';
 import { accountName } from '../world.ts';
 import { Input } from './fields.tsx';
-import { CodeText, Time, TruthBadge } from './values.tsx';
+import { badge, CodeText, Time } from './values.tsx';
 
-/** A value as text; the id of an account becomes its name. */
+/** A value as text; the id of an account becomes its name. What is drawn already has no text. */
 export function cellText(name: string, value: unknown): string {
+  if (isValidElement(value)) return '';
   return name === 'account_id' ? accountName(value as string | null) : textOf(value);
 }
 
@@ -25,16 +26,14 @@ export function cellClass({ kind, name }: Field): string {
   return kind === 'text' || kind === 'object' ? 'breaks' : '';
 }
 
-interface CellProps {
-  readonly field: Field;
-  readonly value: unknown;
-  /** Makes the value a link, unless it is 0. */
-  readonly href?: string | undefined;
-  /** What the link counts, for screen readers; may be empty. */
-  readonly what: string;
-}
-
-export function Cell({ field: { name, kind }, value, href, what }: CellProps): ComponentChildren {
+/** `href` makes the value a link, unless it is 0; `what`, if not empty, is what the link counts. */
+export function cellOf(
+  { name, kind }: Field,
+  value: unknown,
+  href: string | undefined,
+  what: string,
+): ComponentChildren {
+  if (isValidElement(value)) return value;
   const text = cellText(name, value);
   if (href !== undefined && value !== 0) {
     return (
@@ -44,7 +43,7 @@ export function Cell({ field: { name, kind }, value, href, what }: CellProps): C
       </a>
     );
   }
-  if (kind === 'truth') return <TruthBadge isTrue={value === true} />;
+  if (kind === 'truth') return value === true ? badge('delivered', 'yes') : badge('queued', 'no');
   if (text === '') return <span class="dim">–</span>;
   if (kind === 'time') return <Time at={text} />;
   // What an assumption leaves open and answers: a sentence with names of fields in it.

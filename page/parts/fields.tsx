@@ -156,7 +156,7 @@ function textareaRows({ name, kind }: Field): number | undefined {
 
 /** The declared choices of a field; `default` leaves an optional field out. */
 function declaredChoices({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
-  if (kind === 'variants') return fields.map(({ title = '' }, index) => [String(index), title]);
+  if (kind === 'variants') return fields.map(({ name, title = '' }) => [name, title]);
   if (kind !== 'truth' && kind !== 'choice') return [];
   const choices = kind === 'truth' ? ['yes', 'no'] : words;
   return isRequired ? [...choices] : [['', 'default'], ...choices];

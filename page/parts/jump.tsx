@@ -3,7 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { addressOf } from '../route.ts';
-import { Dialog } from './action.tsx';
+import { Dialog, Form } from './action.tsx';
 
 /** A page that is reached by `g` and its key. */
 export interface Destination {
@@ -29,15 +29,13 @@ export function Jump({ pages, onClose }: JumpProps) {
       return { href: addressOf(name, '', { search }), title, keys: '' };
     }),
   ];
+  const goToFirst = () => {
+    location.hash = found[0]?.href ?? '';
+    onClose();
+  };
   return (
     <Dialog title="Go to" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          location.hash = found[0]?.href ?? '';
-          onClose();
-        }}
-      >
+      <Form act={goToFirst}>
         <input
           type="search"
           aria-label="A page, or what to search for"
@@ -45,7 +43,7 @@ export function Jump({ pages, onClose }: JumpProps) {
           value={typed.value}
           onInput={({ currentTarget }) => (typed.value = currentTarget.value)}
         />
-      </form>
+      </Form>
       <ul class="ledger">
         {found.map(({ href, title, keys }) => (
           <li key={href}>

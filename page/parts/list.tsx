@@ -3,21 +3,19 @@
  * shows only once, and a table of the objects with inputs and buttons in each row.
  */
 import { useSignal } from '@preact/signals';
-import { callAny, callIn, declared } from '../control.ts';
+import { callAny, declared } from '../control.ts';
+import { kinds } from '../events.ts';
 import { type Field, labelOf } from '../field.ts';
 import type { ListDeclaration, Row, RowAction, TextFact } from '../list-declaration.ts';
 import { useResource } from '../resource.ts';
-import { shownWorld } from '../route.ts';
 import { textOf } from '../typed-values.ts';
 import { useWorld } from '../world.ts';
 import { Action } from './action.tsx';
-import { Cell, CellInput, cellClass, cellText } from './cells.tsx';
+import { CellInput, cellClass, cellOf, cellText } from './cells.tsx';
 import { Card } from './frame.tsx';
 import { OperationForm } from './operation-form.tsx';
 import { type Column, TableCard } from './table.tsx';
 import { CopyFacts } from './values.tsx';
-
-const rereadAfter = ['sim', 'message', 'traffic', 'clock', 'operation'] as const;
 
 /** Values that only one reply contains, such as a new key. `title`: what was done. */
 interface OneTimeReply {
@@ -45,11 +43,11 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
   // Keeps the account names that cells show up to date.
   useWorld();
   const rows = useResource(async () => {
-    const read = declaration.readRows?.(callAny, callIn as never);
+    const read = await declaration.readRows?.();
     // Otherwise the reply has one field: the rows.
-    const all = (await read) ?? Object.values(await callAny(readOperation))[0];
-    return (all as readonly Row[]).filter(only);
-  }, rereadAfter);
+    const all = read ?? (Object.values(await callAny(readOperation))[0] as readonly Row[]);
+    return all.filter(only);
+  }, kinds);
   const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
   const statusText = useSignal('');
   const finish = (done: string, facts: readonly TextFact[] | undefined) => {
@@ -63,7 +61,7 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
     const input = toInput === undefined ? [] : [toInput(row, rows.value ?? [])];
     const reply = await callAny(operation, ...id, ...input);
     if (outcomeText !== undefined) statusText.value = `${rowName}: ${outcomeText(reply)}.`;
-    const address = nextAddress?.(row, shownWorld);
+    const address = nextAddress?.(row);
     if (address !== undefined) location.assign(address);
     finish(`${label} ${rowName}`, oneTimeFacts?.(reply));
   };
@@ -182,10 +180,9 @@ function columnOf(
     cell: (row) => {
       const input = inputField(row);
       const label = `${labelOf(field)} of ${nameOf(declaration, row)}`;
-      const href = links[name]?.(row, shownWorld);
+      const href = links[name]?.(row);
       const what = index === 0 ? '' : label;
-      if (input === undefined)
-        return <Cell field={field} value={row[name]} href={href} what={what} />;
+      if (input === undefined) return cellOf(field, row[name], href, what);
       return (
         <CellInput
           field={input}
@@ -193,7 +190,7 @@ function columnOf(
           value={row[name]}
           placeholder={textOf(row[`effective_${name}`])}
           onChange={(value) => changeField(row, input.name, value)}
-          defaultText={isSetting ? textOf(row['default']) : undefined}
+          defaultText={'default' in row ? textOf(row['default']) : undefined}
         />
       );
     },

@@ -9,7 +9,7 @@ import { type Field, pathsOf, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../list-declaration.ts';
 import { Refusal, readTyped } from '../typed-values.ts';
 import { accountChoices, numbersOf, world } from '../world.ts';
-import { Action, useRunning } from './action.tsx';
+import { Action, Form, useRunning } from './action.tsx';
 import { type Choice, choiceValue, FieldInput } from './fields.tsx';
 import { Failure } from './frame.tsx';
 
@@ -58,15 +58,7 @@ export function OperationForm(props: FormProps) {
   const { hints, placeholders, suggestions } = props;
   const shared = { typed, mistakes, choices, hints, placeholders, suggestions };
   return (
-    <form
-      class="row"
-      aria-label={props.label}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void run();
-      }}
-      noValidate
-    >
+    <Form class="row" aria-label={props.label} act={run}>
       {Object.entries(props.presets ?? {}).map(([name, preset]) => (
         <Action
           key={name}
@@ -86,7 +78,7 @@ export function OperationForm(props: FormProps) {
         {submit}
       </button>
       {!isShownAtField && <Failure error={error} />}
-    </form>
+    </Form>
   );
 }
 

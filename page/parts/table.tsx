@@ -19,7 +19,6 @@ export interface Column<T> {
   readonly kind?: string;
   /** CSS classes of the cells. Default: `kind`. */
   readonly cellKind?: string;
-  readonly width?: string;
   /** True if its cells are row headers. */
   readonly namesRow?: boolean;
   /** True if only screen readers read its head. */
@@ -74,8 +73,8 @@ export function Rows<T>({ columns, rows, keyOf, class: className }: RowsProps<T>
     <table class={className}>
       <thead>
         <tr>
-          {columns.map(({ head, title, kind, width, isHeadHidden = false }) => (
-            <th key={head} scope="col" class={kind} title={title} style={{ width }}>
+          {columns.map(({ head, title, kind, isHeadHidden = false }) => (
+            <th key={head} scope="col" class={kind} title={title}>
               {isHeadHidden ? <span class="hidden">{head}</span> : head}
             </th>
           ))}

@@ -146,14 +146,11 @@ const longestWaitMs = 366 * dayMs;
 
 /** The `Retry-After` of a reply, and when it ends in simulated time. */
 function retryAfter(at: string, waitMs: number) {
+  const end = isoTime(Date.parse(at) + Math.min(waitMs, longestWaitMs));
   return (
     <span class="told">
       Retry-After: {durationText(waitMs)}
-      {waitMs <= longestWaitMs && (
-        <>
-          , until <Time at={isoTime(Date.parse(at) + waitMs)} above={at} />
-        </>
-      )}
+      {waitMs <= longestWaitMs && [', until ', <Time at={end} above={at} />]}
     </span>
   );
 }
@@ -182,6 +179,7 @@ interface TraceProps {
 }
 
 export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
+  const expected = expectedStatuses.map((text) => ({ kind: 'expected', at: '', text }) as const);
   const trace = useReply('requests.trace', [intent], ['traffic', 'message', 'clock']);
   return (
     <Loaded resource={trace} what="the trace" isQuiet>
@@ -198,7 +196,7 @@ export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: Trace
             />
           )}
           <Timeline
-            events={[...events.map(traceEvent), ...expectedStatuses.map(expectedEvent)]}
+            events={[...events.map(traceEvent), ...expected]}
             shownNumber={'number' in intent ? Number(intent.number) : undefined}
           />
           {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}
@@ -213,8 +211,4 @@ function traceEvent(event: WireEvent): TraceEvent {
   const page = pageName.value === 'referee' ? 'referee' : 'requests';
   const href = addressOf(page, String(event.number));
   return { ...event, fault: event.fault && faultText(event.fault), href };
-}
-
-function expectedEvent(status: Status): TraceEvent {
-  return { kind: 'expected', at: '', text: status };
 }

@@ -5,6 +5,7 @@ import { readState } from '../clock.ts';
 import { controlToken, keepToken } from '../control.ts';
 import { reconnectNow } from '../events.ts';
 import type { Field, Typed } from '../field.ts';
+import { Form } from './action.tsx';
 import { FieldInput } from './fields.tsx';
 
 const field: Field = {
@@ -18,8 +19,7 @@ export function TokenDialog() {
   const typed = useSignal<Typed>({});
   useEffect(() => document.querySelector('input')?.focus(), []);
   const mistakes = controlToken() === null ? {} : { token: 'This token is wrong.' };
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
+  const enter = () => {
     const { token = '' } = typed.value;
     if (token === '') return;
     keepToken(token);
@@ -28,7 +28,7 @@ export function TokenDialog() {
   };
   return (
     <main class="token">
-      <form class="card form" aria-label="Control token" onSubmit={onSubmit}>
+      <Form class="card form" aria-label="Control token" act={enter}>
         <h1>smstwin</h1>
         <p>
           This control port requires the token that <code>--control-token</code> set.
@@ -39,7 +39,7 @@ export function TokenDialog() {
             Continue
           </button>
         </div>
-      </form>
+      </Form>
     </main>
   );
 }

@@ -76,14 +76,7 @@ const shapes: Readonly<Record<string, string>> = {
 export function StatusShape({ status }: { readonly status: string }) {
   return (
     <svg class="shape" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-      <path
-        d={shapes[status] ?? shapes['queued']}
-        fill="none"
-        stroke="currentColor"
-        stroke-width="1.8"
-        stroke-linecap="round"
-        stroke-linejoin="round"
-      />
+      <path d={shapes[status] ?? shapes['queued']} />
     </svg>
   );
 }
@@ -122,7 +115,7 @@ export function ThrottledUntil({ at }: { readonly at: string }) {
 }
 
 /** Words in the colours of a message status. */
-function badge(like: string, text: string | number) {
+export function badge(like: string, text: string | number) {
   return <span class={`badge status-${like}`}>{text}</span>;
 }
 
@@ -141,10 +134,6 @@ const verdictStatuses: Readonly<Record<string, string>> = {
 
 export function VerdictBadge({ verdict }: { readonly verdict: string }) {
   return badge(verdictStatuses[verdict] ?? 'queued', verdict.replace('_', ' '));
-}
-
-export function TruthBadge({ isTrue }: { readonly isTrue: boolean }) {
-  return isTrue ? badge('delivered', 'yes') : badge('queued', 'no');
 }
 
 interface LevelProps extends Readonly<Record<'remaining' | 'limit', number>> {

@@ -388,7 +388,7 @@ pageTest(
       if (request.method() !== 'GET') changes.push(`${request.method()} ${request.url()}`);
     });
     const named = (text: string, got: string) =>
-      seen(page.locator('.field').getByText(`expected ${text}, in plain digits; got "${got}"`));
+      seen(page.locator('.field, td').getByText(`expected ${text}, in plain digits; got "${got}"`));
     const enter = async (name: string, text: string) => {
       const input = page.getByRole('textbox', { name, exact: true });
       await input.fill(text);

@@ -1,0 +1,56 @@
+/**
+ * What a person at a terminal gets: verdicts in colour, and one line of progress that is written
+ * over. Elsewhere, or with `NO_COLOR`, all text is plain.
+ */
+
+/** Verdicts in capitals, or in the lines of `conform` after the number of a case. */
+const tones: readonly (readonly [colour: number, words: RegExp])[] = [
+  [31, wordsForm('failed|error|invalid|flaky|FAILED|ERROR|INVALID|CROSSED|FLAKY')],
+  [33, wordsForm('notice|advice|not_exercised|NOTICE|ADVICE')],
+  [32, wordsForm('passed|observed|met')],
+  [31, /(a limit was )(BROKEN)/g],
+];
+
+function wordsForm(words: string): RegExp {
+  return new RegExp(`^( *(?:\\d+/\\d+ +)?)(${words})(?=[ :\\n])`, 'gm');
+}
+
+/** True if a stream is a terminal whose user has not asked for plain text. */
+export function isFancy(stream: { readonly isTTY?: boolean }): boolean {
+  const { NO_COLOR: plain = '', TERM: terminal } = process.env;
+  return stream.isTTY === true && plain === '' && terminal !== 'dumb';
+}
+
+/** The text with its verdicts in colour. */
+export function coloured(text: string): string {
+  return tones.reduce(
+    (shown, [colour, words]) => shown.replace(words, `$1\u001b[${colour}m$2\u001b[39m`),
+    text,
+  );
+}
+
+const leastPauseMs = 5_000;
+
+/**
+ * Returns a function that shows what a command does, on standard error. A terminal shows the last
+ * line only, and nothing after ''. Elsewhere each step has a line: a new `step` at once, and the same
+ * one every few seconds.
+ */
+export function progressTo(
+  error: (text: string) => void,
+  isTerminal = isFancy(process.stderr),
+): (line: string, step?: string) => void {
+  let last = '';
+  let shownMs = Date.now();
+  return (line, step = line) => {
+    if (isTerminal) {
+      error(`\r\u001b[K${line.slice(0, (process.stderr.columns || 80) - 1)}`);
+      return;
+    }
+    const isDue = Date.now() - shownMs >= leastPauseMs;
+    if (line === '' || (step === last && !isDue)) return;
+    last = step;
+    shownMs = Date.now();
+    error(`${line}\n`);
+  };
+}
