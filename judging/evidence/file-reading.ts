@@ -37,10 +37,10 @@ export class KnownExchanges {
   #seen = new Set<number>();
   #older = new Set<number>();
 
-  /** True if no exchange of this time had this text and number before. */
-  isNew(text: string, atMs: number, number: number): boolean {
+  /** True if no exchange of this time had a text of this checksum, and this number, before. */
+  isNew(checksum: number, atMs: number, number: number): boolean {
     const time = Math.abs(Math.floor(atMs)) % 2 ** 21;
-    const key = crc32(text, number) * 2 ** 21 + time;
+    const key = ((checksum + number) % 2 ** 32) * 2 ** 21 + time;
     const isKnown = this.#seen.has(key) || this.#older.has(key);
     if (isKnown) this.copies++;
     if (this.#seen.size >= mostRemembered) {
@@ -66,8 +66,8 @@ export class FileReading {
   #events: TrafficEvent[] = [];
   #cuts = 0;
   #moment = Number.NEGATIVE_INFINITY;
-  /** How often each exchange has come at this moment. */
-  readonly #timesAtMoment = new Map<string, number>();
+  /** By checksum: how often each exchange has come at this moment. */
+  readonly #timesAtMoment = new Map<number, number>();
   #latestMs = Number.NEGATIVE_INFINITY;
   #isInOrder = true;
 
@@ -130,8 +130,9 @@ export class FileReading {
       this.#timesAtMoment.clear();
     }
     // No two sends create one message: an equal 202 is a copy.
-    const number = reply?.status === 202 ? 0 : (this.#timesAtMoment.get(text) ?? 0);
-    this.#timesAtMoment.set(text, number + 1);
-    return !this.shared.known.isNew(text, sentAt, this.#cuts + number * 2 ** 16);
+    const checksum = crc32(text);
+    const number = reply?.status === 202 ? 0 : (this.#timesAtMoment.get(checksum) ?? 0);
+    this.#timesAtMoment.set(checksum, number + 1);
+    return !this.shared.known.isNew(checksum, sentAt, this.#cuts + number * 2 ** 16);
   }
 }

@@ -80,14 +80,18 @@ export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   if (bucket.exchanges.some(isUncertain)) {
-    findings.missing ??= new verify.PreconditionMissing(
-      'needed a flood without a broken connection: a repeated request may spend twice',
+    findings.lack(
+      new verify.PreconditionMissing(
+        'needed a flood without a broken connection: a repeated request may spend twice',
+      ),
     );
     return;
   }
   if (!trace.hasExactTimes && bucket.exchanges.some(({ reply }) => reply.isLate)) {
-    findings.missing ??= new verify.PreconditionMissing(
-      'needed a machine that keeps up: this one stood still during the requests',
+    findings.lack(
+      new verify.PreconditionMissing(
+        'needed a machine that keeps up: this one stood still during the requests',
+      ),
     );
     return;
   }

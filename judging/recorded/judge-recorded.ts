@@ -35,7 +35,7 @@ export interface RuleFinding {
   /** The exchanges that prove the failure. */
   proof: readonly Exchange[];
   /** Why a group could not be judged, as a phrase: what it would need. */
-  missing?: string;
+  missing?: string | undefined;
 }
 
 export interface TrafficOptions {
@@ -228,11 +228,12 @@ export class TrafficJudge {
     if (group.length === 0) return;
     if (together === 'message' || together === 'request_id')
       this.#options.observations?.noteGroup(group);
+    const common = this.#commonOf(group, since);
     for (const { fits, needsAll, ids } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
       const exchanges = group.filter(fits);
       if (exchanges.length === 0) continue;
-      const trace = this.#traceOf(exchanges, group, since);
+      const trace = { exchanges, ...common };
       for (const rule of ids) {
         const findings = new Findings();
         judges[rule](trace, findings);
@@ -241,13 +242,13 @@ export class TrafficJudge {
     }
   }
 
-  #traceOf(exchanges: readonly Exchange[], log: readonly Exchange[], since: number): Trace {
+  /** What the traces of a group have in common. */
+  #commonOf(log: readonly Exchange[], knownSince: number): Omit<Trace, 'exchanges'> {
     return {
-      exchanges,
       log,
-      listings: [],
-      createdKeys: [],
-      knownSince: since,
+      listings: none,
+      createdKeys: none,
+      knownSince,
       hasExactTimes: false,
       recorded: {
         ahead: this.#knowledge.seenAhead,
@@ -256,23 +257,31 @@ export class TrafficJudge {
           this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
         spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
       },
-      assumption: () => undefined,
+      assumption: noAnswer,
     };
   }
 
-  #note(rule: RuleId, { exercised, broken, proof, missing }: Findings): void {
+  #note(rule: RuleId, found: Findings): void {
+    const { exercised, broken, proof } = found;
     const finding = this.findings.get(rule);
     if (finding === undefined) return;
     finding.exercised += exercised;
     finding.isTouched = true;
-    if (missing !== undefined)
-      finding.missing ??= missing instanceof Lacking ? `needs ${missing.message}` : missing.message;
+    finding.missing ??= reasonOf(found);
     if (broken === undefined) return;
     const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
     if (!isSmaller) return;
     finding.broken = broken;
     finding.proof = proof;
   }
+}
+
+const none: readonly never[] = [];
+const noAnswer = () => undefined;
+
+/** Why the judge of a rule decided nothing. */
+function reasonOf({ missing }: Findings): string | undefined {
+  return missing instanceof Lacking ? `needs ${missing.message}` : missing?.message;
 }
 
 const mostTasks = 100;

@@ -9,7 +9,7 @@ import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
-import type { Findings, Judge, Trace } from './judge.ts';
+import { type Findings, type Judge, oncePerTrace, type Trace } from './judge.ts';
 
 export const bodyJudges = {
   'RES-1': judgeBodies(requireSevenStrings),
@@ -46,24 +46,31 @@ interface Context {
 
 /** A judge that runs a check on each Message body. The check throws if the body breaks the rule. */
 function judgeBodies(check: (context: Context) => void): Judge {
-  return ({ exchanges, log, hasExactTimes, recorded }, findings) => {
+  return (trace, findings) => {
+    for (const context of contextsIn(trace)) {
+      const { exchange, accepted = exchange } = context;
+      const proof = accepted === exchange ? [exchange] : [accepted, exchange];
+      findings.judge(proof, () => check(context));
+    }
+  };
+}
+
+const contextsIn = oncePerTrace(
+  ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly Context[] => {
     const isRecorded = recorded !== undefined;
     const acceptedById = new Map<unknown, Exchange>();
     for (const send of log.filter(isAcceptance)) {
       const messageId = bodyOf(send)['message_id'];
       if (!acceptedById.has(messageId)) acceptedById.set(messageId, send);
     }
-    for (const exchange of exchanges.filter(hasMessageBody)) {
+    return exchanges.filter(hasMessageBody).map((exchange) => {
       const body = bodyOf(exchange);
       const source = sourceOf(exchange);
       const accepted = acceptedById.get(body['message_id']);
-      const proof =
-        accepted === undefined || accepted === exchange ? [exchange] : [accepted, exchange];
-      const context = { body, source, exchange, accepted, hasExactTimes, isRecorded };
-      findings.judge(proof, () => check(context));
-    }
-  };
-}
+      return { body, source, exchange, accepted, hasExactTimes, isRecorded };
+    });
+  },
+);
 
 function isAcceptance(exchange: Exchange): boolean {
   return isMessageSend(exchange) && exchange.reply.status === 202;

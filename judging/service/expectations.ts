@@ -97,9 +97,13 @@ export function sameUuid(what: string, actual: unknown, expected: string): void 
   equal(what, typeof actual === 'string' ? actual.toLowerCase() : actual, expected.toLowerCase());
 }
 
-/** Requires that a condition holds. `actual`: the reply, or what it says about the condition. */
-export function that(holds: boolean, expected: string, actual: string | Reply): void {
+/** A reply, or what it says about a condition; a function is asked only if that does not hold. */
+export type Actual = string | Reply | (() => string);
+
+/** Requires that a condition holds. */
+export function that(holds: boolean, expected: string, actual: Actual): void {
   if (holds) return;
+  if (typeof actual === 'function') fail(expected, actual());
   if (typeof actual === 'string') fail(expected, actual);
   fail(expected, describe(actual), actual.exchange);
 }
@@ -129,7 +133,7 @@ export function declaredJson(reply: Reply): void {
   that(
     /^application\/(?:[\w.+-]+\+)?json\b/i.test(type) && reply.json !== undefined,
     'a JSON body declared as application/json',
-    `${type}: ${describe(reply)}`,
+    () => `${type}: ${describe(reply)}`,
   );
 }
 

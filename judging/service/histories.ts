@@ -15,7 +15,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import type { Trace } from './judge.ts';
+import { oncePerTrace, type Trace } from './judge.ts';
 import { holdEndOf } from './validity.ts';
 
 /** The statuses of a message that does not fail. */
@@ -46,8 +46,12 @@ export interface History {
 }
 
 /** The histories of all messages that were read. */
-export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): History[] {
-  const { exchanges, recorded } = trace;
+export const historiesIn = oncePerTrace(findHistories);
+
+function findHistories({
+  exchanges,
+  recorded,
+}: Pick<Trace, 'exchanges' | 'recorded'>): readonly History[] {
   const readsById = new Map<string, Exchange[]>();
   for (const exchange of exchanges)
     if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)

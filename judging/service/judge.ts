@@ -7,7 +7,7 @@
 import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Exchange } from './exchange.ts';
-import { Lacking, PreconditionMissing, RuleBroken, that } from './expectations.ts';
+import { type Actual, Lacking, PreconditionMissing, RuleBroken, that } from './expectations.ts';
 
 export interface Trace {
   /** The exchanges to judge, in the order in which they were sent. */
@@ -70,6 +70,15 @@ export interface CreatedKey {
 
 export type Judge = (trace: Trace, findings: Findings) => void;
 
+/** What several judges ask of one trace in turn: it is found once. */
+export function oncePerTrace<T extends object, V>(find: (trace: T) => V): (trace: T) => V {
+  let last: { readonly trace: T; readonly value: V } | undefined;
+  return (trace) => {
+    if (last?.trace !== trace) last = { trace, value: find(trace) };
+    return last.value;
+  };
+}
+
 /** What a judge found. Each check names its proof: the exchanges that show the result. */
 export class Findings {
   /** How often the rule applied and held. */
@@ -78,8 +87,9 @@ export class Findings {
   broken: RuleBroken | undefined;
   /** The proof of `broken`. */
   proof: readonly Exchange[] = [];
-  /** Why a place could not be judged: reported only if the rule is neither exercised nor broken. */
-  missing: Lacking | PreconditionMissing | undefined;
+  #missing: Lacking | PreconditionMissing | undefined;
+  /** What would be needed to judge a place. */
+  #lacking: string | undefined;
   /** The first observation that breaks no rule, but that a reader must hear. */
   firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
 
@@ -93,7 +103,7 @@ export class Findings {
     proof: readonly Exchange[],
     holds: boolean,
     expected: string,
-    actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
+    actual: Actual = proof.at(-1)?.reply ?? 'nothing',
   ): void {
     this.judge(proof, () => that(holds, expected, actual));
   }
@@ -107,7 +117,7 @@ export class Findings {
     proof: readonly Exchange[],
     holds: boolean,
     expected: string,
-    actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
+    actual: Actual = proof.at(-1)?.reply ?? 'nothing',
   ): void {
     this.alsoRequire(proof, () => that(holds, expected, actual));
   }
@@ -116,9 +126,18 @@ export class Findings {
     this.firstNotice ??= { text, exchange };
   }
 
-  /** Records what would be needed to judge. */
-  lack(what: string): void {
-    this.missing ??= new Lacking(what);
+  /** Why a place could not be judged: reported only if the rule is neither exercised nor broken. */
+  get missing(): Lacking | PreconditionMissing | undefined {
+    // Made on demand, as an error costs more than most checks.
+    if (this.#lacking !== undefined) this.#missing ??= new Lacking(this.#lacking);
+    return this.#missing;
+  }
+
+  /** Records what would be needed to judge, or that a precondition never came true. */
+  lack(what: string | PreconditionMissing): void {
+    if (this.#missing !== undefined || this.#lacking !== undefined) return;
+    if (typeof what === 'string') this.#lacking = what;
+    else this.#missing = what;
   }
 
   #holds(proof: readonly Exchange[], check: () => void): boolean {
@@ -129,9 +148,9 @@ export class Findings {
       if (error instanceof RuleBroken) {
         if (this.broken === undefined) this.proof = proof;
         this.broken ??= withProof(error, proof);
-      } else if (error instanceof Lacking || error instanceof PreconditionMissing)
-        this.missing ??= error;
-      else throw error;
+      } else if (error instanceof Lacking || error instanceof PreconditionMissing) {
+        if (this.#lacking === undefined) this.#missing ??= error;
+      } else throw error;
       return false;
     }
   }

@@ -63,7 +63,7 @@ function judgePickup(trace: Trace, history: History, findings: Findings): void {
     if (isLate) skipUnlessDeviceIsFree(trace, history);
     const since = holdEndOf(history.start) === undefined ? '' : ' of send_at';
     const expected = `pickup within ${latestPickupMs(trace) / 1_000} s${since}`;
-    verify.that(!isLate, expected, describeHistory(history));
+    verify.that(!isLate, expected, () => describeHistory(history));
   });
 }
 
@@ -126,14 +126,14 @@ function requireSlowChanges(trace: Trace, history: History, findings: Findings):
   findings.alsoRequire([history.start], () => {
     const expected = `${shortestMs / 1000} s between two changes`;
     for (const durationMs of changesOnlyAtPolls ? durationsMs.slice(1) : [])
-      verify.that(durationMs >= shortestMs, expected, describeHistory(history));
+      verify.that(durationMs >= shortestMs, expected, () => describeHistory(history));
     // Progress does not depend on reads, whatever its pace (`progressPace`). Only a whole history,
     // of three durations, proves a change at each read.
     const isEachShort = durationsMs.every((ms) => ms < fastestChangeMs);
     verify.that(
       durationsMs.length !== 3 || !isEachShort,
       'a status that does not change with each read',
-      describeHistory(history),
+      () => describeHistory(history),
     );
   });
 }

@@ -198,7 +198,7 @@ function judgeOrder(trace: Trace, findings: Findings): void {
     const expected = `${from.status} followed by ${next ?? 'nothing'} or failed`;
     const isForward = statusOrder.indexOf(to.status) > statusOrder.indexOf(from.status);
     findings.judge(proofOf(step), () => {
-      verify.that(isForward, expected, describeHistory(history));
+      verify.that(isForward, expected, () => describeHistory(history));
       if (to.status !== next) failUnlessReadsMissed(trace, histories, expected, step);
     });
   }
@@ -227,7 +227,7 @@ function judgeDelivery(trace: Trace, history: History, findings: Findings): void
   const isTooShort = watchedMs < 7 * pollIntervalMs(trace);
   if (isTooShort || holdEndOf(start) !== undefined || end === 'failed') return;
   const expected = 'delivered within seven polls';
-  findings.judgeThat([start], end === 'delivered', expected, describeHistory(history));
+  findings.judgeThat([start], end === 'delivered', expected, () => describeHistory(history));
 }
 
 /** STATE-4: only a message whose status is not final fails. */
@@ -236,7 +236,7 @@ function judgeFailure(trace: Trace, findings: Findings): void {
     if (step.to.status !== 'failed') continue;
     const isUnfinished = statusOrder.slice(0, 3).includes(step.from.status);
     const expected = 'failed after an unfinished state';
-    findings.judgeThat(proofOf(step), isUnfinished, expected, describeHistory(step.history));
+    findings.judgeThat(proofOf(step), isUnfinished, expected, () => describeHistory(step.history));
   }
   const failsFrom = trace.assumption('failsFrom');
   if (Array.isArray(failsFrom) && failsFrom.length === 0)
@@ -255,7 +255,7 @@ function judgeFinal(trace: Trace, findings: Findings): void {
     if (lastRead === undefined || !isReadAfterEnd) continue;
     const isLast = end === sightings.length - 1;
     const expected = 'nothing after the final state';
-    findings.judgeThat([start, lastRead], isLast, expected, describeHistory(history));
+    findings.judgeThat([start, lastRead], isLast, expected, () => describeHistory(history));
   }
   findings.lack('a message that ends within the wait');
 }
