@@ -3,10 +3,12 @@
  * A generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
+
 import { dayMs } from '#contract/time.ts';
 import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
+import { namesField } from '#judging/service/named-fields.ts';
 import type { Seen } from '../run/case.ts';
 import { paths, unknownId } from '../run/case-run.ts';
 import { type Asker, answerOf, observe, observeStatuses, type Probe } from '../steps/probe.ts';
@@ -76,8 +78,7 @@ export const replyObservations = [
     *probe(ask) {
       const reply = yield ask.post('');
       if (reply.status !== 400) return otherShape(reply);
-      const named = verify.fieldsNamed(reply);
-      const isRead = ['to', 'from', 'message'].some((field) => named.includes(field));
+      const isRead = ['to', 'from', 'message'].some((field) => namesField(reply.json, field));
       return { answer: isRead ? 'no_fields' : 'malformed' };
     },
   }),

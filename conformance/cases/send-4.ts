@@ -32,7 +32,7 @@ const raceHoldMs = minuteMs;
 const roundGapsMs = [1, 3];
 const sendsPerRound = 8;
 
-/** How far ahead a short hold ends. A slow request or a fast clock of the target needs more. */
+/** How far ahead a short hold ends, by the target's clock. A slow request needs more. */
 const leadsMs = [3 * secondMs, 10 * secondMs, 30 * secondMs];
 /** The pause after the end of a hold, so that it has certainly ended on the target's clock. */
 const afterHoldMs = 1_500;
@@ -245,8 +245,10 @@ async function sendAtOnce(t: Trial, account: Subject, sends: readonly Fields[], 
 /** Sends a message with the shortest hold that the target accepts. */
 async function sendHeldBriefly(t: Trial, account: Subject) {
   for (const leadMs of leadsMs) {
-    const heldUntilMs = (await t.now()) + leadMs;
-    const send_at = new Date(heldUntilMs).toISOString();
+    const { least, most } = t.ahead;
+    const soonestMs = (await t.now()) + leadMs;
+    const heldUntilMs = soonestMs + most - least;
+    const send_at = new Date(soonestMs + most).toISOString();
     const fields = { request_id: t.requestId(), send_at };
     if ((await t.send(account, fields)).status !== 400) return { fields, heldUntilMs };
   }

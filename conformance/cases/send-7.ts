@@ -46,8 +46,7 @@ function valueCase(
     demands,
     steps: async (t, account) => {
       const now = await t.now();
-      const { least } = t.controlled ? { least: 0 } : t.target.known.clock.ahead;
-      const all = values(now, now + least);
+      const all = values(now, now + t.ahead.least);
       for (const send_at of t.someOf(all, tries ?? all.length)) await t.send(account, { send_at });
     },
   });
@@ -59,13 +58,18 @@ const is400 = '400 that names `send_at`';
 
 /** Reads a held message up to its time and until it has been picked up. */
 async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<void> {
-  const most = t.assumption('sendAtMaxAheadDays');
-  if (typeof most === 'number' && most * dayMs <= delayMs)
+  const mostDays = t.assumption('sendAtMaxAheadDays');
+  if (typeof mostDays === 'number' && mostDays * dayMs <= delayMs)
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
-  const until = (await t.now()) + delayMs;
-  const message = await queuedToWatch(t, account, { send_at: iso(until) }, until);
+  // The target's clock decides when the hold ends.
+  const { least, most } = t.ahead;
+  const longestMs = delayMs + most - least;
+  const now = await t.now();
+  const until = now + delayMs;
+  const fields = { send_at: iso(until + most) };
+  const message = await queuedToWatch(t, account, fields, now + longestMs);
   if (!t.controlled) {
-    await watch(t, [message], { forMs: delayMs + readAfterHoldMs, afterEndMs: 0 });
+    await watch(t, [message], { forMs: longestMs + readAfterHoldMs, afterEndMs: 0 });
     return;
   }
   for (const shareLeft of sharesLeft) {

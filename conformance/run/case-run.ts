@@ -4,6 +4,7 @@
  * cases cannot affect each other. Without one, all trials share the accounts that the flags name.
  */
 
+import type { Ahead } from '#judging/evidence/clock-offset.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { accepted, given, textOf } from '#judging/service/expectations.ts';
 import type { CreatedKey, Listing, Trace } from '#judging/service/judge.ts';
@@ -75,6 +76,11 @@ export class Trial extends RecordedRequests {
 
   get control(): Control {
     return this.target.control ?? this.lack('--control-url');
+  }
+
+  /** How far the target's clock is ahead of `now`; with a control port they are one clock. */
+  get ahead(): Ahead {
+    return this.controlled ? { least: 0, most: 0 } : this.target.known.clock.ahead;
   }
 
   /** A setting that the simulator reports; undefined if unknown. */

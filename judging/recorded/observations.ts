@@ -9,7 +9,8 @@ import * as single from '../discovery/single-replies.ts';
 import { routeIn } from '../evidence/knowledge.ts';
 import type { Discovered } from '../report/outcome.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../service/exchange.ts';
-import { fieldsNamed, isObject } from '../service/expectations.ts';
+import { isObject } from '../service/expectations.ts';
+import { namesField } from '../service/named-fields.ts';
 import { holdEndOf, validityOf } from '../service/validity.ts';
 import { hasRequestId } from './shown-rules.ts';
 
@@ -30,7 +31,7 @@ function isAbout(field: string, fits: (value: unknown) => boolean) {
     const { fields, reply } = exchange;
     const isSimple = isMessageSend(exchange) && !hasRequestId(exchange);
     if (!isSimple || !fits(fields?.[field])) return false;
-    return reply.status === 202 || (reply.status === 400 && fieldsNamed(reply).includes(field));
+    return reply.status === 202 || (reply.status === 400 && namesField(reply.json, field));
   };
 }
 
@@ -78,9 +79,7 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     const extra = Object.keys(one.fields ?? {}).find((name) => !documented.includes(name));
     if (extra === undefined || !isMessageSend(one)) return undefined;
     if (one.reply.status === 202) return 'ignore';
-    return one.reply.status === 400 && fieldsNamed(one.reply).includes(extra)
-      ? 'reject'
-      : undefined;
+    return one.reply.status === 400 && namesField(one.reply.json, extra) ? 'reject' : undefined;
   },
   nullFields: byStatus(
     { 202: 'absent', 400: 'reject' },

@@ -3,9 +3,11 @@
  * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
+
 import { changesBetween } from '#io/nearest.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Exchange } from '../report/reported-exchange.ts';
+import { namesField } from './named-fields.ts';
 
 /** A rule does not hold. */
 export class RuleBroken extends Error {
@@ -164,57 +166,29 @@ export function codeOf(reply: Pick<Reply, 'json'>): string | undefined {
 
 /** Requires a documented refusal: this status with this code. */
 export function refused(reply: Reply, expectedStatus: number, code: string): void {
-  const actual = codeOf(reply);
-  if (
-    reply.status === expectedStatus &&
-    actual !== undefined &&
-    actual !== code &&
-    isNear(actual, code)
-  )
+  const actual = codeOf(reply) ?? '';
+  const isRefused = reply.status === expectedStatus;
+  const isRight = isRefused && holdsText(reply.json, code);
+  if (isRefused && !isRight && isNear(actual, code))
     throw new RuleBroken(
       `${expectedStatus} ${code}`,
       `${reply.status} ${actual}`,
       reply.exchange,
       true,
     );
-  that(
-    reply.status === expectedStatus && actual === code,
-    `${expectedStatus} with code ${code}`,
-    reply,
-  );
+  that(isRight, `${expectedStatus} with code ${code}`, reply);
 }
 
-/** The fields that a 400 names: its code, the keys of a field map, or the entries of a list. */
-export function fieldsNamed(reply: Pick<Reply, 'json'>): readonly string[] {
-  if (!isObject(reply.json)) return [];
-  const code = codeOf(reply);
-  const { error, errors, detail, details, fields } = reply.json;
-  const inner = isObject(error) ? error : {};
-  const maps = [errors, details, fields, inner['errors'], inner['details'], inner['fields']];
-  const named: string[] = code === undefined ? [] : [code];
-  for (const part of [reply.json, error, detail, ...maps]) {
-    if (Array.isArray(part)) named.push(...part.filter(isObject).flatMap(nameIn));
-    if (!isObject(part)) continue;
-    named.push(...nameIn(part));
-    if (code === undefined || maps.includes(part)) named.push(...Object.keys(part));
-  }
-  return named;
-}
-
-/** The field of an entry: its name, or the last part of a path. */
-function nameIn(entry: Record<string, unknown>): string[] {
-  return ['field', 'param', 'name', 'path', 'loc'].flatMap((key) => {
-    const value = entry[key];
-    const name: unknown = Array.isArray(value) ? value.at(-1) : value;
-    return typeof name === 'string' ? [name] : [];
-  });
+/** True if the text stands alone in some place of the body: its shape is not shown. */
+function holdsText(part: unknown, text: string): boolean {
+  if (typeof part !== 'object' || part === null) return part === text;
+  return Object.values(part).some((value) => holdsText(value, text));
 }
 
 /** SEND-5: requires a 400 whose body names the failing field. */
 export function invalid(reply: Reply, ...fields: string[]): void {
-  const named = fieldsNamed(reply);
   that(
-    reply.status === 400 && named.some((name) => fields.includes(name)),
+    reply.status === 400 && fields.some((field) => namesField(reply.json, field)),
     `400 whose body identifies ${fields.join(' or ')}`,
     reply,
   );

@@ -119,9 +119,13 @@ export function durationsOf({ sightings }: History): number[] {
   return sightings.slice(1).map(({ until }, i) => until - (sightings[i]?.until ?? 0));
 }
 
-/** When a message becomes due for pickup: at once, or at the end of its hold. */
-export function dueAt({ start }: History): number {
-  return Math.max(start.answeredAt, holdEndOf(start) ?? 0);
+/**
+ * The latest time, by our clock, at which a message becomes due for pickup: at once, or at the end of
+ * its hold, which the target's clock decides.
+ */
+export function latestDueAt({ start }: History, hasExactTimes: boolean): number {
+  const { least = 0 } = hasExactTimes ? {} : (start.ahead ?? {});
+  return Math.max(start.answeredAt, (holdEndOf(start) ?? 0) - least);
 }
 
 /** The first status after queued; undefined if no read shows one. */

@@ -102,6 +102,11 @@ function judge(
   return findings;
 }
 
+/** The target's clock is ahead of ours by about so much. */
+function clockAhead(ms: number): Plan {
+  return { more: { ahead: { least: ms - 1_000, most: ms + 1_000 } } };
+}
+
 const brokenBy: [RuleId, string, Exchange[]][] = [
   ['ERR-3', 'a 429 after the wait', [throttled(0, 1), throttled(2_000, 16)]],
   ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
@@ -138,6 +143,14 @@ const brokenBy: [RuleId, string, Exchange[]][] = [
     [send(202, {}), read({}, { at: 60_000 })],
   ],
   [
+    'SVC-3',
+    'a held message that is still queued a minute after its time by a slow clock',
+    [
+      send(202, {}, { send_at: '2026-03-01T10:00:12.000Z' }, clockAhead(-40_000)),
+      read({}, { at: 113_000 }),
+    ],
+  ],
+  [
     'SEND-7',
     'a message that leaves before its time',
     [
@@ -159,7 +172,20 @@ test.each(brokenBy)('%s is broken by %s', (rule, _, exchanges) => {
 /** The connection broke, and the send was repeated. */
 const lost: Plan = { more: { isRetried: true } };
 
+const inTwelveSeconds = { send_at: '2026-03-01T10:00:12.000Z' };
+const inOneMinute = { send_at: '2026-03-01T10:01:00.000Z' };
+
 const leftAlone: [RuleId, string, Exchange[]][] = [
+  [
+    'SVC-3',
+    'a hold that ends later by a clock that is 40 s behind',
+    [send(202, {}, inTwelveSeconds, clockAhead(-40_000)), read({}, { at: 60_000 })],
+  ],
+  [
+    'SEND-7',
+    'a hold that ends earlier by a clock that is 40 s ahead',
+    [send(202, {}, inOneMinute, clockAhead(40_000)), read({ status: 'sending' }, { at: 30_000 })],
+  ],
   ...['20260302T100000Z', '2026-W10-1T10Z', '2026-03-02 10:00:00Z', '2026-03-02'].map(
     (send_at): [RuleId, string, Exchange[]] => [
       'SEND-7',

@@ -4,21 +4,23 @@
  * (`histories.ts`), and skips a case, by `Lacking`, if a device that does not poll by itself may
  * explain a late pickup. `judge` counts as an exercise of the rule, `require` does not.
  */
+
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isMessageSend, tasksIn } from './exchange.ts';
 import * as verify from './expectations.ts';
 import {
   describeHistory,
-  dueAt,
   durationsOf,
   type History,
   historiesIn,
   lastQueuedAt,
+  latestDueAt,
   pickedUpStatuses,
   pickupOf,
   statusOf,
 } from './histories.ts';
 import type { Findings, Trace } from './judge.ts';
+import { namesField } from './named-fields.ts';
 import { judgeSendAt } from './send.ts';
 import { holdEndOf } from './validity.ts';
 
@@ -72,7 +74,7 @@ function isPickedUpLate(trace: Trace, history: History): boolean {
 }
 
 function latestPickupAt(trace: Trace, history: History): number {
-  return dueAt(history) + latestPickupMs(trace);
+  return latestDueAt(history, trace.hasExactTimes) + latestPickupMs(trace);
 }
 
 /** The longest permitted time until a pickup, plus the time between two reads. */
@@ -154,9 +156,10 @@ export function judgeCurrentStatus(trace: Trace, findings: Findings): void {
 function judgeHolds(trace: Trace, findings: Findings): void {
   judgeSendAt(trace, findings);
   const { hasExactTimes, recorded } = trace;
-  const offsetMs = Math.max(clockDriftMs, recorded?.ahead.most ?? 0);
   for (const history of historiesIn(trace)) {
     const holdEnd = holdEndOf(history.start);
+    const { most } = recorded?.ahead ?? history.start.ahead ?? { most: 0 };
+    const offsetMs = Math.max(clockDriftMs, most);
     if (holdEnd === undefined) judgePickup(trace, history, findings);
     else if (supportsSendAt(trace, history.start))
       judgeHold(trace, history, holdEnd - (hasExactTimes ? 0 : offsetMs), findings);
@@ -190,7 +193,7 @@ function supportsSendAt({ exchanges }: Trace, send: Exchange): boolean {
     isMessageSend(send) ||
     exchanges.some(
       ({ path, reply }) =>
-        path === send.path && reply.status === 400 && verify.fieldsNamed(reply).includes('send_at'),
+        path === send.path && reply.status === 400 && namesField(reply.json, 'send_at'),
     )
   );
 }

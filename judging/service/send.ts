@@ -15,6 +15,7 @@ import {
 } from './exchange.ts';
 import * as verify from './expectations.ts';
 import { type Findings, type Judge, oncePerTrace, type Trace } from './judge.ts';
+import { namesField } from './named-fields.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
 
@@ -73,10 +74,9 @@ function judgeFields(names: readonly string[]): Judge {
           verify.accepted(reply);
         });
       if (reply.status !== 400) continue;
-      const blamed = verify.fieldsNamed(reply);
       const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const wronglyBlamed = names.filter(
-        (name) => blamed.includes(name) && !mayBeBlamed.includes(name),
+        (name) => namesField(reply.json, name, false) && !mayBeBlamed.includes(name),
       );
       findings.judge([exchange], () => {
         const expected = `no 400 for a valid ${wronglyBlamed.join(', ')}`;
@@ -212,7 +212,7 @@ function judgeAliasAlone({ exchange, open }: CheckedSend, findings: Findings): v
   const senderNames = namesOf('from');
   findings.judge([exchange], () => {
     if (reply.status === 202 || open.some((name) => senderNames.includes(name))) return;
-    const isMissed = verify.fieldsNamed(reply).some((name) => senderNames.includes(name));
+    const isMissed = senderNames.some((name) => namesField(reply.json, name, false));
     verify.that(!isMissed, 'from_number read as from', reply);
   });
 }

@@ -1,0 +1,55 @@
+/**
+ * Which fields the body of a 400 identifies (SEND-5). The document does not show the shape of errors,
+ * so a name counts in each of the usual places: a code, a key of a field map, an entry of a list, the
+ * end of a path or pointer, and the beginning of a sentence or its quotes.
+ */
+/** A name, a path or a pointer: a text without white space. */
+const pathForm = /^[#$/.\w[\]'"-]+$/;
+/** What repeats the request, so that it names nothing. */
+const echoes: readonly string[] = ['request', 'input', 'value', 'rejectedvalue'];
+/** Fields whose names are also those of texts and ids about the error as a whole. */
+const ambiguous: readonly string[] = ['message', 'requestid'];
+/** Keys of objects that hold nothing but fields. */
+const fieldMaps = /^(errors|details|fields|fielderrors|properties)$/;
+
+/** True if the body names the field. `isProseRead`: sentences count, too. */
+export function namesField(body: unknown, field: string, isProseRead = true): boolean {
+  return isNamedIn(body, plain(field), isProseRead, false);
+}
+
+/** `isMap`: this part is an object whose keys are fields. */
+function isNamedIn(part: unknown, field: string, isProseRead: boolean, isMap: boolean): boolean {
+  if (typeof part === 'string') {
+    if (pathForm.test(part)) return lastName(part) === field;
+    return isProseRead && sentenceNames(part, field);
+  }
+  if (Array.isArray(part)) return part.some((one) => isNamedIn(one, field, isProseRead, false));
+  if (typeof part !== 'object' || part === null) return false;
+  return Object.entries(part).some(([key, value]) => {
+    const name = lastName(key);
+    if (echoes.includes(name)) return false;
+    // `{"message": ["…"]}` is a field map of some frameworks, and a list of sentences of others.
+    const isSentence = typeof value === 'string' || !isProseRead;
+    const isText = isSentence && ambiguous.includes(name) && !isMap;
+    if (name === field && !isText) return true;
+    if (isText && name === 'requestid') return false;
+    return isNamedIn(value, field, isProseRead, fieldMaps.test(name));
+  });
+}
+
+/** The last part of a path such as `/data/to` or `send.body.to`. */
+function lastName(path: string): string {
+  return plain(path.split(/[^\w-]+/).findLast((part) => part !== '') ?? '');
+}
+
+/** `send_at`, `sendAt` and `Send-At` are one name. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+/** True for a sentence such as `to must be a number`, `body/to: invalid` or `Invalid 'To' number`. */
+function sentenceNames(sentence: string, field: string): boolean {
+  const [first = ''] = sentence.split(/[\s:,]/, 1);
+  const quoted = [...sentence.matchAll(/["'`]([\w./-]+)["'`]/g)].map(([, name = '']) => name);
+  return [first, ...quoted].some((name) => lastName(name) === field);
+}
