@@ -6,7 +6,7 @@
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
-import type { Holding, Outlet } from './outlet.ts';
+import type { Outlet } from './outlet.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
 import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
@@ -47,9 +47,8 @@ export class Answers {
     const { serve } = this.#port;
     try {
       if ('service' in serve) {
-        const { holding } = outlet;
-        if (holding === undefined) this.#deliver(outlet, serve.service(request));
-        else this.#hold(outlet, holding, serve.service(request, this.#turn), this.#isClosing);
+        if (outlet.hold === undefined) this.#deliver(outlet, serve.service(request));
+        else this.#hold(outlet, serve.service(request, this.#turn), this.#isClosing);
       } else {
         // Node's server always serves the control port, and its requests have all headers.
         const controlRequest = request as ControlRequest;
@@ -107,16 +106,16 @@ export class Answers {
     }
   }
 
-  #hold(outlet: Outlet, holding: Holding, reply: ApiReply, ends: boolean): void {
-    holding.hold(reply, ends);
-    this.#turn.hold(outlet, holding, reply, ends);
+  #hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
+    outlet.hold?.(reply, ends);
+    this.#turn.hold(outlet, reply, ends);
   }
 
   /** Answers a request at the end of its turn. */
-  #endHold({ outlet, holding, reply, ends, write }: HeldReply): void {
+  #endHold({ outlet, reply, ends, write }: HeldReply): void {
     const { delivery } = reply;
     try {
-      if (!holding.release()) {
+      if (outlet.release?.() === false) {
         if (delivery !== undefined) this.#port.replyFinished(delivery, false);
       } else if (write?.failure !== undefined) {
         this.#port.report(write.failure);
@@ -143,9 +142,8 @@ export class Answers {
   decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
     this.#port.reportOwnReply(outlet.path, reply);
     // It must not overtake the replies that its connection waits for.
-    const holding = this.#turn.isOpen ? outlet.holding : undefined;
-    if (holding === undefined) this.#write(outlet, reply, ends);
-    else this.#hold(outlet, holding, reply, ends);
+    if (this.#turn.isOpen && outlet.hold !== undefined) this.#hold(outlet, reply, ends);
+    else this.#write(outlet, reply, ends);
   }
 
   /** Answers before the body has arrived. The rest of it is not read: the connection ends. */

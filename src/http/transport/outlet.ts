@@ -35,14 +35,8 @@ export interface Outlet {
   later(act: () => void): void;
   /** Calls `act` if the client leaves before its reply. */
   onLeft(act: () => void): void;
-  /** Present if a reply can wait for the end of the turn: see `Holding`. */
-  readonly holding?: Holding | undefined;
-}
-
-/** An outlet that takes note of its reply at once and writes it at the end of the turn. */
-export interface Holding {
-  /** From now on the request is answered. `ends`: as for `write`. */
-  hold(reply: ApiReply, ends: boolean): void;
-  /** Lets the reply be written. Returns false if the client has left. */
-  release(): boolean;
+  /** Takes note of a reply that waits for the end of the turn. Missing if no reply can wait. */
+  hold?(reply: ApiReply, ends: boolean): void;
+  /** Lets the held reply be written. Returns false if the client has left. */
+  release?(): boolean;
 }

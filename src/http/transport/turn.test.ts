@@ -20,7 +20,8 @@ function outletOf(path: string, written: string[]) {
     openStream: () => undefined,
     later: (act) => act(),
     onLeft: () => {},
-    holding: { hold: () => void written.push(`${path} held`), release: () => !state.isGone },
+    hold: () => void written.push(`${path} held`),
+    release: () => !state.isGone,
   };
   return { outlet, state };
 }

@@ -9,12 +9,11 @@
 // Not the global one, which a test may fake: a turn of the event loop is real.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, PendingWrite, RequestTurn } from '#contract/request-and-reply.ts';
-import type { Holding, Outlet } from './outlet.ts';
+import type { Outlet } from './outlet.ts';
 
 /** A reply that is written at the end of the turn. */
 export interface HeldReply {
   readonly outlet: Outlet;
-  readonly holding: Holding;
   readonly reply: ApiReply;
   /** The connection ends after it. */
   readonly ends: boolean;
@@ -43,8 +42,8 @@ export class Turn implements RequestTurn {
     this.#write = write;
   }
 
-  hold(outlet: Outlet, holding: Holding, reply: ApiReply, ends: boolean): void {
-    this.#held.push({ outlet, holding, reply, ends, write: this.#write });
+  hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
+    this.#held.push({ outlet, reply, ends, write: this.#write });
     this.#write = undefined;
     if (this.#isScheduled) return;
     this.#isScheduled = true;

@@ -121,7 +121,7 @@ export class FileJournal implements Journal {
     this.#lines = undefined;
     this.#waiting = 0;
     try {
-      this.#append(lines.bytes, inputs);
+      this.#append(lines.from(0), inputs);
     } finally {
       lines.clear();
       if (spareLines.length < mostSpare) spareLines.push(lines);

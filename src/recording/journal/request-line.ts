@@ -29,17 +29,12 @@ export class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #length = 0;
 
-  /** The bytes written since the last `clear`. They are valid until the next one. */
-  get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
-  }
-
-  /** The bytes written after the first `start`. */
+  /** The bytes written since the last `clear`, from one of them on; valid until the next call. */
   from(start: number): Buffer {
     return this.#bytes.subarray(start, this.#length);
   }
 
-  /** The length of `bytes`. */
+  /** How many bytes were written since the last `clear`. */
   get length(): number {
     return this.#length;
   }
@@ -134,7 +129,7 @@ const single = new JsonBytes();
 export function requestLine(exchange: RecordedExchange): string {
   single.clear();
   writeRequestLine(exchange, single);
-  return single.bytes.toString('utf8');
+  return single.from(0).toString('utf8');
 }
 
 /** Appends the line of an exchange to `line`. */

@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { HeadLines } from '../head-lines.ts';
-import type { Holding, Outlet } from '../outlet.ts';
+import type { Outlet } from '../outlet.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
 import { resetSocket } from './node-reply.ts';
 
@@ -22,7 +22,7 @@ export interface ReplyWriter {
 }
 
 /** A plain request, and the outlet that writes its reply. */
-export class PlainRequest implements ApiRequest, Outlet, Holding {
+export class PlainRequest implements ApiRequest, Outlet {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -61,10 +61,6 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
 
   get clientIp(): string {
     return this.#connection.clientIp;
-  }
-
-  get holding(): Holding {
-    return this;
   }
 
   hold(reply: ApiReply, ends: boolean): void {
