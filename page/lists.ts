@@ -8,7 +8,7 @@ import { call, callIn } from './control.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
 import { shownWorld } from './route.ts';
 import type { Reply } from './wire.ts';
-import { faultSubject, faultWords, outcomeText, prefixOf } from './words.ts';
+import { durationText, faultSubject, faultWords, outcomeText, prefixOf } from './words.ts';
 import { accountName } from './world.ts';
 
 export const receivedList: ListDeclaration = {
@@ -144,14 +144,15 @@ export const worldList: ListDeclaration = {
           ...world,
           clock: clock && `${clock.now.slice(0, 19).replace('T', ' ')}, ${clock.mode}`,
           requests,
+          age: durationText(Math.max(0, Date.now() - Date.parse(world.created_at))),
           forked: origin && `${parent} at ${origin.at.slice(0, 19).replace('T', ' ')}`,
         };
       }),
     );
   },
   keyColumn: 'world_id',
-  columns: ['name', 'clock', 'messages', 'requests', 'forked', 'created_at', 'expires_at'],
-  wideColumns: ['forked', 'created_at', 'expires_at'],
+  columns: ['name', 'clock', 'messages', 'requests', 'forked', 'age', 'expires_at'],
+  wideColumns: ['forked', 'age', 'expires_at'],
   links: {
     name: ({ world_id: id }) => (id === shownWorld ? undefined : `${prefixOf(`${id}`)}/#/home`),
   },

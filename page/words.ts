@@ -71,13 +71,16 @@ export function faultSubject(
   { when, match, times }: Pick<Fault, 'when' | 'match' | 'times'>,
   accountName: (id: string) => string,
 ): string {
-  let which = 'every';
-  if ('nth' in when) which = ordinals(when.nth);
-  else if ('every' in when && when.every > 1) which = `every ${ordinals([when.every])}`;
-  else if ('probability' in when) which = `${Math.round(when.probability * 1e4) / 100} % of`;
   const { endpoint = 'request', account_id: id, to, text, headers = {} } = match;
+  let which = `every ${endpoint}`;
+  if ('nth' in when) which = `${ordinals(when.nth)} ${endpoint}`;
+  else if ('every' in when && when.every > 1) which = `every ${ordinals([when.every])} ${endpoint}`;
+  else if ('probability' in when) {
+    const percent = Math.round(when.probability * 1e4) / 100;
+    which = `${percent} % of ${match.endpoint ?? 'all'} requests`;
+  }
   return [
-    `${which} ${endpoint}`,
+    which,
     id === undefined ? '' : ` of ${accountName(id)}`,
     to === undefined ? '' : ` to ${to}`,
     text === undefined ? '' : ` with “${text}”`,

@@ -3,11 +3,13 @@
  * sentence and its cases, failures first and open. To stay below a megabyte, the page leaves out
  * exchanges; the JSON report has more of them.
  */
+import { grouped } from '#io/grouped.ts';
+import { many } from '#io/table.ts';
 import { comparisonLines } from './comparison.ts';
-import { findingsOf } from './outcome.ts';
+import { type Finding, findingsOf } from './outcome.ts';
 import { badge, type PageLink, pageHtml } from './page.ts';
 import { curlOf, type Exchange, replyText } from './reported-exchange.ts';
-import { bySubject, isFailure, type Result, verdicts } from './result.ts';
+import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import {
   because,
   factsOf,
@@ -37,9 +39,9 @@ function render(summary: Summary, mostExchanges: number): string {
   const anchorOf = (result: Result) => anchors.get(result) ?? '';
   const link = (result: Result): PageLink => ({
     label: result.id,
-    tone: verdictName(result.verdict, summary),
+    tone: toneOf(result.verdict, summary),
     to: anchorOf(result),
-    note: because(result).slice(0, longestNote),
+    note: shortened(because(result)),
   });
   const caseOf = (result: Result) => caseHtml(result, anchorOf(result), mostExchanges, summary);
   const list = (kind: Result['kind']) =>
@@ -48,6 +50,9 @@ function render(summary: Summary, mostExchanges: number): string {
       .map(([id, ofSubject]) => subjectHtml(id, ofSubject, summary, caseOf))
       .join('\n');
   const assumptions = list('assumption');
+  // The findings of a rule share its verdict: the referee's rules are counted, not its findings.
+  const bySubjectId = new Map(results.map((result) => [result.subject, result]));
+  const counted = isOfReferee(summary) ? [...bySubjectId.values()] : results;
   return pageHtml({
     title,
     facts: [
@@ -63,27 +68,57 @@ function render(summary: Summary, mostExchanges: number): string {
       ...(summary.comparison === undefined ? [] : comparisonLines(summary.comparison)),
       ...summary.weighed.stale.map((line) => `Stale expectation: ${line}`),
     ],
-    counts: verdicts
-      .filter((verdict) => summary.counts[verdict] > 0)
-      .map((verdict) => {
-        const first = results.find((result) => result.verdict === verdict);
-        return {
-          label: String(summary.counts[verdict]),
-          tone: verdictName(verdict, summary),
-          ...(first === undefined ? {} : { to: anchorOf(first) }),
-        };
-      }),
-    findings: findingsOf(results, summary.weighed).map(({ results: [first, ...others] }) => ({
-      ...link(first),
-      also: others.map(link),
-    })),
+    counts: verdicts.flatMap((verdict) => {
+      const [first, ...others] = counted.filter((result) => result.verdict === verdict);
+      const label = String(others.length + 1);
+      return first === undefined
+        ? []
+        : [{ label, tone: toneOf(verdict, summary), to: anchorOf(first) }];
+    }),
+    findings: [...grouped(findingsOf(results, summary.weighed), commonRule)].map(
+      ([rule, group]) => {
+        const all = group.flatMap((finding) => finding.results);
+        const [first, ...others] = all as [Result, ...Result[]];
+        if (others.length === 0 || rule !== first.subject) {
+          return { ...link(first), also: others.map(link) };
+        }
+        const label = `${rule}: ${many(all.length, 'finding')}`;
+        const also = [...grouped(all, saying)].map(([note, same]) =>
+          same.length === 1
+            ? link(same[0] as Result)
+            : { ...link(same[0] as Result), note: shortened(`${note} (${same.length} times)`) },
+        );
+        return { label, tone: link(first).tone, to: rule, also };
+      },
+    ),
     body: `<h2>Rules</h2>\n<p>${text(testedLine(summary))}</p>\n${list('rule')}
 ${assumptions === '' ? '' : `<h2>Assumptions</h2>\n${assumptions}`}
 ${skippedHtml(summary)}`,
   });
 }
 
-const longestNote = 200;
+/** The rule of a finding, or its first case if it shows in cases of several rules. */
+function commonRule({ results: [first, ...others] }: Finding): string {
+  return others.every(({ subject }) => subject === first.subject) ? first.subject : first.id;
+}
+
+/** What a finding says, without its instant. */
+function saying(result: Result): string {
+  return because(result).replace(/ \(request at [^)]*\)("?)$/, '$1');
+}
+
+/** The referee exercises rules, where other reports skip cases. */
+function toneOf(verdict: Verdict, summary: Summary): string {
+  const isUnexercised = isOfReferee(summary) && verdict === 'skipped';
+  return isUnexercised ? 'not_exercised' : verdictName(verdict, summary);
+}
+
+/** More findings of the referee about one rule are closed at first. */
+const mostFindings = 3;
+
+function isOfReferee({ observedName }: Summary): boolean {
+  return observedName !== undefined;
+}
 
 /** A rule or an assumption with its cases, failures first. */
 function subjectHtml(
@@ -94,10 +129,13 @@ function subjectHtml(
 ): string {
   const rule = summary.rules.find((each) => each.id === id);
   const verdict = rule?.verdict ?? results[0]?.verdict ?? 'skipped';
-  const ordered = results.toSorted((a, b) => rankOf([a]) - rankOf([b]));
+  const cases = results.toSorted((a, b) => rankOf([a]) - rankOf([b])).map(caseOf);
+  const mostShown = isOfReferee(summary) ? mostFindings : cases.length;
+  const [shown, others] = [cases.slice(0, mostShown), cases.slice(mostShown)];
   return `<details class="subject" id="${text(id)}"${rankOf(results) < otherRank ? ' open' : ''}>
-<summary>${badge(verdictName(verdict, summary))} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
-${ordered.map(caseOf).join('\n')}
+<summary>${badge(toneOf(verdict, summary))} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
+${shown.join('\n')}
+${others.length === 0 ? '' : `<details><summary>${others.length} more findings</summary>${others.join('\n')}</details>`}
 </details>`;
 }
 
@@ -116,7 +154,7 @@ function caseHtml(result: Result, anchor: string, mostExchanges: number, summary
   );
   const { timeline = [] } = result;
   const lines = timeline.map((line) => `<li>${text(line)}</li>`);
-  return `<article id="${anchor}"><h3>${badge(verdictName(result.verdict, summary))} ${text(result.id)}</h3>
+  return `<article id="${anchor}"><h3>${badge(toneOf(result.verdict, summary))} ${text(result.id)}</h3>
 <dl>${rows.join('')}</dl>
 ${timeline.length === 0 ? '' : `<h4>Timeline</h4><ol class="timeline">${lines.join('')}</ol>`}
 ${exchangesHtml(result, mostExchanges)}
@@ -146,7 +184,7 @@ const longestBody = 1_200;
 
 function exchangeHtml(exchange: Exchange): string {
   const { method, url, status, durationMs } = exchange;
-  return `<h4>${text(method)} ${text(url)} → ${status || 'no reply'} <small>${durationMs} ms</small></h4>
+  return `<h4>${text(method)} ${text(url)} → ${status || 'no reply'} <small>${durationMs.toFixed(2)} ms</small></h4>
 <pre role="group" tabindex="0" aria-label="curl"><code>${text(shortened(curlOf(exchange)))}</code></pre>
 <pre role="group" tabindex="0" aria-label="reply">${text(shortened(replyText(exchange)))}</pre>`;
 }

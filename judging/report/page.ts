@@ -58,10 +58,17 @@ ${body}
 `;
 }
 
+/** The rest of a longer list is closed at first. */
+const mostOpen = 8;
+
 function findingHtml({ also = [], ...link }: PageFinding): string {
   const items = also.map((other) => `<li>${linkTo(other)}</li>`);
-  const more = items.length === 0 ? '' : `<ul>${items.join('')}</ul>`;
-  return `<li>${linkTo(link)}${more}</li>`;
+  const list = `<ul>${items.join('')}</ul>`;
+  const more =
+    items.length > mostOpen
+      ? `<details><summary>${items.length} more lines</summary>${list}</details>`
+      : list;
+  return `<li>${linkTo(link)}${items.length === 0 ? '' : more}</li>`;
 }
 
 function linkTo({ label, tone, to, note = '' }: PageLink): string {
@@ -138,9 +145,9 @@ summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:2px solid v
 :target{outline:2px solid var(--known);outline-offset:.3rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;overflow:auto;max-height:20rem;white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}
-code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;font-size:.85rem}
+code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;padding:0;list-style:none;font-size:.85rem}
 pre.columns{white-space:pre;max-height:none}
-.wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.9rem}:is(th,td){border:1px solid var(--line);padding:.2rem .6rem;text-align:right}th:first-child,td:last-child{text-align:left}
+.wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-size:.9rem}:is(th,td){border:1px solid var(--line);padding:.2rem .6rem;text-align:right}th:first-child{text-align:left}
 figure{margin:1rem 0}figcaption{font-size:.9rem}.plot{color:var(--quiet)}
 @media (max-width:40rem){dl{grid-template-columns:1fr}}
 `;

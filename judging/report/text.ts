@@ -10,7 +10,9 @@ import { because, factsOf, type Summary, skipReasons } from './summary.ts';
 export function progressLine(judged: Result, done: number, total: number): string {
   const result = foreignTexts(judged);
   const share = `${String(done).padStart(String(total).length)}/${total}`;
-  const why = result.verdict === 'passed' ? '' : `  ${because(result).slice(0, 160)}`;
+  const reason = because(result);
+  const cut = reason.length > 160 ? `${reason.slice(0, 160)}…` : reason;
+  const why = result.verdict === 'passed' ? '' : `  ${cut}`;
   return `${share}  ${result.verdict.padEnd(13)}  ${result.id}${why}\n`;
 }
 

@@ -35,6 +35,7 @@ export function ClockPage() {
           // A new key starts the form again: others may have changed the mode in force.
           key={`${mode} ${rate}`}
           operation="clock.setMode"
+          fields={['mode', 'rate']}
           initial={{ mode, ...(mode === 'scaled' && { rate: String(rate) }) }}
           submit="Set mode"
           kind="plain"

@@ -6,6 +6,7 @@
 
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
+import { matchRoute } from '#contract/routes.ts';
 import { readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import { worldFacts } from '../lists.ts';
@@ -78,9 +79,7 @@ function TimeMachine({ journal, line }: { readonly journal: Journal; readonly li
         lead={<>Every request and every operation that changed something, since {since}.</>}
       >
         <label class="scrubber">
-          <span>
-            Line {line.toLocaleString('en')} of {lines.toLocaleString('en')}
-          </span>
+          <span>{`Line ${line.toLocaleString('en')} of ${lines.toLocaleString('en')}`}</span>
           <input
             type="range"
             min={1}
@@ -106,6 +105,11 @@ function TimeMachine({ journal, line }: { readonly journal: Journal; readonly li
   );
 }
 
+/** An operation, or a request by its endpoint, as on the page Requests. */
+function inputName(input: string): string {
+  return matchRoute(input.split(' ')[1] ?? '')?.route.endpoint ?? input;
+}
+
 const columns: readonly Column<Entry>[] = [
   {
     head: 'Line',
@@ -124,7 +128,7 @@ const columns: readonly Column<Entry>[] = [
     head: 'Input',
     cell: ({ input, how, status, number, message_id: id }) => (
       <span class="actions">
-        <span class="mono">{`${input} ${how}`}</span>
+        <span class="mono">{`${inputName(input)} ${how ?? ''}`}</span>
         {status !== null && <ReplyStatus status={status} />}
         {number !== null && (
           <a href={`#/requests/${number}`}>
@@ -155,10 +159,7 @@ function WorldThen({ line, messageId }: WorldThenProps) {
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry: line } });
   };
-  const goBack = async () => {
-    await call('past.goBack', { entry: line });
-    await readState();
-  };
+  const goBack = () => call('past.goBack', { entry: line }).then(readState);
   return (
     <Card
       title={`The world after line ${line.toLocaleString('en')}`}
@@ -188,12 +189,10 @@ function WorldThen({ line, messageId }: WorldThenProps) {
         </div>
       )}
       <Loaded resource={states} what="that instant">
-        {([after, before]) => (
-          <>
-            {before !== undefined && <p class="dim">→ shows what changed since the line before.</p>}
-            <Facts facts={differences(before ?? after, after, state.value)} />
-          </>
-        )}
+        {([after, before]) => [
+          before && <p class="dim">→ shows what changed since the line before.</p>,
+          <Facts facts={differences(before ?? after, after, state.value)} />,
+        ]}
       </Loaded>
       {messageId !== '' && <MessageThen line={line} id={messageId} />}
       {line < firstInputLine && messageId === '' && <p class="dim">This is the start.</p>}

@@ -15,11 +15,11 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
-import { addressOf } from '../route.ts';
 import { readJson } from '../typed-values.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
+import { ruleColumn } from './rules.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
 
@@ -54,15 +54,14 @@ export function RefereePage() {
         </Action>
       </div>
       <Loaded resource={report} what="verdicts">
-        {(value) => <Report report={value} />}
+        {reportOf}
       </Loaded>
       <FindingFile />
     </Split>
   );
 }
 
-function Report({ report }: { readonly report: RefereeReport }) {
-  const { rules, exchanges, unattributable, notices } = report;
+function reportOf({ rules, exchanges, unattributable, notices }: RefereeReport) {
   if (exchanges === 0) {
     return (
       <Empty title="No request yet.">
@@ -74,7 +73,6 @@ function Report({ report }: { readonly report: RefereeReport }) {
     const count = rules.filter((rule) => rule.verdict === verdict).length;
     return `${count} ${verdict.replace('_', ' ')}`;
   });
-  const rulesWithFindings = rules.filter(({ findings }) => findings.length > 0);
   return (
     <>
       <p role="status">
@@ -85,9 +83,7 @@ function Report({ report }: { readonly report: RefereeReport }) {
       {notices.map(({ what }) => (
         <p key={what}>{what}</p>
       ))}
-      {rulesWithFindings.map((rule) => (
-        <Findings key={rule.id} rule={rule} />
-      ))}
+      {rules.filter(({ findings }) => findings.length > 0).map(findingsOf)}
       <Card title="Client rules">
         <Table label="client rules" columns={columns} rows={rules} keyOf={({ id }) => id} />
       </Card>
@@ -95,10 +91,10 @@ function Report({ report }: { readonly report: RefereeReport }) {
   );
 }
 
-function Findings({ rule }: { readonly rule: RuleVerdict }) {
+function findingsOf(rule: RuleVerdict) {
   const { id, verdict, findings } = rule;
   return (
-    <Card title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
+    <Card key={id} title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
       <ul class="ledger">
         {findings.slice(0, mostShownFindings).map(({ account_id, endpoint, what, exchanges }) => (
           <li key={exchanges.join()}>
@@ -126,12 +122,7 @@ function Findings({ rule }: { readonly rule: RuleVerdict }) {
 }
 
 const columns: readonly Column<RuleVerdict>[] = [
-  {
-    head: 'Rule',
-    cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
-    kind: 'mono',
-    namesRow: true,
-  },
+  ruleColumn,
   { head: 'Level', cell: ({ level }) => level },
   { head: 'The client', cell: sentenceOf, kind: 'wide' },
   { head: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },

@@ -172,7 +172,7 @@ const columns: readonly Column<ServiceRequest>[] = [
         <span class="dim">not known</span>
       ) : (
         <span title={`${account}, key ${key}…`}>
-          {account} <span class="dim mono">{key}…</span>
+          {account} <a href={addressOf('requests', '', { search: `key:${key}` })}>{key}…</a>
         </span>
       ),
     kind: 'wide beside caller-column',

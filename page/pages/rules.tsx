@@ -5,9 +5,17 @@
 import { clientRules, rules } from '#contract/rules.ts';
 import { assumptionList } from '../lists.ts';
 import { List } from '../parts/list.tsx';
-import { TableCard } from '../parts/table.tsx';
+import { type Column, TableCard } from '../parts/table.tsx';
 import { CodeText } from '../parts/values.tsx';
 import { addressOf } from '../route.ts';
+
+/** The id of a rule, with a link to its sentence. */
+export const ruleColumn: Column<{ readonly id: string }> = {
+  head: 'Rule',
+  cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
+  kind: 'mono',
+  namesRow: true,
+};
 
 const allRules = [
   ...rules.map(({ id, sentence }) => ({ id: String(id), sentence: String(sentence), level: '' })),
@@ -33,12 +41,7 @@ export function Rules() {
         keyOf={({ id }) => id}
         searched={({ id, sentence }) => [id, sentence]}
         columns={[
-          {
-            head: 'Rule',
-            cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
-            kind: 'mono',
-            namesRow: true,
-          },
+          ruleColumn,
           { head: 'Sentence', cell: ({ sentence }) => <CodeText text={sentence} /> },
           { head: 'Level', cell: ({ level }) => level, kind: 'wide' },
         ]}

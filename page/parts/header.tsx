@@ -78,7 +78,7 @@ function SimulatedTime() {
       )}
       <span class={`live live-${connection.value}`}>
         <span class="dot" aria-hidden="true" />
-        {connection.value}
+        <span class="state">{connection.value}</span>
       </span>
     </div>
   );

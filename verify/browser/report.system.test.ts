@@ -127,7 +127,7 @@ async function opened(colorScheme: 'light' | 'dark', width = 1280): Promise<Open
 
 /** Opens a rule's section and the exchanges of its first case, as a reader would. */
 async function openCase(page: Page) {
-  const section = page.getByRole('group').filter({ hasText: caseId }).first();
+  const section = page.locator('details.subject').filter({ hasText: caseId }).first();
   const article = section.getByRole('article').filter({ hasText: caseId });
   if (!(await article.isVisible())) await section.getByText('SEND-3', { exact: true }).click();
   await article.getByText(/^\d+ exchanges$/).click();
