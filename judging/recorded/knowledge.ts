@@ -8,7 +8,7 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { type Ahead, ClockOffset } from '../evidence/clock-offset.ts';
 import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
-import { valueIn } from '../evidence/reading.ts';
+import { keyIn, valueIn } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { codeOf, isNear, isObject } from '../service/expectations.ts';
@@ -94,10 +94,6 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
     const [oldest = ''] = this.#isAccepted.keys();
     if (this.#isAccepted.size > mostTellingKeys) this.#isAccepted.delete(oldest);
   }
-}
-
-function keyIn(authorization = ''): string | undefined {
-  return /^bearer[ \t]+([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
 /** What each documented refusal of a sender says of its number. */

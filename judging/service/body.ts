@@ -25,7 +25,7 @@ export const sevenFields = 'created_at, device_id, from_number, message_id, requ
 export const messageFields = sevenFields.split(', ');
 
 const knownStatuses: readonly string[] = statuses;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const e164 = /^\+[1-9]\d{1,14}$/;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** A target's clock may differ from ours, but not by a time zone. */

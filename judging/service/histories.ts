@@ -129,6 +129,16 @@ export function pickupOf({ sightings }: History): Sighting | undefined {
   return sightings.find(({ status }) => pickedUpStatuses.includes(status));
 }
 
+/** The polls for tasks from which the pickup may have come. */
+export function pollsAtPickup(history: History, log: readonly Exchange[]): Exchange[] {
+  const pickup = pickupOf(history);
+  if (pickup === undefined) return [];
+  return log.filter(
+    ({ endpoint, sentAt, answeredAt }) =>
+      endpoint === 'tasks' && answeredAt >= pickup.after && sentAt <= pickup.until,
+  );
+}
+
 /** The last time at which a message was certainly still queued. */
 export function lastQueuedAt(history: History): number {
   const { reads, start } = history;
