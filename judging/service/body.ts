@@ -9,7 +9,7 @@ import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
-import { type Findings, type Judge, oncePerTrace, type Trace } from './judge.ts';
+import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
 
 export const bodyJudges = {
   'RES-1': judgeBodies(requireSevenStrings),
@@ -55,7 +55,7 @@ function judgeBodies(check: (context: Context) => void): Judge {
   };
 }
 
-const contextsIn = oncePerTrace(
+const contextsIn = onceInTurn(
   ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly Context[] => {
     const isRecorded = recorded !== undefined;
     const acceptedById = new Map<unknown, Exchange>();

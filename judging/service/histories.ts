@@ -15,7 +15,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import { oncePerTrace, type Trace } from './judge.ts';
+import { onceInTurn, type Trace } from './judge.ts';
 import { holdEndOf } from './validity.ts';
 
 /** The statuses of a message that does not fail. */
@@ -46,7 +46,7 @@ export interface History {
 }
 
 /** The histories of all messages that were read. */
-export const historiesIn = oncePerTrace(findHistories);
+export const historiesIn = onceInTurn(findHistories);
 
 function findHistories({
   exchanges,

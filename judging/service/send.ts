@@ -15,7 +15,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import { type Findings, type Judge, oncePerTrace, type Trace } from './judge.ts';
+import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
 
@@ -40,7 +40,7 @@ interface CheckedSend extends FieldValidity {
 /**
  * Sends that reach validation: with a valid key, not throttled, and with an unused `request_id`.
  */
-const checkedSends = oncePerTrace((trace: Trace): readonly CheckedSend[] =>
+const checkedSends = onceInTurn((trace: Trace): readonly CheckedSend[] =>
   authorizedSends(trace)
     .filter((send) => send.fields !== undefined && earlierUse(trace, send) === undefined)
     .map((exchange) => ({ exchange, ...validityOf(exchange, trace.hasExactTimes) })),
