@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { conform } from '#conformance/main.ts';
 import { Client } from '#conformance/target/client.ts';
-import { Masks } from '#judging/report/reported-exchange.ts';
+import { Masks } from '#conformance/target/masks.ts';
 import { startRecording } from '#record/record.ts';
 import { selfSigned } from '#src/config/self-signed.ts';
 

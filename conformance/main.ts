@@ -10,7 +10,6 @@ import type { CommandIo } from '#io/flags.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import { progressTo } from '#io/terminal.ts';
 import { discovered } from '#judging/report/outcome.ts';
-import { Masks } from '#judging/report/reported-exchange.ts';
 import { isFailure, type Run } from '#judging/report/result.ts';
 import { progressLine } from '#judging/report/text.ts';
 import { allCases } from './cases/all.ts';
@@ -25,6 +24,7 @@ import { Client } from './target/client.ts';
 import { type Clock, wallClock } from './target/clock.ts';
 import { Control, ControlFailed, controlledClock } from './target/control.ts';
 import { KeptBodies } from './target/kept-bodies.ts';
+import { Masks } from './target/masks.ts';
 import { Known, keysIn } from './target/run-facts.ts';
 import { fates, type Means, type Profile, type Target } from './target/target.ts';
 

@@ -13,7 +13,7 @@ export interface TrafficExchange {
   /** Each of the two times may be later by less than this: the file has no finer ones. */
   readonly precisionMs: number;
   /** True if the file does not say when the reply came: `answeredAt` is then `sentAt`. */
-  readonly lacksEnd?: boolean;
+  readonly lacksEnd?: boolean | undefined;
   /**
    * The recorder's date minus its steady clock, in milliseconds, compared with its first exchange:
    * somebody set the date, or the machine slept. A span may be wrong by how far this changed in it.
@@ -41,7 +41,7 @@ export interface TrafficExchange {
   readonly isForced: boolean;
   /** True for a 429 that a simulator was scripted to answer: its limiter may not have refused. */
   readonly isScripted?: boolean | undefined;
-  /** False if the client did not see the whole reply. */
+  /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
   /** True if a fault gave the client the reply with a garbled body. */
   readonly isGarbled?: boolean | undefined;

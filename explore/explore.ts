@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
-import type { FindingView } from '#judging/report/finding-view.ts';
+import type { FindingView } from '#contract/finding-view.ts';
 import { durationMs } from '#src/operations/query.ts';
 import type { SettingsInput } from '#src/simulator.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
@@ -15,7 +15,7 @@ import { exitCodeOf, exploredLine, findingView } from './search-result.ts';
 import type { RunClient } from './verdict.ts';
 
 export type { FaultName, Point, Schedule, ScheduledFault } from '#contract/fault-schedule.ts';
-export type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
+export type { FindingView, TimelineEntry } from '#contract/finding-view.ts';
 export type { Client, ClientTools } from './in-process-run.ts';
 
 /** The client, and how far to explore it. */

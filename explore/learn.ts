@@ -6,10 +6,10 @@
  */
 
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
+import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
 import { many } from '#io/table.ts';
 import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
-import { endpointOf } from '#judging/evidence/reading.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { faultsAt, pointKey, pointText } from './schedule.ts';
 import {
@@ -192,7 +192,7 @@ function elsewhereIn(raw: RawRun): string | undefined {
   if (first === undefined) return undefined;
   const { method, target, status } = first;
   const hint = `${target}/`;
-  const isSlash = endpointOf(hint) !== undefined ? `: the path is ${hint}` : '';
+  const isSlash = matchRoute(hint)?.route.endpoint !== undefined ? `: the path is ${hint}` : '';
   return `${many(requests.length, 'request')} came to no known path: ${method} ${target} → ${status}${isSlash}`;
 }
 

@@ -3,7 +3,7 @@
  * files, reports and `explore()` share, as one line of text, and as an exit code.
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
-import type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
+import type { FindingView, TimelineEntry } from '#contract/finding-view.ts';
 import { longestStatedWaitSeconds, type Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { type Failure, kindOf, type Run } from './verdict.ts';

@@ -10,9 +10,9 @@ import {
   type Schedule,
 } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { matchRoute } from '#contract/routes.ts';
 import { UsageError } from '#io/command-error.ts';
 import { type Exchange, isAccepted, isSend, requestIdOf } from '#judging/client/exchange.ts';
-import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
 import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
@@ -114,7 +114,7 @@ export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly 
 /** A request that has no reply yet, in the shape that the record will have. */
 function exchangeWithoutReply(world: Registry, request: ApiRequest, number: number): Exchange {
   const handled: Handled = {
-    endpoint: endpointOf(request.path),
+    endpoint: matchRoute(request.path)?.route.endpoint,
     key: authenticate(world, request.authorization),
     reply: { status: 503, body: '', delivery: { cut: 'hang' } },
   };

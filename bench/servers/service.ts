@@ -4,8 +4,8 @@
  * control port.
  */
 import { Client } from '#conformance/target/client.ts';
+import { Masks } from '#conformance/target/masks.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
-import { Masks } from '#judging/report/reported-exchange.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';

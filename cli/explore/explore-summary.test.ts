@@ -22,11 +22,11 @@ function explored(client: Client, fault: FaultName) {
   });
 }
 
-async function send({ fetch, baseUrl, apiKey, from }: ClientTools): Promise<boolean> {
+async function send({ fetch, baseUrl, apiKey, from }: ClientTools, id = 'one'): Promise<boolean> {
   const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ to: '+12025550123', from, message: 'hello', request_id: 'one' }),
+    body: JSON.stringify({ to: '+12025550123', from, message: 'hello', request_id: id }),
   });
   return reply.ok;
 }
@@ -56,6 +56,16 @@ test.each(['refuse', 'reset'] as const)(
     );
   },
 );
+
+test('a message that was sent twice is never called a recovery', async () => {
+  const doubling: Client = async (tools) => {
+    await send(tools).catch(() => send(tools, 'two'));
+  };
+  const { findings } = await explored(doubling, 'lost_response');
+  const text = findings.map((one) => findingText(one, 'FOUND', undefined)).join('\n');
+  expect(text).toMatch(/one message was accepted 2 times|a message was sent twice/);
+  expect(text).not.toMatch(/recover/i);
+});
 
 test('the reports count runs, and say which failure did not repeat', async () => {
   let runs = 0;

@@ -4,6 +4,7 @@
  */
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { kindNamed } from '#contract/fault-schedule.ts';
+import type { TimelineEntry } from '#contract/finding-view.ts';
 import { clientRules } from '#contract/rules.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '#explore/search-result.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
 import { many } from '#io/table.ts';
-import type { TimelineEntry } from '#judging/report/finding-view.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 import { clientSummary, reportExchange } from '../referee/referee-summary.ts';

@@ -15,7 +15,6 @@ import {
   templateOfOthers,
   templateOfRefusal,
 } from '#judging/discovery/discovered-templates.ts';
-import { figures, inferReceived } from '#judging/discovery/infer-received.ts';
 import { type Inferred, inferBody, type Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { messageFields } from '#judging/service/body.ts';
@@ -23,6 +22,7 @@ import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { figures, inferReceived } from '../steps/infer-received.ts';
 import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */

@@ -5,7 +5,6 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import { judges } from '#judging/service/all.ts';
@@ -22,6 +21,7 @@ import { ControlFailed } from '../target/control.ts';
 import type { Lack, Need, Target } from '../target/target.ts';
 import { type AnyCase, type Case, type Observation, recorded, type Seen } from './case.ts';
 import { Trial } from './case-run.ts';
+import { otherBefore, runsOf } from './flood-lines.ts';
 import { OutOfTime } from './recorded-requests.ts';
 
 /** Of a long case, a result keeps this many exchanges from its start and its end. */

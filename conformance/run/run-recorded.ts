@@ -13,11 +13,11 @@ import { many, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
 import { shown, unseen } from '#judging/recorded/shown-rules.ts';
-import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
 import { finish, type Streams } from './finish.ts';
+import { otherBefore, runsOf } from './flood-lines.ts';
 import { isSelected } from './select.ts';
 
 interface TrafficIo extends Streams {

@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { Masks } from '#judging/report/reported-exchange.ts';
 import { Client } from './client.ts';
 import type { Clock } from './clock.ts';
+import { Masks } from './masks.ts';
 
 let server: Server | undefined;
 afterEach(() => {

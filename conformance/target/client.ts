@@ -9,9 +9,9 @@
 
 import { valueIn } from '#judging/evidence/reading.ts';
 import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import type { Masks } from '#judging/report/reported-exchange.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { type ConnectionSettings, Connections, isBroken, timedOut } from './connections.ts';
+import type { Masks } from './masks.ts';
 
 export interface ClientSettings extends ConnectionSettings {
   readonly timeoutMs: number;

@@ -5,10 +5,10 @@
  */
 
 import type { Reply } from '#judging/evidence/reply.ts';
-import type { Masks } from '#judging/report/reported-exchange.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
 import { Client } from './client.ts';
 import type { Clock } from './clock.ts';
+import type { Masks } from './masks.ts';
 import type { Known } from './run-facts.ts';
 
 export interface Sim {

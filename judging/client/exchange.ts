@@ -3,10 +3,19 @@
  * simulator's record (`src/recording/judged-exchanges.ts`) and recorded traffic
  * (`judging/evidence/exchanges-of-traffic.ts`).
  */
+import type { TrafficExchange } from '#contract/exchange.ts';
 import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
 import { matchRoute } from '#contract/routes.ts';
 
-export interface Exchange {
+type Recorded = Pick<TrafficExchange, 'method' | 'isSeen'> &
+  Partial<
+    Pick<
+      TrafficExchange,
+      'precisionMs' | 'lacksEnd' | 'setMs' | 'connection' | 'isForced' | 'isGarbled'
+    >
+  >;
+
+export interface Exchange extends Recorded {
   /** The number of its request; in a HAR file its place, from 1. */
   readonly number: number;
   /** When the request arrived, in epoch milliseconds of the service's clock. */
@@ -17,14 +26,6 @@ export interface Exchange {
   readonly openUntil: number;
   /** True if the record ends before it shows that this reply left. */
   readonly isOpenAtEnd: boolean;
-  /** Each of the two times may be later by less than this; exact if undefined. */
-  readonly precisionMs?: number | undefined;
-  /** True if the record does not say when the reply left. */
-  readonly lacksEnd?: boolean | undefined;
-  /** How far the recorder's date differs from its steady clock (`contract/exchange.ts`). */
-  readonly setMs?: number | undefined;
-  /** The connection on which the request came; undefined if it is not known. */
-  readonly connection?: string | undefined;
   /** The account; in a HAR file the key's digest; for an unauthenticated call the IP address. */
   readonly caller: string;
   /** The key or the unknown credential of the request. */
@@ -33,7 +34,6 @@ export interface Exchange {
   readonly accountId: string | undefined;
   readonly accountName: string | undefined;
   readonly endpoint: EndpointName | undefined;
-  readonly method: string;
   /** Path and query. */
   readonly target: string;
   /** The body as sent; empty if there is none. */
@@ -41,8 +41,6 @@ export interface Exchange {
   /** The body if it is a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly status: number;
-  /** True if a fault chose the status, whatever the request was. Unknown in a HAR file. */
-  readonly isForced?: boolean;
   /** True if the request or the reply had a body that was not recorded. */
   readonly lacksBody?: boolean | undefined;
   /** True if the headers of the reply were not recorded. */
@@ -55,10 +53,6 @@ export interface Exchange {
   readonly retryAfter: string | undefined;
   /** The reply's body if it is a JSON object. */
   readonly reply: Readonly<Record<string, unknown>> | undefined;
-  /** False if a fault cut or garbled the reply, or the client closed the connection first. */
-  readonly isSeen: boolean;
-  /** True if the client got a reply, but with a garbled body. */
-  readonly isGarbled?: boolean | undefined;
   /** True if the path, the query or the body holds a key. */
   readonly showsKey: boolean;
 }

@@ -9,6 +9,7 @@ import { grouped } from '#io/grouped.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
+import { valueIn } from '../evidence/reading.ts';
 import { type Exchange, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
@@ -56,12 +57,8 @@ export function latestReports(reports: readonly Report[]): Report[] {
 
 /** The report of a line, or its mistakes. */
 function readLine(line: string): Report | string[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return ['not a JSON object'];
-  }
+  const value = valueIn(line);
+  if (value === undefined) return ['not a JSON object'];
   const reading = reportSchema.safeParse(value, { reportInput: true });
   return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
 }

@@ -5,9 +5,10 @@
  */
 
 import { lacksBody, type TrafficExchange, type TrafficReply } from '#contract/exchange.ts';
+import { matchRoute } from '#contract/routes.ts';
 import type { Exchange, Reading } from '../client/exchange.ts';
 import { KeyNames } from './key-names.ts';
-import { asksForWait, endpointOf, isGarbled, objectIn, waitMs } from './reading.ts';
+import { asksForWait, isGarbled, keyIn, objectIn, waitMs } from './reading.ts';
 
 export interface ReadTraffic {
   readonly exchanges: Exchange[];
@@ -45,8 +46,8 @@ export function exchangesOfTraffic(
   };
 }
 
-function isInexact({ precisionMs, lacksEnd }: Exchange): boolean {
-  return precisionMs !== undefined || lacksEnd === true;
+function isInexact({ precisionMs = 0, lacksEnd = false }: Exchange): boolean {
+  return precisionMs > 0 || lacksEnd;
 }
 
 function isOtherThan(one: Exchange, other: Exchange | undefined): boolean {
@@ -115,7 +116,7 @@ function exchangeOf(
     answeredAtMs: answeredAt,
     openUntil: number,
     isOpenAtEnd: false,
-    precisionMs: precisionMs > 0 ? precisionMs : undefined,
+    precisionMs,
     lacksEnd: traffic.lacksEnd,
     setMs,
     connection,
@@ -123,7 +124,7 @@ function exchangeOf(
     credential: caller,
     accountId: keyOf(traffic) === '' || status === 401 ? undefined : caller,
     accountName: undefined,
-    endpoint: endpointOf(path),
+    endpoint: matchRoute(path)?.route.endpoint,
     method,
     target,
     text,
@@ -149,7 +150,7 @@ function serviceTimeOf(date: string | undefined, sentAt: number): number {
 
 /** The name of the request's API key; empty if the file lacks it, as browsers' exports often do. */
 function keyOf({ headers }: TrafficExchange): string {
-  return /^bearer[ \t]+(\S+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '';
+  return keyIn(headers['authorization']) ?? '';
 }
 
 function shows(text: string, names: ReadonlySet<string>): boolean {

@@ -74,8 +74,10 @@ const texts: readonly (readonly [RegExp, string])[] = [
   ],
   [/^\S+ \S+ \S+ \[\d+\/\w+\/\d{4}:/m, 'an access log, which has no bodies'],
   [/^(?:GET|POST|PUT|HEAD) \S+ HTTP\/1|^HTTP\/[12]|^[*<>] /, 'a transcript of HTTP'],
-  [/^[^\n,]*(?:,[^\n,]*){2,}\r?\n[^\n,]*(?:,[^\n,]*){2}/, 'a CSV file'],
-  [/^[^\n;\t]*(?:[;\t][^\n;\t]*){2,}\r?\n[^\n;\t]*(?:[;\t][^\n;\t]*){2}/, 'a CSV file'],
+  [
+    /^(?:[^\n,]*,){2}.*\n(?:[^\n,]*,){2}|^(?:[^\n;\t]*[;\t]){2}.*\n(?:[^\n;\t]*[;\t]){2}/,
+    'a CSV file',
+  ],
 ];
 
 /** What a text is, as the end of "it is". `opening`: its first characters. */

@@ -45,40 +45,12 @@ export type HarEntry = z.output<typeof entrySchema>;
 
 /** The entry that a JSON value holds, or what is wrong with it. `index`: its place in the file. */
 export function readEntry(value: unknown, index: number): HarEntry | string {
-  if (isEntry(value)) return value;
   const reading = entrySchema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
   return mistakesOf(reading.error, [], ['log', 'entries', index])
     .slice(0, 1)
     .map(mistakeLine)
     .join();
-}
-
-/** True for an entry in the usual form. Much faster than the schema, which decides the others. */
-function isEntry(value: unknown): value is HarEntry {
-  const { startedDateTime, time, request, response } = Object(value);
-  return (
-    typeof startedDateTime === 'string' &&
-    !Number.isNaN(Date.parse(startedDateTime)) &&
-    Number.isFinite(time) &&
-    typeof request?.method === 'string' &&
-    typeof request.url === 'string' &&
-    Number.isFinite(request.bodySize) &&
-    isContent(request.postData) &&
-    Number.isFinite(response?.status) &&
-    isContent(response.content) &&
-    isText(response._error ?? undefined)
-  );
-}
-
-function isContent(value: unknown): boolean {
-  if (value === undefined || value === null) return true;
-  const { text, encoding } = Object(value);
-  return typeof value === 'object' && !Array.isArray(value) && isText(text) && isText(encoding);
-}
-
-function isText(value: unknown): boolean {
-  return value === undefined || typeof value === 'string';
 }
 
 /** The exchange of an entry, with names for keys. */

@@ -4,7 +4,7 @@ import { matchRoute, type RouteMatch } from '#contract/routes.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import type { Ahead } from './clock-offset.ts';
 import { objectIn } from './reading.ts';
-import type { Reply } from './reply.ts';
+import type { Reply, RequestOptions } from './reply.ts';
 
 /** What is known of the caller and the sender number of a request. */
 export interface Knowledge<R extends Request> {
@@ -14,13 +14,9 @@ export interface Knowledge<R extends Request> {
   aheadOf(reply: Reply): Ahead;
 }
 
-interface Request {
-  readonly method: string;
-  /** With the query, unless that is given by itself. */
-  readonly path: string;
+interface Request extends Pick<RequestOptions, 'method' | 'path' | 'headers' | 'body'> {
+  /** Undefined if the path has it. */
   readonly query?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
 }
 
 /** The route of a path. The last slash of a limited endpoint may be missing (`trailingSlash`). */

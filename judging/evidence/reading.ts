@@ -4,7 +4,6 @@
  * escaped.
  */
 
-import type { EndpointName } from '#contract/limits.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { isObject } from '../service/expectations.ts';
 
@@ -42,9 +41,9 @@ export function pathOf(pathname: string): string {
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
 }
 
-/** The endpoint of a path; undefined if the service has no such path. */
-export function endpointOf(path: string): EndpointName | undefined {
-  return matchRoute(path)?.route.endpoint;
+/** The key of a credential; undefined if it is no bearer's. */
+export function keyIn(authorization = ''): string | undefined {
+  return /^bearer[ \t]+([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
 /** The statuses whose `Retry-After` the judges read (CLIENT-1, CLIENT-17). */

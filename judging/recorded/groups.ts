@@ -57,20 +57,17 @@ export class Groups {
   #endWhile(isOver: (oldest: Group) => boolean): void {
     for (const [key, oldest] of this.#groups) {
       if (!isOver(oldest)) break;
-      this.#end(key);
+      this.#groups.delete(key);
+      this.#held -= oldest.exchanges.length;
+      this.#judge(inOrder(oldest.exchanges));
     }
-  }
-
-  #end(key: string): void {
-    const group = this.#groups.get(key);
-    if (group === undefined) return;
-    this.#groups.delete(key);
-    this.#held -= group.exchanges.length;
-    this.#judge(inOrder(group.exchanges));
   }
 }
 
 /** Sorts exchanges by the time when they were sent. */
-export function inOrder(exchanges: readonly Exchange[]): Exchange[] {
-  return exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
+export function inOrder(exchanges: readonly Exchange[]): readonly Exchange[] {
+  const isSorted = exchanges.every(
+    ({ sentAt }, i) => sentAt >= (exchanges[i - 1]?.sentAt ?? sentAt),
+  );
+  return isSorted ? exchanges : exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
 }

@@ -91,6 +91,8 @@ export class TrafficJudge {
   readonly #undeclared = new Set<string>();
   /** True if a key that `joined` names was seen. */
   #hasDeclared = false;
+  /** Of the rule that is being judged. */
+  readonly #findings = new Findings();
   /** Sends of long messages. */
   #long: Exchange[] = [];
   /** When the first exchange of the recording was sent. */
@@ -235,9 +237,9 @@ export class TrafficJudge {
       if (exchanges.length === 0) continue;
       const trace = { exchanges, ...common };
       for (const rule of ids) {
-        const findings = new Findings();
-        judges[rule](trace, findings);
-        this.#note(rule, findings);
+        this.#findings.clear();
+        judges[rule](trace, this.#findings);
+        this.#note(rule, this.#findings);
       }
     }
   }

@@ -8,7 +8,7 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { type Ahead, ClockOffset } from '../evidence/clock-offset.ts';
 import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
-import { valueIn } from '../evidence/reading.ts';
+import { keyIn, valueIn } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { codeOf, isNear, isObject } from '../service/expectations.ts';
@@ -53,31 +53,32 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
 
   /** The exchange as judges see it. */
   exchangeOf(recorded: TrafficExchange): Exchange {
-    return exchangeOf(recorded, replyOf(recorded), this);
+    return exchangeOf(recorded, new RecordedReply(recorded), this);
   }
 
   callerOf(
     { headers, address, showsCredential, host }: TrafficExchange,
     { status }: Reply,
   ): Caller {
-    const unknown = { isNew: false, ...(address !== undefined && { address }) };
     // Two requests whose credentials were not recorded may be of two accounts.
     if (!showsCredential)
       return { isNew: false, key: 'valid', account: `nameless ${++this.#nameless}` };
     const key = keyIn(headers['authorization']);
-    if (key === undefined) return { ...unknown, key: 'missing' };
+    if (key === undefined) return { isNew: false, key: 'missing', ...(address && { address }) };
     this.unseen.delete(key);
     const name = `${host}${key}`;
     if (status === 401) {
       this.#noteAccepted(name, false);
-      return { ...unknown, key: 'wrong' };
+      return { isNew: false, key: 'wrong', ...(address && { address }) };
     }
     if (status >= 200 && status < 300) this.#noteAccepted(name, true);
     // A 429 does not show whether the key is valid.
     if (status === 429 && this.#isAccepted.get(name) !== true)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
     const account = `${host}${this.#accounts.get(key) ?? key}`;
-    return { isNew: false, key: 'valid', account, ...(status === 402 && { quota: 0 }) };
+    return status === 402
+      ? { isNew: false, key: 'valid', account, quota: 0 }
+      : { isNew: false, key: 'valid', account };
   }
 
   senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
@@ -91,13 +92,10 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
   #noteAccepted(name: string, isAccepted: boolean): void {
     this.#isAccepted.delete(name);
     this.#isAccepted.set(name, isAccepted);
+    if (this.#isAccepted.size <= mostTellingKeys) return;
     const [oldest = ''] = this.#isAccepted.keys();
-    if (this.#isAccepted.size > mostTellingKeys) this.#isAccepted.delete(oldest);
+    this.#isAccepted.delete(oldest);
   }
-}
-
-function keyIn(authorization = ''): string | undefined {
-  return /^bearer[ \t]+([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
 /** What each documented refusal of a sender says of its number. */
@@ -110,38 +108,54 @@ const refusedSenders = [
 /** No client waits longer for a reply. */
 const unknownDurationMs = 600_000;
 
-function replyOf(recorded: TrafficExchange): Reply {
-  const { reply, sentAt, method, path, query, headers, body } = recorded;
-  const lateMs = recorded.lacksEnd ? unknownDurationMs : recorded.precisionMs;
-  const answeredAt = recorded.answeredAt + lateMs;
-  const text = reply?.body ?? '';
-  // A scripted 429 does not say whether the limiter counted the request.
-  const status = recorded.isScripted ? 0 : (reply?.status ?? 0);
-  const failure = reply === undefined ? 'none was recorded' : undefined;
-  return {
-    status,
-    headers: reply?.headers ?? {},
-    lacksHeaders: reply?.lacksHeaders,
-    // A recorded text is complete, so texts compare as well as digests.
-    digest: text,
-    text,
-    json: valueIn(text),
-    failure,
-    interruptions: 0,
-    sentAt,
-    answeredAt,
-    exchange: {
+class RecordedReply implements Reply {
+  readonly status: number;
+  readonly headers: Reply['headers'];
+  readonly lacksHeaders: boolean | undefined;
+  readonly text: string;
+  readonly json: unknown;
+  readonly failure: string | undefined;
+  readonly interruptions = 0;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly #recorded: TrafficExchange;
+  #exchange: Reply['exchange'] | undefined;
+
+  constructor(recorded: TrafficExchange) {
+    const { reply, sentAt, answeredAt, isScripted, lacksEnd, precisionMs } = recorded;
+    this.#recorded = recorded;
+    // A scripted 429 does not say whether the limiter counted the request.
+    this.status = isScripted ? 0 : (reply?.status ?? 0);
+    this.headers = reply?.headers ?? {};
+    this.lacksHeaders = reply?.lacksHeaders;
+    this.text = reply?.body ?? '';
+    this.json = valueIn(this.text);
+    this.failure = reply === undefined ? 'none was recorded' : undefined;
+    this.sentAt = sentAt;
+    this.answeredAt = answeredAt + (lacksEnd ? unknownDurationMs : precisionMs);
+  }
+
+  /** A recorded text is complete, so texts compare as well as digests. */
+  get digest(): string {
+    return this.text;
+  }
+
+  /** Made on demand, as few are shown. */
+  get exchange(): Reply['exchange'] {
+    const { method, path, query, headers, body, reply, sentAt, answeredAt } = this.#recorded;
+    this.#exchange ??= {
       method,
       url: query === '' ? path : `${path}?${query}`,
       requestHeaders: headers,
       requestBody: body,
       status: reply?.status ?? 0,
-      replyHeaders: reply?.headers ?? {},
-      replyBody: text,
-      failure,
-      durationMs: recorded.answeredAt - sentAt,
-    },
-  };
+      replyHeaders: this.headers,
+      replyBody: this.text,
+      failure: this.failure,
+      durationMs: answeredAt - sentAt,
+    };
+    return this.#exchange;
+  }
 }
 
 /** True if the service itself answered, not a gateway: below 500, or with the documented 503. */

@@ -169,9 +169,13 @@ export class Observations {
     this.shapes.set(name, shape);
     shape.replies++;
     const type = (reply.headers['content-type'] ?? 'none').split(';', 1)[0];
-    for (const member of new Set([`content-type ${type}`, ...membersOf(reply.json, '', 0)]))
-      if (shape.members.size < mostMembers)
-        shape.members.set(member, (shape.members.get(member) ?? 0) + 1);
+    const members = new Set([`content-type ${type}`]);
+    addMembers(reply.json, '', 0, members);
+    for (const member of members) {
+      const count = shape.members.get(member);
+      if (count !== undefined || shape.members.size < mostMembers)
+        shape.members.set(member, (count ?? 0) + 1);
+    }
   }
 }
 
@@ -188,13 +192,13 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'list' : typeof value;
 }
 
-/** Each member with its type, such as `results[].to string`; of a list, its first entry. */
-function* membersOf(value: unknown, path: string, depth: number): Generator<string> {
-  const [first] = Array.isArray(value) ? value : [];
-  if (path !== '') yield `${path} ${typeOf(value)}`;
-  if (depth > deepest) return;
-  if (first !== undefined) yield* membersOf(first, `${path}[]`, depth + 1);
+/** Adds each member with its type, such as `results[].to string`; of a list, its first entry. */
+function addMembers(value: unknown, path: string, depth: number, members: Set<string>): void {
+  if (path !== '') members.add(`${path} ${typeOf(value)}`);
+  if (depth > deepest || typeof value !== 'object') return;
+  if (Array.isArray(value) && value[0] !== undefined)
+    addMembers(value[0], `${path}[]`, depth + 1, members);
   if (isObject(value))
-    for (const [name, inner] of Object.entries(value))
-      yield* membersOf(inner, path === '' ? name : `${path}.${name}`, depth + 1);
+    for (const name in value)
+      addMembers(value[name], path === '' ? name : `${path}.${name}`, depth + 1, members);
 }

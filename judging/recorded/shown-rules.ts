@@ -5,6 +5,7 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../service/exchange.ts';
+import { onceInTurn } from '../service/judge.ts';
 import { isJsonObject, isOfService } from './knowledge.ts';
 
 /**
@@ -30,24 +31,15 @@ function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** Several rules ask this of each exchange. */
-const firstUses = new WeakMap<Exchange, boolean>();
-
 /** True for a send that is no replay: a sound service never gives this reply to a replay. */
-function isFirstUse(one: Exchange): boolean {
-  const isFirst = firstUses.get(one) ?? findFirstUse(one);
-  firstUses.set(one, isFirst);
-  return isFirst;
-}
-
-function findFirstUse(one: Exchange): boolean {
+const isFirstUse = onceInTurn((one: Exchange): boolean => {
   if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
   const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
   return isRefused && isJsonObject(one) && saysJson(one);
-}
+});
 
 const replayed = 200;
 /** Not documented, but many frameworks refuse a field with it. */

@@ -3,6 +3,7 @@
  * to assumptions, one exit code.
  */
 import { assumptionNames } from '#contract/assumptions.ts';
+import { grouped } from '#io/grouped.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { isObject } from '../service/expectations.ts';
 import type { Weighed } from './expected.ts';
@@ -68,7 +69,6 @@ export interface Finding {
 
 /** Notices, then unexpected failures, then advice. Results of one cause are one finding. */
 export function findingsOf(results: readonly Result[], { expected }: Weighed): Finding[] {
-  const findings = new Map<string, [Result, ...Result[]]>();
   const heard = [
     ...results.filter(({ verdict }) => verdict === 'notice'),
     ...results
@@ -77,13 +77,10 @@ export function findingsOf(results: readonly Result[], { expected }: Weighed): F
     // An observation of a rule is the referee's advice.
     ...results.filter(({ verdict, kind }) => verdict === 'observed' && kind === 'rule'),
   ];
-  for (const result of heard) {
-    const cause = `${result.verdict} ${result.actual ?? result.id}`;
-    const group = findings.get(cause);
-    if (group === undefined) findings.set(cause, [result]);
-    else group.push(result);
-  }
-  return [...findings.values()].map((group) => ({ verdict: group[0].verdict, results: group }));
+  const causes = grouped(heard, ({ verdict, actual, id }) => `${verdict} ${actual ?? id}`);
+  return [...causes.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ verdict: first.verdict, results: [first, ...others] }],
+  );
 }
 
 /** A limit that is broken fails the rules about all buckets, too: those say less about the cause. */

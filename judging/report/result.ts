@@ -3,6 +3,7 @@
  * `flaky`: failed first, and passed when it was run again. `spelling`: a code is misspelt, all else
  * is right.
  */
+import { grouped } from '#io/grouped.ts';
 import type { Exchange } from './reported-exchange.ts';
 
 export const verdicts = [
@@ -56,13 +57,7 @@ export function isFailure(verdict: Verdict): boolean {
 
 /** The results of each rule and assumption, in the order of the run. */
 export function bySubject(results: readonly Result[]): Map<string, Result[]> {
-  const groups = new Map<string, Result[]>();
-  for (const result of results) {
-    const group = groups.get(result.subject);
-    if (group === undefined) groups.set(result.subject, [result]);
-    else group.push(result);
-  }
-  return groups;
+  return grouped(results, ({ subject }) => subject);
 }
 
 export interface Run {

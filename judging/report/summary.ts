@@ -2,6 +2,7 @@
  * The input of every report: a finished run, compared with the expectations. And texts that several
  * reports share.
  */
+import { grouped } from '#io/grouped.ts';
 import type { Comparison } from './comparison.ts';
 import type { Weighed } from './expected.ts';
 import type { Discovered, RuleVerdict } from './outcome.ts';
@@ -72,12 +73,8 @@ export function factsOf(result: Result, { weighed }: Summary): [string, string][
 
 /** The reasons why rules' cases were skipped, each with those cases; the most frequent first. */
 export function skipReasons(results: readonly Result[]): [string, Result[]][] {
-  const reasons = new Map<string, Result[]>();
-  for (const result of results) {
-    if (result.verdict !== 'skipped' || result.kind !== 'rule') continue;
-    reasons.set(because(result), [...(reasons.get(because(result)) ?? []), result]);
-  }
-  return [...reasons].sort((a, b) => b[1].length - a[1].length);
+  const skipped = results.filter(({ verdict, kind }) => verdict === 'skipped' && kind === 'rule');
+  return [...grouped(skipped, because)].sort(([, a], [, b]) => b.length - a.length);
 }
 
 /** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */

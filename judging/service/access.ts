@@ -4,6 +4,7 @@
  * a valid key or the account's own number.
  */
 
+import { uuid } from './body.ts';
 import {
   bodyOf,
   type Exchange,
@@ -30,7 +31,6 @@ export const accessJudges = {
 const invalidKey = 'auth_invalid_keyy';
 const notFound = 'from_number_not_found';
 const denied = 'from_number_access_deniedd';
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** AUTH-1: nothing but `Authorization: Bearer <key>` is a credential. */
 function judgeCredentials(trace: Trace, findings: Findings): void {

@@ -9,7 +9,7 @@ import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
-import { type Findings, type Judge, oncePerTrace, type Trace } from './judge.ts';
+import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
 
 export const bodyJudges = {
   'RES-1': judgeBodies(requireSevenStrings),
@@ -25,7 +25,7 @@ export const sevenFields = 'created_at, device_id, from_number, message_id, requ
 export const messageFields = sevenFields.split(', ');
 
 const knownStatuses: readonly string[] = statuses;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const e164 = /^\+[1-9]\d{1,14}$/;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** A target's clock may differ from ours, but not by a time zone. */
@@ -55,7 +55,7 @@ function judgeBodies(check: (context: Context) => void): Judge {
   };
 }
 
-const contextsIn = oncePerTrace(
+const contextsIn = onceInTurn(
   ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly Context[] => {
     const isRecorded = recorded !== undefined;
     const acceptedById = new Map<unknown, Exchange>();

@@ -4,6 +4,7 @@
  * traffic that somebody else recorded; a property that a recording does not show is undefined.
  */
 
+import type { TrafficExchange } from '#contract/exchange.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Reply } from '../evidence/reply.ts';
@@ -42,13 +43,7 @@ export interface Sender {
   readonly deviceId?: string;
 }
 
-export interface Exchange {
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  /** Without the question mark. */
-  readonly query: string;
-  readonly headers: Readonly<Record<string, string>>;
+export interface Exchange extends Pick<TrafficExchange, 'method' | 'path' | 'query' | 'headers'> {
   readonly body?: string | undefined;
   /** The body, if it is a JSON object. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;

@@ -15,7 +15,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import { oncePerTrace, type Trace } from './judge.ts';
+import { onceInTurn, type Trace } from './judge.ts';
 import { holdEndOf } from './validity.ts';
 
 /** The statuses of a message that does not fail. */
@@ -46,7 +46,7 @@ export interface History {
 }
 
 /** The histories of all messages that were read. */
-export const historiesIn = oncePerTrace(findHistories);
+export const historiesIn = onceInTurn(findHistories);
 
 function findHistories({
   exchanges,
@@ -131,6 +131,16 @@ export function latestDueAt({ start }: History, hasExactTimes: boolean): number 
 /** The first status after queued; undefined if no read shows one. */
 export function pickupOf({ sightings }: History): Sighting | undefined {
   return sightings.find(({ status }) => pickedUpStatuses.includes(status));
+}
+
+/** The polls for tasks from which the pickup may have come. */
+export function pollsAtPickup(history: History, log: readonly Exchange[]): Exchange[] {
+  const pickup = pickupOf(history);
+  if (pickup === undefined) return [];
+  return log.filter(
+    ({ endpoint, sentAt, answeredAt }) =>
+      endpoint === 'tasks' && answeredAt >= pickup.after && sentAt <= pickup.until,
+  );
 }
 
 /** The last time at which a message was certainly still queued. */

@@ -70,11 +70,11 @@ export interface CreatedKey {
 
 export type Judge = (trace: Trace, findings: Findings) => void;
 
-/** What several judges ask of one trace in turn: it is found once. */
-export function oncePerTrace<T extends object, V>(find: (trace: T) => V): (trace: T) => V {
-  let last: { readonly trace: T; readonly value: V } | undefined;
-  return (trace) => {
-    if (last?.trace !== trace) last = { trace, value: find(trace) };
+/** What several judges ask in turn of one trace, or of one exchange: it is found once. */
+export function onceInTurn<T extends object, V>(find: (of: T) => V): (of: T) => V {
+  let last: { readonly of: T; readonly value: V } | undefined;
+  return (of) => {
+    if (last?.of !== of) last = { of, value: find(of) };
     return last.value;
   };
 }
@@ -92,6 +92,16 @@ export class Findings {
   #lacking: string | undefined;
   /** The first observation that breaks no rule, but that a reader must hear. */
   firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
+
+  /** Forgets all, so that another rule can be judged: a new object for each would cost more. */
+  clear(): void {
+    this.exercised = 0;
+    this.broken = undefined;
+    this.proof = [];
+    this.firstNotice = undefined;
+    this.#missing = undefined;
+    this.#lacking = undefined;
+  }
 
   /** Runs a check at a place where the rule applies. The check throws if the rule is broken. */
   judge(proof: readonly Exchange[], check: () => void): void {

@@ -17,6 +17,7 @@ import {
   latestDueAt,
   pickedUpStatuses,
   pickupOf,
+  pollsAtPickup,
   statusOf,
 } from './histories.ts';
 import type { Findings, Trace } from './judge.ts';
@@ -109,15 +110,8 @@ function isOvertaken(trace: Trace, history: History): boolean {
 }
 
 /** True if the pickup may have come from a poll for tasks, which the harness made. */
-function isPickedUpByPoll(trace: Trace, history: History): boolean {
-  const pickup = pickupOf(history);
-  return trace.log.some(
-    ({ endpoint, sentAt, answeredAt }) =>
-      endpoint === 'tasks' &&
-      pickup !== undefined &&
-      answeredAt >= pickup.after &&
-      sentAt <= pickup.until,
-  );
+function isPickedUpByPoll({ log }: Trace, history: History): boolean {
+  return pollsAtPickup(history, log).length > 0;
 }
 
 function requireSlowChanges(trace: Trace, history: History, findings: Findings): void {

@@ -4,6 +4,7 @@
  * judges compare that with the replies.
  */
 
+import { messageMaxCharacters } from '#contract/limits.ts';
 import { sevenFields } from './body.ts';
 import {
   bodyOf,
@@ -14,7 +15,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import { type Findings, type Judge, oncePerTrace, type Trace } from './judge.ts';
+import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
 import { namesField } from './named-fields.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
@@ -40,7 +41,7 @@ interface CheckedSend extends FieldValidity {
 /**
  * Sends that reach validation: with a valid key, not throttled, and with an unused `request_id`.
  */
-const checkedSends = oncePerTrace((trace: Trace): readonly CheckedSend[] =>
+const checkedSends = onceInTurn((trace: Trace): readonly CheckedSend[] =>
   authorizedSends(trace)
     .filter((send) => send.fields !== undefined && earlierUse(trace, send) === undefined)
     .map((exchange) => ({ exchange, ...validityOf(exchange, trace.hasExactTimes) })),
@@ -101,8 +102,6 @@ function judgeAllFields(trace: Trace, findings: Findings): void {
   judgeNotQueued(trace, findings, [400]);
 }
 
-const longestMessage = 1_600;
-
 /** Functions that count the characters of a text, one for each answer of `characterUnit`. */
 const counters: readonly ((text: string) => number)[] = [
   (text) => [...text].length,
@@ -121,7 +120,7 @@ function judgeLength(trace: Trace, findings: Findings): void {
   });
   const isExplained = counters.some((count) =>
     sized.every(({ exchange }) => {
-      const isShort = count(messageIn(exchange)) <= longestMessage;
+      const isShort = count(messageIn(exchange)) <= messageMaxCharacters;
       return isShort === (exchange.reply.status === 202);
     }),
   );
@@ -140,9 +139,9 @@ function messageIn({ fields }: Exchange): string {
 function noticeLongMessages({ exchanges }: Trace, findings: Findings): void {
   for (const send of exchanges) {
     const isOtherSend = send.method === 'POST' && !isMessageSend(send) && isAccepted(send);
-    if (isOtherSend && [...messageIn(send)].length > longestMessage)
+    if (isOtherSend && [...messageIn(send)].length > messageMaxCharacters)
       findings.notice(
-        `${send.endpoint} takes a message of more than ${longestMessage} characters`,
+        `${send.endpoint} takes a message of more than ${messageMaxCharacters} characters`,
         send,
       );
   }

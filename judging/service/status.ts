@@ -21,6 +21,7 @@ import {
   type History,
   historiesIn,
   pickupOf,
+  pollsAtPickup,
   rankOf,
   type Step,
   startsWithRead,
@@ -95,15 +96,7 @@ function mayMissSending({ log }: Trace, history: History): boolean {
 
 /** True if a poll for tasks shows the message at the time of its pickup. */
 function isHandedOut(history: History, log: readonly Exchange[]): boolean {
-  const pickup = pickupOf(history);
-  return log.some(
-    ({ endpoint, sentAt, answeredAt, reply }) =>
-      endpoint === 'tasks' &&
-      pickup !== undefined &&
-      answeredAt >= pickup.after &&
-      sentAt <= pickup.until &&
-      reply.text.includes(history.messageId),
-  );
+  return pollsAtPickup(history, log).some(({ reply }) => reply.text.includes(history.messageId));
 }
 
 /** A message that its own device is handed becomes sending, at once or soon (`taskPickup`). */

@@ -7,6 +7,7 @@
  */
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
 import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from './exchange.ts';
@@ -92,13 +93,11 @@ function isPhoneNumber(text: string): boolean {
   return isValid;
 }
 
-const longestMessage = 1_600;
-
 function checkMessage(value: unknown): Validity {
   if (value === undefined || value === null || typeof value === 'object') return 'invalid';
   if (typeof value !== 'string' || value.trim() === '') return 'open';
-  if (value.length <= longestMessage) return 'valid';
-  return graphemesIn(value) <= longestMessage ? 'open' : 'invalid';
+  if (value.length <= messageMaxCharacters) return 'valid';
+  return graphemesIn(value) <= messageMaxCharacters ? 'open' : 'invalid';
 }
 
 /** The number of visible characters: of all answers of `characterUnit`, it counts the fewest. */

@@ -4,8 +4,8 @@
  * message that the client means to send once).
  */
 import { useSignal } from '@preact/signals';
+import type { FindingView } from '#contract/finding-view.ts';
 import { clientRules } from '#contract/rules.ts';
-import type { FindingView } from '#judging/report/finding-view.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';

@@ -35,3 +35,14 @@ test('LIMIT-4 a failed flood is reported with times, counts and two exchanges', 
     rmSync(folder, { recursive: true });
   }
 });
+
+test('a limiter that is none of the known ones is not called by the nearest name', async () => {
+  const refillOf = async (limit: number) => {
+    const startOwn = () => startOwnSimulator({ clock: 'manual', limits: { send: limit } });
+    return (await runConform(['limiterRefill'], { startOwn })).results;
+  };
+  expect(await refillOf(120)).toMatchObject([{ verdict: 'observed', seen: 'sliding' }]);
+  expect(await refillOf(100)).toMatchObject([
+    { verdict: 'not_exercised', reason: expect.stringMatching(/^none of these: .*120 requests/) },
+  ]);
+});

@@ -184,6 +184,25 @@ test('a journal is judged, and what an operation changes cuts it', async () => {
   expect(results().find(({ subject }) => subject === 'SEND-4')?.verdict).toBe('passed');
 });
 
+test("ERR-3 a 429 that a journal was scripted to answer is not judged as its limiter's", async () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const outcome = { to: '+1202555012*', ends: 'refused', refuse: 'throttled' } as const;
+  for (const put of [false, true]) {
+    if (put) simulator.outcomes.put({ outcomes: [outcome] });
+    const to = put ? '+12025550123' : '+12025550174';
+    expect(sendBy(simulator, 0, { to, message: `${put}` }).status).toBe(429);
+    simulator.clock.advance('1s');
+    sendBy(simulator, 0, { to: '+12025550199', message: `${put}` });
+    simulator.clock.advance('1h');
+  }
+  const { results } = await run(
+    '--traffic',
+    fileOf('run.ndjson', simulator.journalText()),
+    'ERR-3',
+  );
+  expect(results()).toMatchObject([{ subject: 'ERR-3', verdict: 'not_exercised' }]);
+});
+
 test('a changed byte in a journal is an error, not a verdict', async () => {
   const simulator = new Simulator({ clock: 'manual' });
   sendBy(simulator, 0, { message: 'Hi' });

@@ -6,8 +6,8 @@
 
 import { statuses } from '#contract/message-status.ts';
 import type { Json } from '#contract/reply-template.ts';
-import { isObject } from '../service/expectations.ts';
-import { type Inferred, isTime, isUuid } from './infer-template.ts';
+import { type Inferred, isTime, isUuid } from '#judging/discovery/infer-template.ts';
+import { isObject } from '#judging/service/expectations.ts';
 
 /** What is known of the account whose messages are listed. */
 export interface Recipient {

@@ -1,5 +1,5 @@
 /** A finding of the explorer in the shape that files, reports and the page share. */
-import type { FaultName, Schedule } from '#contract/fault-schedule.ts';
+import type { FaultName, Schedule } from './fault-schedule.ts';
 
 /** One exchange of the run. */
 export interface TimelineEntry {

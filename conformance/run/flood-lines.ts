@@ -3,8 +3,8 @@
  * the same status.
  */
 
-import type { Exchange } from '../service/exchange.ts';
-import type { Exchange as ShownExchange } from './reported-exchange.ts';
+import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
 
 const mostLines = 20;
 

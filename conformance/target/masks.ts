@@ -1,0 +1,74 @@
+/**
+ * Masks keys in what reports show, when the record of an exchange is made: so no report can show one
+ * by mistake.
+ */
+import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
+import type { Exchange } from '#judging/report/reported-exchange.ts';
+
+/** Longer bodies are cut in the record. Judges use the complete reply. */
+const longestBody = 4_096;
+
+/** The keys that no report may show. */
+export class Masks {
+  /** What to show instead, by key. */
+  readonly #secrets = new Map<string, string>();
+
+  /** Masks this key in all further records, in any letter case. */
+  hide(key: string): void {
+    if (key.length < 4) return;
+    const shown = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
+    for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, shown);
+  }
+
+  /** The text without full keys. */
+  clean(text: string): string {
+    let cleaned = text;
+    for (const [secret, shown] of this.#secrets)
+      if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, shown);
+    return cleaned;
+  }
+
+  /** Masks texts before it cuts them: a key at the cut would keep most of its characters. */
+  record(
+    baseUrl: string,
+    sent: RequestOptions,
+    received: Outcome,
+    durationMs: number,
+  ): Exchange {
+    const { method, path, headers = {}, body } = sent;
+    const { status, failure } = received;
+    const shown = (all: Readonly<Record<string, string>>) =>
+      Object.fromEntries(
+        Object.entries(all).map(([name, value]) => [
+          name,
+          name === 'authorization' ? maskCredential(value) : this.clean(value),
+        ]),
+      );
+    return {
+      method,
+      url: this.clean(baseUrl.replace(/\/$/, '') + path),
+      requestHeaders: shown(headers),
+      ...(body !== undefined && { requestBody: cut(this.clean(body)) }),
+      status,
+      replyHeaders: shown(received.headers),
+      replyBody: cut(this.clean(received.text)),
+      ...(failure !== undefined && { failure: this.clean(failure) }),
+      durationMs,
+    };
+  }
+}
+
+/** Keeps the scheme, such as `Bearer`, and at most six characters of the credential. */
+function maskCredential(value: string): string {
+  const space = value.indexOf(' ');
+  const scheme = space < 0 ? '' : value.slice(0, space + 1);
+  const credential = value.slice(space + 1);
+  return `${scheme}${credential.slice(0, Math.min(6, Math.floor(credential.length / 4)))}…`;
+}
+
+/** Shortens a text. Makes a copy, because a slice would keep the whole text in memory. */
+function cut(text: string): string {
+  if (text.length <= longestBody) return text;
+  return `${Buffer.from(text.slice(0, longestBody)).toString()}… (cut)`;
+}
+
