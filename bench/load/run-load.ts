@@ -144,7 +144,7 @@ interface LiveClient {
   on(event: 'body', listen: (bytes: Buffer) => void): void;
 }
 
-export async function saturate(
+async function saturate(
   target: Target,
   workload: Workload,
   load: Load,
