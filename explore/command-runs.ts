@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Schedule } from '#contract/fault-schedule.ts';
-import { CommandError } from '#io/command-error.ts';
+import { mostFileBytes, readText, reasonOf } from '#io/plain-file.ts';
 import { shippedPath } from '#io/shipped-files.ts';
-import { type Report, readIntentsFile } from '#judging/client/intents-file.ts';
+import { type Report, reportsIn } from '#judging/client/intents-file.ts';
 import { inheritedSettings } from '#src/config/settings.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
@@ -105,7 +105,7 @@ export class CommandRuns {
       const env = this.#environment(world.simulator, intentsFile, stateFolder);
       const ending = await this.#runUntilEnd(watched, env);
       const { seen, intents } = watched;
-      const reports = reportsIn(intentsFile);
+      const reports = reportsOf(intentsFile);
       if (typeof reports !== 'string') return { ending, seen, intents, reports };
       // A client that was killed may have written half a line.
       const isWrong = ending.kind !== 'timeout';
@@ -179,18 +179,18 @@ export function withoutProxy(env: CommandOptions['env']): Record<'NO_PROXY' | 'n
 }
 
 /** The reports in an intents file, or what is wrong with it; undefined if there are none. */
-function reportsIn(file: string): readonly Report[] | string | undefined {
+function reportsOf(file: string): readonly Report[] | string | undefined {
   if (!existsSync(file)) return undefined;
+  const wrong = (why: string) => `the file that SMSTWIN_INTENTS names is wrong: ${why}`;
+  let text: string;
   try {
-    const reports = readIntentsFile(file);
-    return reports.length === 0 ? undefined : reports;
+    text = readText(file, mostFileBytes);
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    const why = error.lines
-      .map((line) => line.replace(`--intents ${file}`, 'it').replace(`${file}: `, ''))
-      .join('; ');
-    return `the file that SMSTWIN_INTENTS names is wrong: ${why}`;
+    return wrong(reasonOf(error));
   }
+  const { reports, mistakes } = reportsIn(text);
+  if (mistakes.length > 0) return wrong(mistakes.join('; '));
+  return reports.length === 0 ? undefined : reports;
 }
 
 /** They load `smstwin/clock`. In a checkout it is TypeScript, which needs `tsx`. */

@@ -10,8 +10,12 @@ import { isoTime } from '#contract/time.ts';
 import type { RecordedBody, RecordedLine } from '#judging/evidence/recorded-line.ts';
 import { ExchangeRedaction, type Part, type Reading } from './exchange-redaction.ts';
 import { secretHeader } from './members.ts';
-import { type Body, longestRecordedBody, type PassedExchange } from './proxied-exchange.ts';
-import type { Header } from './raw-headers.ts';
+import {
+  type Body,
+  type Header,
+  longestRecordedBody,
+  type PassedExchange,
+} from './passed-exchange.ts';
 import { type Redaction, Redactor } from './redaction.ts';
 import { keysInHeader, Secrets } from './secrets.ts';
 

@@ -21,43 +21,19 @@ import { plainIp } from '#src/http/plain-ip.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
 import {
-  type Header,
+  type Body,
+  collectBody,
   headersWithLength,
   isNamed,
+  longestRecordedBody,
+  nameOf,
+  originForm,
+  type PassedExchange,
+  type PassedReply,
   pairsOf,
   withoutIdleTrailer,
-} from './raw-headers.ts';
+} from './passed-exchange.ts';
 
-export interface PassedExchange {
-  /** The date when it began. */
-  readonly sentMs: number;
-  /** When it began and ended, by the steady clock of this process. */
-  readonly steadyMs: readonly [sent: number, answered: number];
-  /** The number of the client's connection, from 1. */
-  readonly connection: number;
-  readonly clientIp: string;
-  readonly method: string;
-  readonly target: string;
-  readonly requestHeaders: readonly Header[];
-  readonly requestBody: Body;
-  /** Undefined if no whole reply came. */
-  readonly reply: PassedReply | undefined;
-  /** Why no whole reply came, or why the client did not see it. */
-  readonly failure: string | undefined;
-  readonly fault: FaultKindName | undefined;
-}
-
-export interface PassedReply {
-  readonly status: number;
-  readonly headers: readonly Header[];
-  readonly body: Body;
-}
-
-/** A body, or its length in bytes if it is too long to keep. */
-export type Body = Buffer | number;
-
-/** In bytes. Longer bodies pass, but only their length is recorded. */
-export const longestRecordedBody = 1_048_576;
 /** Errors of a connection that the upstream broke: the proxy breaks the client's, too. */
 const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 /** Characters that a parser takes in the reason of a reply, and that Node does not send. */
@@ -297,33 +273,9 @@ export class ProxiedExchange {
   }
 }
 
-/** Copies a body as it passes, up to a bound; returns a function that gives what has passed. */
-function collectBody(message: IncomingMessage): () => Body {
-  let chunks: Buffer[] = [];
-  let length = 0;
-  message.on('data', (chunk: Buffer) => {
-    length += chunk.length;
-    if (length <= longestRecordedBody) chunks.push(chunk);
-    else chunks = [];
-  });
-  return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
-}
-
 /** A forced 429 asks for a wait of one second, unless the fault has headers of its own. */
 function forcedReply(fault: FaultFields['status']): ReturnType<typeof forced> {
   if (fault.status !== 429 || fault.headers !== undefined) return forced(fault);
   const detail = 'Request was throttled. Expected available in 1 second.';
   return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
-}
-
-/** What an error is called in a recording. */
-export function nameOf({ code, message }: NodeJS.ErrnoException): string {
-  return code ?? message;
-}
-
-/** The path and query of a target: clients of forward proxies send an absolute URL. */
-function originForm(target: string): string {
-  if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
-  const { pathname, search } = new URL(target);
-  return `${pathname}${search}`;
 }

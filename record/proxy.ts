@@ -24,13 +24,8 @@ import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { type FaultSubject, headerIn, sentFieldsOf } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
-import {
-  hasOpenExchange,
-  nameOf,
-  type PassedExchange,
-  ProxiedExchange,
-} from './proxied-exchange.ts';
-import { headersFor, pairsOf } from './raw-headers.ts';
+import { headersFor, nameOf, type PassedExchange, pairsOf } from './passed-exchange.ts';
+import { hasOpenExchange, ProxiedExchange } from './proxied-exchange.ts';
 
 export interface ProxyOptions {
   readonly upstream: URL;

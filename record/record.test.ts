@@ -28,7 +28,7 @@ import { selfSigned } from '#src/config/self-signed.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { createSimulator } from '#src/simulator.ts';
 import { expectFits } from '#verify/testkit/expect-fits.ts';
-import { longestRecordedBody } from './proxied-exchange.ts';
+import { longestRecordedBody } from './passed-exchange.ts';
 import { type RecordOptions, type RunningRecording, startRecording } from './record.ts';
 import { RecordingFile } from './recording-file.ts';
 import { Secrets } from './secrets.ts';

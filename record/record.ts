@@ -9,7 +9,7 @@ import { listenOn } from '#src/http/transport/listen-on.ts';
 import { checkAddress } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
 import { LineMaker } from './line-maker.ts';
-import type { Body, PassedExchange } from './proxied-exchange.ts';
+import type { Body, PassedExchange } from './passed-exchange.ts';
 import { RecordingProxy } from './proxy.ts';
 import { RecordingFile } from './recording-file.ts';
 import type { Redaction } from './redaction.ts';

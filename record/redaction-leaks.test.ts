@@ -7,8 +7,7 @@ import { expect, test } from 'vitest';
 import { atOnce } from '#io/slices.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { LineMaker } from './line-maker.ts';
-import type { PassedExchange } from './proxied-exchange.ts';
-import type { Header } from './raw-headers.ts';
+import type { Header, PassedExchange } from './passed-exchange.ts';
 
 /** Bytes in, text out; bytes that are no UTF-8 are Latin-1. */
 function textOfBytes(bytes: Buffer): string {

@@ -6,8 +6,7 @@ import { expect, test } from 'vitest';
 import { atOnce } from '#io/slices.ts';
 import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
 import { LineMaker } from './line-maker.ts';
-import type { PassedExchange } from './proxied-exchange.ts';
-import type { Header } from './raw-headers.ts';
+import type { Header, PassedExchange } from './passed-exchange.ts';
 import { type Redaction, Redactor } from './redaction.ts';
 
 interface Given {

@@ -1,17 +1,16 @@
 /**
  * Runs the selected cases. With a control port each case has its own accounts: cases that neither
  * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
- * cases share one account, in real time: the run starts what the schedule (`order.ts`) permits, waits
- * when it says so, and says what it waits for.
+ * cases share one account, and the schedule (`order.ts`) decides what starts when.
  */
 
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import type { Lack, Profile, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';
-import { type AnyCase, type Case, runsAlone, startRecording } from './case.ts';
+import { type AnyCase, type Case, runsAlone } from './case.ts';
 import { answersAllAlike, failureOf, otherTraffic, slowMachine } from './conditions.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';
-import { type Decision, type Item, itemsOf, Schedule } from './order.ts';
+import { type Execute, runScheduled } from './run-scheduled.ts';
 import { unaffordable } from './select.ts';
 
 interface RunOptions {
@@ -224,91 +223,4 @@ function afterRecheck(before: Result, after: Result): Result {
   if (isFailure(after.verdict)) return before;
   const reason = `${before.verdict}, and ${after.verdict.replace('_', ' ')} when judged again`;
   return isSuccess(after.verdict) ? { ...before, verdict: 'flaky', reason } : before;
-}
-
-/** Runs a case; if `lack` is given, skips it for that reason. */
-type Execute = (anyCase: AnyCase, lack?: Lack) => Promise<void>;
-
-interface Driver {
-  readonly execute: Execute;
-  /** True if no more recordings are made; `execute` decides about cases. */
-  readonly isStopped: () => boolean;
-  /** Prints a line. */
-  readonly say: (line: string) => void;
-}
-
-/** The longest time without output. */
-const silenceMs = 4_000;
-
-/**
- * Runs cases in real time: starts the items of their schedule, waits when the schedule says so, and
- * regularly prints what it waits for. Resolves when every case has been executed.
- */
-async function runScheduled(
-  cases: readonly AnyCase[],
-  target: Target,
-  driver: Driver,
-): Promise<void> {
-  const { clock, ledger, startedAt, timeoutMs, signal } = target;
-  const schedule = new Schedule(itemsOf(cases, target), ledger, startedAt, timeoutMs);
-  const active = new Set<Promise<void>>();
-  let printedAt = clock.now();
-  const start = (item: Item, lack?: Lack) => {
-    const work = runItem(item, target, driver, lack).finally(() => {
-      // A finished case prints its verdict; a recording prints nothing.
-      if (item.case !== undefined) printedAt = clock.now();
-      schedule.finished(item);
-      active.delete(work);
-    });
-    active.add(work);
-  };
-  /** Waits until an item ends or, if none does in time, prints what the run waits for. */
-  const pause = async (decision: Decision) => {
-    const itemEnded = new AbortController();
-    const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
-    const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
-    const printed = clock.sleep(pauseMs, AbortSignal.any([itemEnded.signal, signal])).then(
-      () => {
-        driver.say(progress(target, schedule, decision));
-        printedAt = clock.now();
-      },
-      () => {},
-    );
-    await Promise.race([printed, ...active]);
-    itemEnded.abort();
-  };
-  while (!driver.isStopped()) {
-    const decision = schedule.next(clock.now());
-    if (decision.kind === 'done') break;
-    if (decision.kind === 'start') start(decision.item, decision.lack);
-    else await pause(decision);
-  }
-  await Promise.all(active);
-  // A stopped run waits for no limit: each case that is left is reported as not run.
-  for (const item of schedule.waiting) await runItem(item, target, driver, undefined);
-}
-
-async function runItem(
-  item: Item,
-  target: Target,
-  driver: Driver,
-  lack: Lack | undefined,
-): Promise<void> {
-  if (item.case !== undefined) return driver.execute(item.case, lack);
-  if (lack !== undefined || driver.isStopped()) return;
-  await Promise.allSettled(
-    item.recordings.map((recording) => startRecording(target, recording).result),
-  );
-}
-
-/** What the run waits for, or else what it is doing. */
-function progress(target: Target, schedule: Schedule, decision: Decision): string {
-  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
-  const left = `${schedule.waiting.length} left`;
-  if (decision.kind === 'wait' && decision.bucket !== undefined)
-    return `waiting ${seconds(decision.ms)} s for the limit of ${decision.bucket} (${left})`;
-  const [soonest] = [...target.waits].sort((a, b) => a.until - b.until);
-  if (soonest !== undefined)
-    return `waiting ${seconds(soonest.until - target.clock.now())} s for ${soonest.what} (${left})`;
-  return `running ${[...schedule.running].map(({ id }) => id).join(', ')} (${left})`;
 }

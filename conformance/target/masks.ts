@@ -29,12 +29,7 @@ export class Masks {
   }
 
   /** Masks texts before it cuts them: a key at the cut would keep most of its characters. */
-  record(
-    baseUrl: string,
-    sent: RequestOptions,
-    received: Outcome,
-    durationMs: number,
-  ): Exchange {
+  record(baseUrl: string, sent: RequestOptions, received: Outcome, durationMs: number): Exchange {
     const { method, path, headers = {}, body } = sent;
     const { status, failure } = received;
     const shown = (all: Readonly<Record<string, string>>) =>
@@ -71,4 +66,3 @@ function cut(text: string): string {
   if (text.length <= longestBody) return text;
   return `${Buffer.from(text.slice(0, longestBody)).toString()}… (cut)`;
 }
-

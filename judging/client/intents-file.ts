@@ -29,21 +29,29 @@ export type Report = z.output<typeof reportSchema> & {
 };
 
 /** Throws a UsageError that names the mistakes of all lines, at most 100. */
-export function readIntentsFile(path: string): Report[] {
-  const text = readGiven(path, '--intents');
+export function readIntentsFile(path: string): readonly Report[] {
+  const { reports, mistakes } = reportsIn(readGiven(path, '--intents'));
+  if (mistakes.length === 0) return reports;
+  throw new UsageError(...mistakes.map((mistake) => `${path}: ${mistake}`));
+}
+
+/** The reports in the text of a file, and the mistakes of its lines, at most 100. */
+export function reportsIn(text: string): {
+  readonly reports: readonly Report[];
+  readonly mistakes: readonly string[];
+} {
   const reports: Report[] = [];
   const mistakes: string[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
     const reading = readLine(line);
     if (Array.isArray(reading))
-      mistakes.push(...reading.map((mistake) => `${path}: line ${index + 1}: ${mistake}`));
+      mistakes.push(...reading.map((mistake) => `line ${index + 1}: ${mistake}`));
     else reports.push(reading);
   }
   const hidden = mistakes.splice(shownMistakes).length;
-  if (hidden > 0) mistakes.push(`${path}: and ${many(hidden, 'more mistake')}`);
-  if (mistakes.length > 0) throw new UsageError(...mistakes);
-  return latestReports(reports);
+  if (hidden > 0) mistakes.push(`and ${many(hidden, 'more mistake')}`);
+  return { reports: latestReports(reports), mistakes };
 }
 
 const shownMistakes = 100;

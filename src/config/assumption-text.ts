@@ -33,7 +33,7 @@ export function parseAssumption(text: string): AssumptionReading {
   return mistake(`${name}: expected ${permittedAnswers(name)}; got "${answer}"`);
 }
 
-export function isAssumptionName(name: string): name is AssumptionName {
+function isAssumptionName(name: string): name is AssumptionName {
   return Object.hasOwn(assumptionLedger, name);
 }
 
@@ -47,7 +47,7 @@ export function permittedAnswers(name: AssumptionName): string {
 }
 
 /** What to say about a name that is no assumption, or no longer one. */
-export function unknownAssumption(name: string): string {
+function unknownAssumption(name: string): string {
   if (Object.hasOwn(formerAssumptions, name)) {
     return `${name} is no longer an assumption: it is always ${formerAssumptions[name]}; leave it out`;
   }

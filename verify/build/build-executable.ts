@@ -24,50 +24,65 @@ const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const folder = join(root, 'build');
 const file = join(folder, 'smstwin-linux-x64');
 
+const notices = `${file}-licences.txt`;
+const bundle = join(folder, 'main.cjs');
+const names = join(folder, 'names.json');
+const settings = join(folder, 'sea.json');
+const blob = join(folder, 'smstwin.blob');
+
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-await build({
-  ...options,
-  stdin: {
-    contents: `
-      if (process.argv[2] === 'bench-server') require('./bench/servers/child.ts');
-      else if (process.argv[2] === 'health') require('./cli/health.ts');
-      else require('./cli/main.ts');`,
-    resolveDir: root,
-  },
-  outfile: join(folder, 'main.cjs'),
-  // Another path than that of the executable, or every module would take itself for the entry.
-  ...asCommonJs("__filename + '/main.cjs'"),
-});
-const [major = ''] = process.versions.node.split('.');
-const native = createRequire(import.meta.url).resolve(`@uwsjs/linux-x64-${major}`);
-const pages = readdirSync(join(root, 'dist/dashboard')).map((name) => `dashboard/${name}`);
-writeFileSync(join(folder, 'names.json'), JSON.stringify(pages));
-const notices = `${file}-licences.txt`;
+await bundleProgram();
 writeFileSync(notices, licences());
-const config = {
-  main: join(folder, 'main.cjs'),
-  output: join(folder, 'smstwin.blob'),
-  disableExperimentalSEAWarning: true,
-  // Without compiled code, compiling would take a third of the start.
-  useCodeCache: true,
-  assets: {
-    names: join(folder, 'names.json'),
-    'package.json': join(root, 'package.json'),
-    'uws.node': join(native, '../uws.node'),
-    'licences.txt': notices,
-    ...Object.fromEntries(['clock.js', ...pages].map((name) => [name, join(root, 'dist', name)])),
-  },
-};
-writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
-const run = (program: string, ...args: string[]) =>
-  execFileSync(program, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-run(process.execPath, '--experimental-sea-config', join(folder, 'sea.json'));
+writeBlob();
 copyFileSync(process.execPath, file);
 chmodSync(file, 0o755);
-run('npx', 'postject', file, 'NODE_SEA_BLOB', config.output, '--sentinel-fuse', fuse);
-for (const name of ['main.cjs', 'names.json', 'sea.json', 'smstwin.blob'])
-  rmSync(join(folder, name));
+run('npx', 'postject', file, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', fuse);
+for (const part of [bundle, names, settings, blob]) rmSync(part);
+
+/** One file with the command, the server of `bench`, and the health check of the container. */
+async function bundleProgram(): Promise<void> {
+  const contents = `
+    if (process.argv[2] === 'bench-server') require('./bench/servers/child.ts');
+    else if (process.argv[2] === 'health') require('./cli/health.ts');
+    else require('./cli/main.ts');`;
+  await build({
+    ...options,
+    stdin: { contents, resolveDir: root },
+    outfile: bundle,
+    // Another path than that of the executable, or every module would take itself for the entry.
+    ...asCommonJs("__filename + '/main.cjs'"),
+  });
+}
+
+/** What Node adds to itself: the program, and the files that it reads as assets. */
+function writeBlob(): void {
+  const [major = ''] = process.versions.node.split('.');
+  const native = createRequire(import.meta.url).resolve(`@uwsjs/linux-x64-${major}`);
+  const pages = readdirSync(join(root, 'dist/dashboard')).map((name) => `dashboard/${name}`);
+  writeFileSync(names, JSON.stringify(pages));
+  const built = ['clock.js', ...pages].map((name) => [name, join(root, 'dist', name)]);
+  const config = {
+    main: bundle,
+    output: blob,
+    disableExperimentalSEAWarning: true,
+    // Without compiled code, compiling would take a third of the start.
+    useCodeCache: true,
+    assets: {
+      names,
+      'package.json': join(root, 'package.json'),
+      'uws.node': join(native, '../uws.node'),
+      'licences.txt': notices,
+      ...Object.fromEntries(built),
+    },
+  };
+  writeFileSync(settings, JSON.stringify(config));
+  run(process.execPath, '--experimental-sea-config', settings);
+}
+
+function run(program: string, ...args: string[]): void {
+  execFileSync(program, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+}
 
 /** The licences of smstwin, of the bundled packages, of the native server and of Node. */
 function licences(): string {

@@ -1,0 +1,98 @@
+/**
+ * An exchange as the recorder saw it pass, before redaction: times, addresses, both heads, and bodies
+ * up to a bound. Headers are passed on as Node's flat lists, in which names and values alternate, with
+ * the order and spelling of what came.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FaultKindName } from '#contract/fault-kinds.ts';
+
+export interface PassedExchange {
+  /** The date when it began. */
+  readonly sentMs: number;
+  /** When it began and ended, by the steady clock of this process. */
+  readonly steadyMs: readonly [sent: number, answered: number];
+  /** The number of the client's connection, from 1. */
+  readonly connection: number;
+  readonly clientIp: string;
+  readonly method: string;
+  readonly target: string;
+  readonly requestHeaders: readonly Header[];
+  readonly requestBody: Body;
+  /** Undefined if no whole reply came. */
+  readonly reply: PassedReply | undefined;
+  /** Why no whole reply came, or why the client did not see it. */
+  readonly failure: string | undefined;
+  readonly fault: FaultKindName | undefined;
+}
+
+export interface PassedReply {
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly body: Body;
+}
+
+/** A body, or its length in bytes if it is too long to keep. */
+export type Body = Buffer | number;
+
+/** In bytes. Longer bodies pass, but only their length is recorded. */
+export const longestRecordedBody = 1_048_576;
+/** Copies a body as it passes, up to a bound; returns a function that gives what has passed. */
+export function collectBody(message: IncomingMessage): () => Body {
+  let chunks: Buffer[] = [];
+  let length = 0;
+  message.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= longestRecordedBody) chunks.push(chunk);
+    else chunks = [];
+  });
+  return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
+}
+
+/** What an error is called in a recording. */
+export function nameOf({ code, message }: NodeJS.ErrnoException): string {
+  return code ?? message;
+}
+
+/** The path and query of a target: clients of forward proxies send an absolute URL. */
+export function originForm(target: string): string {
+  if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return `${pathname}${search}`;
+}
+
+export type Header = readonly [name: string, value: string];
+
+export function isNamed(name: string, wanted: string): boolean {
+  return name.toLowerCase() === wanted;
+}
+
+export function pairsOf(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : [],
+  );
+}
+
+/** The headers of a request, with the upstream's `Host`, which one of HTTP/1.0 may lack. */
+export function headersFor({ host }: URL, { rawHeaders, headers, httpVersion }: IncomingMessage) {
+  const passed = pairsOf(withoutIdleTrailer(rawHeaders));
+  const replaced = passed.flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
+  const isLacking = httpVersion === '1.0' && headers.host === undefined;
+  return isLacking ? ['Host', host, ...replaced] : replaced;
+}
+
+/** The headers of a reply, for a body of this length. */
+export function headersWithLength({ rawHeaders }: IncomingMessage, length: number): string[] {
+  const others = pairsOf(rawHeaders).filter(
+    ([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name),
+  );
+  return [...others.flat(), 'Content-Length', String(length)];
+}
+
+/** The headers less a `Trailer` that no chunks follow: it announces nothing, and Node refuses it. */
+export function withoutIdleTrailer(headers: readonly string[], isChunkless = false): string[] {
+  const pairs = pairsOf(headers);
+  const isChunked = ([name, value]: Header) =>
+    isNamed(name, 'transfer-encoding') && /\bchunked\b/i.test(value);
+  const hasChunks = !isChunkless && pairs.some(isChunked);
+  return pairs.filter(([name]) => hasChunks || !isNamed(name, 'trailer')).flat();
+}
