@@ -89,6 +89,13 @@ export const sendCases: readonly Case[] = [
     demands: '202 each',
     texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
   }),
+  about('SEND-3/empty-ids-are-no-replay', senderNeeds, 2, {
+    sends: 'a message with an empty request_id, twice',
+    demands: '202 both times, or 400 (emptyRequestId)',
+    steps: async (t, account) => {
+      for (let times = 0; times < 2; times += 1) await t.send(account, { request_id: '' });
+    },
+  }),
   textCase('SEND-3/two-sends-are-two-messages', {
     sends: 'the same message twice, without a request_id',
     demands: '202 both times, with different message_ids',

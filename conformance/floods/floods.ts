@@ -5,6 +5,7 @@
  * request well before the others, so that the kind of refill shows (`limiterRefill`). Directly after
  * the flood, while the bucket is empty, it sends what an empty bucket must not affect.
  */
+import { messageMaxCharacters } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
@@ -227,7 +228,11 @@ async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
     // New ids, so that each later replay has the same number of messages after it.
     const request_id = t.requestId();
     const from = sims[0]?.number ?? account.from;
-    const body = t.fields(account, { request_id, from, message: `conformance ${request_id}` });
+    const text = `conformance ${request_id}`;
+    // One long text: the limit counts requests, whatever a message costs.
+    const isLong = bucket === 'send' && index === 1;
+    const message = isLong ? text.padEnd(messageMaxCharacters, '.') : text;
+    const body = t.fields(account, { request_id, from, message });
     const reply = t.post(pathFor(bucket, account), key, body, headers);
     sent.push({ body, reply });
     return reply;

@@ -2,9 +2,11 @@
  * The conditions under which a run means something: the target answers, its answers can be those of
  * the service, and no other client uses the account.
  */
+import type { RuleId } from '#contract/rules.ts';
 import { many } from '#io/table.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import type { Result } from '#judging/report/result.ts';
+import { type Exchange, isSend } from '#judging/service/exchange.ts';
 import { Lacking } from '#judging/service/expectations.ts';
 import { timedOut } from '../target/connections.ts';
 import { ControlFailed } from '../target/control.ts';
@@ -54,9 +56,16 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
   }
 }
 
-/** A notice if another client seems to use the account; one, however many cases it disturbs. */
-export function otherTraffic({ log, unexplained429s }: Target): Result | undefined {
-  const messages = messagesOfOthers(log) ?? 0;
+/**
+ * A notice if another client seems to use the account; one, however many cases it disturbs. A failure
+ * if sends were refused although there was room, and the statistics show that no other client sent.
+ */
+export function otherTraffic({ log, unexplained429s, client }: Target): Result | undefined {
+  const counted = messagesOfOthers(log);
+  const refused = [...unexplained429s].find(isSend);
+  if (counted === 0 && client.lag.times === 0 && refused !== undefined)
+    return brokenLimit(refused, unexplained429s.size);
+  const messages = counted ?? 0;
   const throttled = unexplained429s.size;
   const signs: string[] = [];
   if (messages > 0)
@@ -69,6 +78,30 @@ export function otherTraffic({ log, unexplained429s }: Target): Result | undefin
     'it looks at the statistics and at all 429s',
     `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
   );
+}
+
+const ruleOf: Readonly<Partial<Record<string, RuleId>>> = {
+  send: 'LIMIT-1',
+  dashboard_send: 'LIMIT-2',
+  external_send: 'LIMIT-3',
+};
+
+/** LIMIT-1 to LIMIT-3: the service limits something else besides the requests of a minute. */
+function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
+  const subject = (endpoint && ruleOf[endpoint]) ?? 'LIMIT-7';
+  return {
+    ...{ id: `${subject}/room-in-the-minute`, subject, kind: 'rule', verdict: 'failed' },
+    sends: 'nothing: it looks at all 429s of the run, and at the statistics',
+    expected: 'no 429 while this run leaves room in its minute',
+    actual: `${many(times, 'request')} answered 429, and the statistics count no message of another client`,
+    ...{
+      exercised: 1,
+      durationMs: 0,
+      exchanges: [reply.exchange],
+      broken: reply.exchange,
+      omitted: 0,
+    },
+  };
 }
 
 /** A notice if this process stood still during the run: it then judged no limit from that time. */

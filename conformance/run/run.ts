@@ -39,7 +39,7 @@ export async function runSuite(
   const suite = new Suite(cases, target, options, isUniform);
   await suite.runCases();
   const traffic = target.hasControl ? undefined : otherTraffic(target);
-  if (traffic !== undefined) suite.judgeFailuresAgain();
+  if (traffic?.verdict === 'notice') suite.judgeFailuresAgain();
   if (options.recheck) await suite.recheck();
   const slow = target.hasControl ? undefined : slowMachine(target);
   const notices = [traffic, slow].filter((notice) => notice !== undefined);

@@ -12,6 +12,7 @@ import {
   isAccepted,
   isMessageSend,
   isRead,
+  isUncertain,
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
@@ -159,6 +160,12 @@ function judgeNewMessages(trace: Trace, findings: Findings): void {
       verify.equal('field names', Object.keys(body).sort().join(', '), sevenFields);
       verify.that(earlier === undefined, 'two different message_ids', messageIdOf(exchange));
     });
+  }
+  // Neither answer of `emptyRequestId` makes an empty id one that can be repeated.
+  for (const send of authorizedSends(trace)) {
+    const isReplay = send.reply.status === 200 && !isUncertain(send);
+    if (isReplay && send.fields?.['request_id'] === '')
+      findings.judgeThat([send], false, '202, or a 400 that names request_id', send.reply);
   }
 }
 

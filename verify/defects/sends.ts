@@ -13,6 +13,7 @@ import {
   breaking,
   type DefectRow,
   handling,
+  type Planted,
   refusing,
   refusingField,
   rewriting,
@@ -58,18 +59,26 @@ const uncheckedRecipient = handling(() => ({ request, fields }, next) => {
 });
 
 /** Answers a send whose body came within the last minute by the reply to the first one. */
-const deduplicatedByBody = handling(({ clock }) => {
-  const earlier = new Map<string, { readonly atMs: number; readonly handled: Handled }>();
-  return ({ request, fields }, next) => {
-    if (!isSend(request) || fields?.['request_id'] !== undefined) return next(request);
-    const content = `${request.authorization} ${textOf(request)}`;
-    const first = earlier.get(content);
-    if (first !== undefined && clock.now() - first.atMs < minuteMs) return first.handled;
-    const handled = next(request);
-    if (handled.reply.status === 202) earlier.set(content, { atMs: clock.now(), handled });
-    return handled;
-  };
-});
+const deduplicatedByBody = answeringAgain(undefined, 202);
+/** Takes an empty `request_id` for one that can be repeated. */
+const emptyIdReplays = answeringAgain('', 200);
+
+/** Answers the same send within a minute again, if it has this `request_id`. */
+function answeringAgain(requestId: string | undefined, status: number): Planted {
+  return handling(({ clock }) => {
+    const earlier = new Map<string, { readonly atMs: number; readonly handled: Handled }>();
+    return ({ request, fields }, next) => {
+      if (!isSend(request) || fields?.['request_id'] !== requestId) return next(request);
+      const content = `${request.authorization} ${textOf(request)}`;
+      const first = earlier.get(content);
+      if (first !== undefined && clock.now() - first.atMs < minuteMs)
+        return { ...first.handled, reply: { ...first.handled.reply, status } };
+      const handled = next(request);
+      if (handled.reply.status === 202) earlier.set(content, { atMs: clock.now(), handled });
+      return handled;
+    };
+  });
+}
 
 export const sendDefects: readonly DefectRow[] = [
   ...breaking('SEND-1', {
@@ -131,6 +140,7 @@ export const sendDefects: readonly DefectRow[] = [
           : undefined,
       ),
     ],
+    'empty-id-replays': ['an empty request_id is replayed', emptyIdReplays],
     'send-deduplicated': ['the same message twice within a minute is one', deduplicatedByBody],
   }),
   ...breaking('SEND-5', {

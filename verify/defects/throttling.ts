@@ -12,6 +12,7 @@ import {
   limitingReads,
   oneMoreInLaterWindows,
   refusingWhileEmpty,
+  spending,
   windowRestartsOnEachRequest,
   withBuckets,
   withLimit,
@@ -44,6 +45,10 @@ export const throttlingDefects: readonly DefectRow[] = [
     'throttled-send-queues': [
       'a send that is answered 429 is queued all the same',
       refusing(429, queueDespiteRefusal),
+    ],
+    'limit-counts-parts': [
+      'a send spends a token for each part of its text',
+      spending(({ message }) => Math.ceil(String(message).length / 153)),
     ],
     'window-59-seconds': ['tokens come back after 59 s', withMinuteOf(59)],
     'window-61-seconds': ['tokens come back after 61 s', withMinuteOf(61)],

@@ -7,7 +7,7 @@
 import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
-import { type Call, refusal } from './call.ts';
+import { type Call, type Fields, refusal } from './call.ts';
 import { answering, handling, type Planted } from './planted.ts';
 
 export function withLimit(endpoint: EndpointName, limit: number): Planted {
@@ -80,6 +80,18 @@ export function countingAs(
   return countingIn((call) => {
     const { endpoint, caller } = call;
     return [endpoint, endpoint === limitedEndpoint ? chooseCaller(call) : caller];
+  });
+}
+
+/** A send that is accepted spends as many tokens as `tokensOf` says. */
+export function spending(tokensOf: (fields: Fields) => number): Planted {
+  return handling(({ limiter }) => (call, next) => {
+    const handled = next(call.request);
+    if (handled.reply.status !== 202 || call.key === undefined) return handled;
+    const { accountId } = call.key.account;
+    for (let spent = 1; spent < tokensOf(call.fields ?? {}); spent++)
+      limiter.take('send', accountId);
+    return handled;
   });
 }
 

@@ -3,7 +3,7 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { invalid } from '../defects/call.ts';
+import { invalid, refusal } from '../defects/call.ts';
 import { answering, WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';
@@ -108,6 +108,29 @@ test.concurrent.each([{}, { limiterRefill: 'continuous' }])(
   },
   240_000,
 );
+
+test.concurrent('LIMIT-1 a second limit, of 300 an hour, is a failure and no other client', async () => {
+  const sentAt: number[] = [];
+  const hourly = answering((call) => {
+    if (call.endpoint !== 'send' || call.key === undefined) return undefined;
+    const now = call.simulation.clock.now();
+    const ofHour = sentAt.filter((at) => at > now - 3_600_000);
+    const [first = 0] = ofHour;
+    if (ofHour.length < 300) sentAt.push(now);
+    if (ofHour.length < 300) return undefined;
+    const retryAfterSeconds = Math.ceil((first + 3_600_000 - now) / 1_000);
+    return refusal({ kind: 'throttled', retryAfterSeconds }, call);
+  });
+  const { results, out } = await runWithFlags([], {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, hourly),
+  });
+  const limits = results.filter(({ id }) => id === 'LIMIT-1/room-in-the-minute');
+  expect(
+    limits.map(({ verdict }) => verdict),
+    out,
+  ).toEqual(['failed']);
+}, 240_000);
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
   const plan = { rate, isUnattended: true, assumptions: { taskPickup: 'reported' } };
