@@ -144,11 +144,7 @@ interface LiveClient {
   on(event: 'body', listen: (bytes: Buffer) => void): void;
 }
 
-async function saturate(
-  target: Target,
-  workload: Workload,
-  load: Load,
-): Promise<LoadResult> {
+async function saturate(target: Target, workload: Workload, load: Load): Promise<LoadResult> {
   const tally = new Tally(workload.expects);
   const counter = { filled: 0 };
   const mostRequests = load.requests ?? Number.POSITIVE_INFINITY;
