@@ -249,7 +249,7 @@ export class Registry {
     };
   }
 
-  // A restore calls these methods, in this order.
+  // For a restore: accounts first, then their devices, then messages, which refer to both.
 
   restoreAccount(account: Account, keys: readonly ApiKey[]): void {
     assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
