@@ -176,7 +176,7 @@ export interface PlainHead {
 }
 
 /** The headers of a plain request that the service reads. */
-export interface PlainFields {
+interface PlainFields {
   readonly host: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
