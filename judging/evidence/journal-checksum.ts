@@ -9,12 +9,7 @@ export const checksumMember = ',"crc32":';
 /** A line with its checksum and its line break. */
 export function lineOf(value: object): string {
   const text = JSON.stringify(value).slice(0, -1);
-  return `${text}${checksumEnd(crc32(text))}`;
-}
-
-/** The end of a line, after the last member but its checksum. */
-export function checksumEnd(checksum: number): string {
-  return `${checksumMember}${checksum}}\n`;
+  return `${text}${checksumMember}${crc32(text)}}\n`;
 }
 
 /** True if the line ends with the checksum of what precedes it; undefined without a checksum. */

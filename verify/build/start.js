@@ -2,15 +2,7 @@
  * `npm start` in a checkout: runs a bundle of the sources, which takes a fifth of the time in which
  * tsx loads them one by one. Makes the bundle anew if any file in it has changed.
  */
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('build/start/', root);
@@ -28,7 +20,7 @@ const keptMs = 7 * 86_400_000;
 /** The bundle, unless a source has changed since it was made. */
 function current() {
   try {
-    const { path, sources } = JSON.parse(readFileSync(record, 'utf8'));
+    const { path, sources } = JSON.parse(fs.readFileSync(record, 'utf8'));
     const isSame = Object.entries(sources).every(([source, look]) => lookOf(source) === look);
     return isSame ? path : undefined;
   } catch {
@@ -38,7 +30,7 @@ function current() {
 }
 
 function lookOf(source) {
-  const { mtimeMs, size } = statSync(new URL(source, root));
+  const { mtimeMs, size } = fs.statSync(new URL(source, root));
   return `${mtimeMs} ${size}`;
 }
 
@@ -52,20 +44,20 @@ async function built() {
   const bundled = await buildForCheckout(`build/start/${name}`);
   await unregister();
   // esbuild also names texts that are no files.
-  const isFile = (source) => existsSync(new URL(source, root));
+  const isFile = (source) => fs.existsSync(new URL(source, root));
   const paths = [...bundled.filter(isFile), ...othersThatMatter];
   const sources = Object.fromEntries(paths.map((source) => [source, lookOf(source)]));
-  for (const entry of readdirSync(folder)) {
+  for (const entry of fs.readdirSync(folder)) {
     if (startedMs - Number.parseInt(entry, 10) > keptMs) {
-      rmSync(new URL(entry, folder), { recursive: true, force: true });
+      fs.rmSync(new URL(entry, folder), { recursive: true, force: true });
     }
   }
   // A source that was changed meanwhile may be in the bundle as it was.
-  const isSettled = paths.every((source) => statSync(new URL(source, root)).mtimeMs < startedMs);
+  const isSettled = paths.every((source) => fs.statSync(new URL(source, root)).mtimeMs < startedMs);
   if (isSettled) {
     const part = new URL(`${name}/bundle.json`, folder);
-    writeFileSync(part, JSON.stringify({ path, sources }));
-    renameSync(part, record);
+    fs.writeFileSync(part, JSON.stringify({ path, sources }));
+    fs.renameSync(part, record);
   }
   return path;
 }

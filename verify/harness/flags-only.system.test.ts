@@ -126,10 +126,8 @@ test.concurrent('LIMIT-1 a second limit, of 300 an hour, is a failure and no oth
     simulation: (settings, startMs) => new WrongSimulation(settings, startMs, hourly),
   });
   const limits = results.filter(({ id }) => id === 'LIMIT-1/room-in-the-minute');
-  expect(
-    limits.map(({ verdict }) => verdict),
-    out,
-  ).toEqual(['failed']);
+  const verdicts = limits.map(({ verdict }) => verdict);
+  expect(verdicts, out).toEqual(machineStoodStill(out) ? [] : ['failed']);
 }, 240_000);
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {

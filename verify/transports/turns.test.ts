@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { servicePaths } from '#contract/routes.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { prefixOf } from '#src/worlds/address.ts';
+import { sample } from '../testkit/runs.ts';
 import { dialAll, head, newPath, sendText, serve } from '../testkit/served-fixture.ts';
 import { dial, kinds, start } from '../testkit/transport-fixture.ts';
 
@@ -20,10 +21,13 @@ test.each(modes)(
     const { simulator, port } = await serve(options, kind);
     const packetOf = (count: number, name: string) =>
       Array.from({ length: count }, (_, n) => sendText(simulator, `${name}-${n}`)).join('');
+    const everyByteOf = (count: number) => [...Buffer.from(packetOf(count, 'r-0000')).keys()];
+    // `SMSTWIN_RUNS=120` cuts the long packet at every byte, too.
     const plans = [
       { count: 20, cuts: [] as number[] },
       { count: 20, cuts: [5_001, 5_002] },
-      ...Array.from(packetOf(3, 'r-000'), (_, at) => ({ count: 3, cuts: at === 0 ? [] : [at] })),
+      ...sample(everyByteOf(20), 50).map((at) => ({ count: 20, cuts: [at] })),
+      ...everyByteOf(3).map((at) => ({ count: 3, cuts: [at] })),
     ];
     const run = async ({ count, cuts }: (typeof plans)[number], index: number) => {
       const socket = await dial(port);
@@ -41,6 +45,7 @@ test.each(modes)(
     const sent = plans.reduce((sum, { count }) => sum + count, 0);
     expect(simulator.state().messages.total).toBe(sent);
   },
+  3_600_000,
 );
 
 test('without --transport a run in a file is served by Node, and another one natively', async () => {

@@ -26,7 +26,6 @@ export class Turn implements RequestTurn {
   #held: HeldReply[] = [];
   /** What the request that is handled now waits for. */
   #write: PendingWrite | undefined;
-  #isScheduled = false;
 
   /** `answer` must not throw. */
   constructor(answer: (held: HeldReply) => void) {
@@ -45,9 +44,7 @@ export class Turn implements RequestTurn {
   hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
     this.#held.push({ outlet, reply, ends, write: this.#write });
     this.#write = undefined;
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(this.#onCheck);
+    if (this.#held.length === 1) setImmediate(this.#end);
   }
 
   end(): void {
@@ -57,8 +54,5 @@ export class Turn implements RequestTurn {
     for (const held of replies) this.#answer(held);
   }
 
-  readonly #onCheck = (): void => {
-    this.#isScheduled = false;
-    this.end();
-  };
+  readonly #end = (): void => this.end();
 }

@@ -134,16 +134,8 @@ export function requestLine(exchange: RecordedExchange): string {
 
 /** Appends the line of an exchange to `line`. */
 export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): void {
-  const {
-    status,
-    reply = '',
-    headers,
-    delivery,
-    faultId,
-    faultKind,
-    repeats,
-    sentHeaders,
-  } = exchange;
+  const { status, reply = '', headers, delivery } = exchange;
+  const { faultId, faultKind, repeats, sentHeaders } = exchange;
   const start = line.length;
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
@@ -227,10 +219,7 @@ function writeRequestBody(body: string | Uint8Array, line: JsonBytes): void {
     line.utf8(body);
   } else {
     const { buffer, byteOffset, byteLength } = body;
-    writeText(
-      ',"body_base64":',
-      Buffer.from(buffer, byteOffset, byteLength).toString('base64'),
-      line,
-    );
+    const text = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+    writeText(',"body_base64":', text, line);
   }
 }

@@ -176,7 +176,7 @@ export interface PlainHead {
 }
 
 /** The headers of a plain request that the service reads. */
-export interface PlainFields {
+interface PlainFields {
   readonly host: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
@@ -219,7 +219,7 @@ export function readPlainHead(
   offset: number,
   last: PlainHead | undefined,
 ): PlainHead | undefined {
-  if (last?.copy !== undefined && isAt(offset, bytes, last.copy)) return last;
+  if (last?.copy?.equals(bytes.subarray(offset, offset + last.size))) return last;
   const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
   const headEnd = text.indexOf(endOfHead);
   const lineEnd = text.indexOf('\r\n');
@@ -233,13 +233,6 @@ export function readPlainHead(
   const size = headEnd + endOfHead.length;
   const copy = fields.length > 0 ? Buffer.from(bytes.subarray(offset, offset + size)) : undefined;
   return { method, path, query, fields, lines, size, copy };
-}
-
-/** True if `bytes` has `sought` at `offset`. */
-function isAt(offset: number, bytes: Buffer, sought: Buffer): boolean {
-  const { length } = sought;
-  const end = offset + length;
-  return end <= bytes.length && bytes.compare(sought, 0, length, offset, end) === 0;
 }
 
 /** Reads the lines of the headers; returns undefined if the request is not plain. */
