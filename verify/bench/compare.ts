@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +18,7 @@ import { onStopSignal } from '#io/command-error.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
 import { freePort } from '#src/http/transport/listen-on.ts';
 import { createSimulator } from '#src/simulator.ts';
+import { tarball } from '../package/packed.ts';
 
 interface Contender {
   readonly name: string;
@@ -78,7 +79,7 @@ async function valuesOf({ path, ...init }: typeof send): Promise<Record<string, 
   delete document.paths[path]?.post.responses['200'];
   mkdirSync(folder, { recursive: true });
   await npm('.', 'pack', '--silent', '--pack-destination', folder);
-  const packed = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
+  const packed = join(folder, tarball);
   const texts = { queued_text: JSON.stringify(queued), read_text: JSON.stringify(read) };
   const files = { world: JSON.stringify(world), openapi: JSON.stringify(document) };
   return { packed, queued, read, ...texts, ...files };

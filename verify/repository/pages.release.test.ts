@@ -25,10 +25,10 @@ beforeAll(async () => {
   // As in a fresh clone. The README's first command does it again, as printed.
   await shell('npm ci', {}, checkout);
   const tools = ofCheckout('vitest', 'axios', 'axios-retry', 'got', 'ky', 'autocannon');
-  await shell(`npm install ${packed} ${tools}`, {}, project);
+  await shell(`npm install ${packed} ${tools} bullmq@5`, {}, project);
   await shell("npm pkg set scripts.test='node with-axios.mjs'", {}, project);
   for (const { text } of pages.flatMap(fencedBlocksOf)) {
-    const [, name] = /^(?:\/\/|#|--) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
+    const [, name] = /^(?:<\?php\n)?(?:\/\/|#|--) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
     if (name !== undefined) writeFileSync(join(project, name), text);
   }
   const [lua] = fencedBlocksOf('docs/load-testing.md').filter(({ language }) => language === 'lua');

@@ -53,6 +53,7 @@ export const told: Readonly<Record<string, Told>> = {
   'smstwin record': { after: send },
   'npx vitest run sms.test.ts': { exits: [1] },
   'npx smstwin explore --faults throttle,': { exits: [0] },
+  'npx smstwin explore --depth 1 ': { exits: [0] },
   'npx smstwin explore ': { exits: [1] },
   // 8: this machine had no core to spare, so the bench states no figure.
   'npx smstwin bench --scenario read': { exits: [0, 8] },
