@@ -172,7 +172,10 @@ const columns: readonly Column<ServiceRequest>[] = [
         <span class="dim">not known</span>
       ) : (
         <span title={`${account}, key ${key}…`}>
-          {account} <a href={addressOf('requests', '', { search: `key:${key}` })}>{key}…</a>
+          {account}{' '}
+          <a class="mono" href={addressOf('requests', '', { search: `key:${key}` })}>
+            {key}…
+          </a>
         </span>
       ),
     kind: 'wide beside caller-column',
