@@ -69,7 +69,7 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
 }
 
 /** Messages that are shown at once. */
-const pageSize = 250;
+const pageSize = 100;
 
 /** The newest messages that match, and on request older ones. */
 function Rows({ filter }: { readonly filter: MessageFilter }) {

@@ -30,7 +30,7 @@ import { Replay, RequestDetail } from './request-detail.tsx';
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
 /** Most visitors look at the newest requests; a button shows the others. */
-const firstRows = 200;
+const firstRows = 100;
 
 export function RequestsPage() {
   useWorld();
@@ -172,7 +172,10 @@ const columns: readonly Column<ServiceRequest>[] = [
         <span class="dim">not known</span>
       ) : (
         <span title={`${account}, key ${key}…`}>
-          {account} <a href={addressOf('requests', '', { search: `key:${key}` })}>{key}…</a>
+          {account}{' '}
+          <a class="mono" href={addressOf('requests', '', { search: `key:${key}` })}>
+            {key}…
+          </a>
         </span>
       ),
     kind: 'wide beside caller-column',

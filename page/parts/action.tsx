@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ButtonHTMLAttributes, ComponentChildren, FormHTMLAttributes } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { noteUserAction } from '../resource.ts';
 import { Failure } from './frame.tsx';
 
@@ -95,7 +95,8 @@ interface DialogProps {
 /** A modal dialog. When it closes, the browser returns the focus to what opened it. */
 export function Dialog({ title, closeText = 'Close', onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key, which may follow at once.
+  useLayoutEffect(() => {
     const { current } = dialog;
     current?.showModal();
     return () => current?.close();
