@@ -66,6 +66,16 @@ function casesOf(name: LimitedEndpoint): Case[] {
   ];
 }
 
+/** Judges every 429 of the run, whatever case it met, so it sends nothing. */
+const every429OfTheRun = about('ERR-3/every-429-of-the-run', ['sender'], 0, {
+  isLast: true,
+  sends: 'nothing more: judges every 429 of the run',
+  demands: 'a wait of at most a minute, and the next request passes after it',
+  steps: async (t) => {
+    t.exchanges.push(...t.target.log);
+  },
+});
+
 /** Polls that other cases may have sent before. */
 const fewPolls = 10;
 
@@ -177,6 +187,7 @@ function manyReadsCase(id: `${RuleId}/${string}`, times: number, demands: string
 
 export const limitCases: readonly Case[] = [
   ...limitedEndpoints.flatMap(casesOf),
+  every429OfTheRun,
   judging('LIMIT-1/throttled-is-not-queued', floodOf.send, {
     also: ['SEND-4'],
     sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',

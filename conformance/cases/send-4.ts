@@ -43,14 +43,20 @@ export const send4Cases: readonly Case[] = [
     demands: '200 and a body identical to the original 202 body',
     steps: (t, account) => sendAndReplay(t, account, 2),
   }),
-  about('SEND-4/another-body-is-no-new-message', senderNeeds, 4, {
-    sends: 'the same request_id with another text, with a send_at, and as at first',
+  about('SEND-4/another-body-is-no-new-message', senderNeeds, 5, {
+    sends:
+      'the same request_id with another text, with a send_at, with a text that is too long, and as at first',
     demands:
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
       const send_at = new Date((await t.now()) + hourMs).toISOString();
-      for (const other of [{ message: 'another text' }, { send_at }, {}])
+      for (const other of [
+        { message: 'another text' },
+        { send_at },
+        { message: tooLongMessage },
+        {},
+      ])
         await t.send(account, { ...fields, ...other });
     },
   }),

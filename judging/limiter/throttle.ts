@@ -117,7 +117,15 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
   const refusals = exchanges.filter(isRefused);
   const granted = exchanges.filter((exchange) => !isRefused(exchange));
   if (refusals.length === 0) {
-    if (exchanges.length <= limit) findings.lack(`more than ${limit} requests`);
+    const refusal = refusalInsteadOf429(bucket);
+    if (refusal !== undefined)
+      findings.judgeThat(
+        [refusal],
+        false,
+        `429 after ${limit} requests in a minute`,
+        refusal.reply,
+      );
+    else if (exchanges.length <= limit) findings.lack(`more than ${limit} requests`);
     // Calls without a key may never meet a 429 (`errorsSpendToken`, `unauthenticatedThrottle`).
     else if (isOfAddress) findings.exercised += 1;
     return;
@@ -130,6 +138,18 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
     findings.lack(
       'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
     );
+}
+
+/**
+ * The first refusal of a bucket that refuses with another status than 429: once the limit has passed,
+ * all other requests get that status and a wait.
+ */
+function refusalInsteadOf429({ exchanges, limit }: Bucket): Exchange | undefined {
+  const others = exchanges.filter(({ reply }) => reply.status < 200 || reply.status >= 300);
+  const hasWait = ({ reply }: Exchange) =>
+    reply.status >= 400 && reply.headers['retry-after'] !== undefined;
+  const isLimited = exchanges.length - others.length >= limit && others.every(hasWait);
+  return isLimited ? others[0] : undefined;
 }
 
 function failLimit(bucket: Bucket, { exchange, expected, actual, isTooFew }: Unexplained): never {

@@ -4,7 +4,7 @@
  */
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
 import { queueDespiteRefusal } from './call.ts';
-import { because, breaking, type DefectRow, reading, refusing } from './planted.ts';
+import { because, breaking, type DefectRow, reading, refusing, replying } from './planted.ts';
 import {
   countingAs,
   countingIn,
@@ -49,6 +49,13 @@ export const throttlingDefects: readonly DefectRow[] = [
     'limit-counts-parts': [
       'a send spends a token for each part of its text',
       spending(({ message }) => Math.ceil(String(message).length / 153)),
+    ],
+    'throttled-as-503': [
+      'a send beyond the limit is answered 503',
+      replying(
+        ({ reply }) => ({ ...reply, status: 503 }),
+        ({ reply, endpoint }) => reply.status === 429 && endpoint === 'send',
+      ),
     ],
     'window-59-seconds': ['tokens come back after 59 s', withMinuteOf(59)],
     'window-61-seconds': ['tokens come back after 61 s', withMinuteOf(61)],
