@@ -111,7 +111,9 @@ test('odd durations, missing headers and an aborted preflight are read', async (
 
 test('entries that cannot be read are skipped, and the first one is named', async () => {
   const broken = [{ request: { url: undefined } }, { response: { content: { text: 7 } } }];
-  const lines = [{}, ...broken, { time: 11 }].map((own) => entry({ at: '2026-01-01T00:00:00Z', ...own }));
+  const lines = [{}, ...broken, { time: 11 }].map((own) =>
+    entry({ at: '2026-01-01T00:00:00Z', ...own }),
+  );
   const notices: string[] = [];
   const text = JSON.stringify({ log: { entries: lines } });
   const { exchanges } = await readText(text, 'a/run.har', (line) => notices.push(line));
@@ -119,6 +121,14 @@ test('entries that cannot be read are skipped, and the first one is named', asyn
   expect(notices).toEqual([
     'run.har: 2 entries cannot be read; skipped: log.entries[1].request.url: is missing: expected a string',
   ]);
+});
+
+test('the lost end of a HAR file may hold what came in the midst', async () => {
+  const entries = ['01', '05', '03'].map((second) => entry({ at: `2026-01-01T00:00:${second}Z` }));
+  const notices: unknown[] = [];
+  const text = JSON.stringify({ log: { entries } });
+  await readText(text.slice(0, -60), 'run.har', (...said) => notices.push(said));
+  expect(notices).toEqual([['run.har: it ends in the midst; read up to there', 'some']]);
 });
 
 test('other hosts and other paths are left out, a gateway before the path is not', async () => {
