@@ -123,6 +123,14 @@ test('entries that cannot be read are skipped, and the first one is named', asyn
   ]);
 });
 
+test('the lost end of a HAR file may hold what came in the midst', async () => {
+  const entries = ['01', '05', '03'].map((second) => entry({ at: `2026-01-01T00:00:${second}Z` }));
+  const notices: unknown[] = [];
+  const text = JSON.stringify({ log: { entries } });
+  await readText(text.slice(0, -60), 'run.har', (...said) => notices.push(said));
+  expect(notices).toEqual([['run.har: it ends in the midst; read up to there', 'some']]);
+});
+
 test('other hosts and other paths are left out, a gateway before the path is not', async () => {
   const exchanges = await read(
     {

@@ -69,6 +69,7 @@ export class FileReading {
   /** By checksum: how often each exchange has come at this moment. */
   readonly #timesAtMoment = new Map<number, number>();
   #latestMs = Number.NEGATIVE_INFINITY;
+  /** False if exchanges before the last one may be missing where the file ends in the midst. */
   #isInOrder = true;
 
   constructor(path: string, shared: SharedReading) {
@@ -78,17 +79,16 @@ export class FileReading {
 
   /** `text`: of the exchange in the file. */
   add(exchange: TrafficExchange, text: string): void {
-    const { host, sentAt, answeredAt } = exchange;
+    const { host, answeredAt } = exchange;
     if (this.#isCopy(exchange, text)) return;
-    // Lines are in the order of their replies, the entries of a HAR file in that of their requests.
-    const isLine = host === '';
-    const atMs = isLine ? answeredAt : sentAt;
-    if (atMs < this.#latestMs - (isLine ? lateMs : 0)) {
+    // Lines are in the order of their replies, the entries of a HAR file may be in any.
+    if (host !== '') this.#isInOrder = false;
+    else if (answeredAt < this.#latestMs - lateMs) {
       this.#isInOrder = false;
-      if (isLine) this.#events.push('cut');
-      this.#latestMs = atMs;
+      this.#events.push('cut');
+      this.#latestMs = answeredAt;
     }
-    this.#latestMs = Math.max(this.#latestMs, atMs);
+    this.#latestMs = Math.max(this.#latestMs, answeredAt);
     this.#events.push(exchange);
   }
 

@@ -207,6 +207,8 @@ async function rightRun(messages: readonly PlannedMessage[]) {
     /** A message that failed, or whose SIM is inactive, is sent once more under a new id. */
     for (const copy of ['first', 'second']) {
       const request = { message, to, request_id: `order-${order}-${copy}` };
+      // At most five attempts within a minute (CLIENT-14).
+      if (copy === 'second') simulator.clock.advance(seconds(61));
       let reply: { readonly status: number; readonly body: string } | undefined;
       for (let attempt = 0; attempt < 5; attempt++) {
         const isStruck = copy === 'first' && struck.includes(attempt);
@@ -306,7 +308,9 @@ function mutilated(kind: Kind, text: string, rng: Rng): Mutilation {
       : parts.map((part) => `${JSON.stringify(part)}\n`).join('');
   }
   const bytes = isChosen('plain', 0.7) ? Buffer.from(changed) : gzipSync(changed);
-  const length = isChosen('tail', 0.3) ? rng.below(bytes.length) : bytes.length;
+  let length = isChosen('tail', 0.3) ? rng.below(bytes.length) : bytes.length;
+  // A file that is cut where a line ends looks like a whole one.
+  while (length < bytes.length && bytes.subarray(length - 1, length + 1).includes('\n')) length--;
   return { text: bytes.subarray(0, length), what };
 }
 
