@@ -7,8 +7,7 @@
 import { lacksBody, type TrafficExchange, type TrafficReply } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import type { Exchange, Reading } from '../client/exchange.ts';
-import { KeyNames } from './key-names.ts';
-import { asksForWait, isGarbled, keyIn, objectIn, waitMs } from './reading.ts';
+import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 
 export interface ReadTraffic {
   readonly exchanges: Exchange[];

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { Elsewhere } from './foreign-file.ts';
-import type { KeyNames } from './key-names.ts';
+import type { KeyNames } from './reading.ts';
 import type { SteadyClocks } from './recorded-line.ts';
 
 /** What all files that are read together share. */

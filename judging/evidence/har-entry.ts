@@ -7,8 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
-import type { KeyNames } from './key-names.ts';
-import { pathOf, valueIn } from './reading.ts';
+import { type KeyNames, pathOf, valueIn } from './reading.ts';
 
 const contentSchema = z
   .object({

@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import type { NoticeTaker } from '#contract/exchange.ts';
 import { FileReading, KnownExchanges } from './file-reading.ts';
-import { KeyNames } from './key-names.ts';
 import { eventsOfText, readTraffic } from './read-traffic.ts';
+import { KeyNames } from './reading.ts';
 import { SteadyClocks } from './recorded-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-pieces-'));

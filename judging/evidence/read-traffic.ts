@@ -8,7 +8,7 @@ import { many } from '#io/table.ts';
 import { FileReading, KnownExchanges } from './file-reading.ts';
 import { harReader } from './har-file.ts';
 import { journalReader } from './journal-exchanges.ts';
-import { KeyNames } from './key-names.ts';
+import { KeyNames } from './reading.ts';
 import { SteadyClocks } from './recorded-line.ts';
 import { recordingReader } from './recording-exchanges.ts';
 import { opened, piecesOf, type TrafficKind } from './traffic-file.ts';

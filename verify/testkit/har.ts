@@ -2,8 +2,8 @@
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { exchangesOfTraffic, type ReadTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { FileReading, KnownExchanges } from '#judging/evidence/file-reading.ts';
-import { KeyNames } from '#judging/evidence/key-names.ts';
 import { eventsOfText } from '#judging/evidence/read-traffic.ts';
+import { KeyNames } from '#judging/evidence/reading.ts';
 import { SteadyClocks } from '#judging/evidence/recorded-line.ts';
 
 /** The same for the text of any kind of file, in pieces of so many characters. */
