@@ -34,7 +34,7 @@ export interface AuditOptions {
   readonly callersDifferBy?: string | undefined;
   /** Paths that may share the limit; the first one is asked most. Default `/` alone. */
   readonly paths?: readonly string[] | undefined;
-  /** Requests a second at most, but in a race. Default: no bound. */
+  /** Requests a second at most, but in a race. Default 50. */
   readonly rate?: number | undefined;
   /** How long the audit may take, in milliseconds. Default: no bound. */
   readonly timeout?: number | undefined;
@@ -75,7 +75,7 @@ const twoMinutesMs = 120_000;
 
 /** The same for the command. */
 export async function learn(options: AuditSettings): Promise<AuditResult> {
-  const { request, now = Date.now, maxWindow = twoMinutesMs, rate } = options;
+  const { request, now = Date.now, maxWindow = twoMinutesMs, rate = 50 } = options;
   const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
   const { callers = ['caller-1', 'caller-2'], paths = ['/'] } = options;
   const [caller = 'caller-1', ...otherCallers] = callers;
@@ -91,7 +91,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     sleep: async (ms) => void (await sleep(Math.ceil(ms))),
     refused: options.refused ?? [429],
     budget: options.budget ?? 2_000,
-    paceMs: rate === undefined ? 0 : 1_000 / rate,
+    paceMs: 1_000 / rate,
     timeoutMs: options.timeout ?? Number.POSITIVE_INFINITY,
     onProgress: options.onProgress,
     signal: options.signal,

@@ -1,13 +1,14 @@
 /**
- * What an audit asks, in which order. First a burst until the limit, then the time of the first
- * recovery, then a burst in two halves, which tells most limiters apart; after that the single
- * request that separates most of what remains.
+ * What an audit asks, in which order. A burst until the limit; the time of the first recovery; what
+ * comes back of a limit that was spent in two parts, or bit by bit; a burst after a pause, at another
+ * place of a clock's windows. After that, the burst that separates most of what remains.
  */
-import type { Candidate } from '#judging/limiter/space/space.ts';
-import type { Evidence } from './evidence.ts';
+import type { Span } from '#judging/limiter/space/decision.ts';
+import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
-import { waitOf } from './fields.ts';
-import { type Run, Stopped } from './run.ts';
+import { doubling, Recovery } from './recovery.ts';
+import { bestBurst, isOpen, narrowestWindow, type Planned, usualWindow } from './remaining.ts';
+import type { Run } from './run.ts';
 
 export interface Plan {
   readonly subject: Subject;
@@ -34,46 +35,71 @@ export interface Race {
 
 /** So many refusals in a row show that a limit is reached, and not only one of several counters. */
 const firmRefusals = 4;
-/** Refusals may be mixed with passes where tokens come back quickly. */
-const mostMixed = 16;
-/** More requests at once would need more connections than a process may open. */
-const mostAtOnce = 50;
-
+/** So many of a limit are spent at once, and so many more are asked: each needs a connection. */
+const halfRace = 25;
+/** An audit takes so many windows at most, or this time if they are short. */
+const mostWindows = 5.7;
+const shortAuditMs = 19_000;
+/** So long ten bursts more may take, which show a limit of ten times as many behind. */
+const doubleAuditMs = 32_000;
+const fewInAWindow = 8;
+const shortWindowMs = 5_000;
+/** Who asks by hand before the audit is slower than this; a longer window shows it by its bursts. */
+const firstPauseMs = 2_200;
+/** So many requests show a limit of a hundred behind a smaller one. */
+const mostInShortWindows = 300;
 export class Audit {
   readonly keyTests: KeyTest[] = [];
   readonly races: Race[] = [];
   readonly #run: Run;
   readonly #plan: Plan;
   readonly #evidence: Evidence;
-
+  readonly #requests: Recovery;
+  /** The time between two recoveries, if all came back at once. */
+  #windowMs: Span | undefined;
   constructor(run: Run, plan: Plan, evidence: Evidence) {
     this.#run = run;
     this.#plan = plan;
     this.#evidence = evidence;
+    this.#requests = new Recovery(run, plan.subject, evidence, plan.longestMs);
   }
 
   async learn(): Promise<void> {
-    // One request by hand before the audit would make its first burst one too short.
-    this.#run.doing('a window in which what came before is forgotten');
-    await this.#run.until(this.#plan.longestMs);
+    this.#run.doing('a pause, so that short windows begin empty');
+    await this.#run.until(Math.min(firstPauseMs, this.#plan.longestMs));
     this.#run.doing('a burst until the limit');
-    const first = await this.#ask();
-    if (first.outcome === 'refused') this.#evidence.useUnknownPast();
-    if (!(await this.#exhaust(this.#mostInBurst, firmRefusals))) return;
+    const begin = this.#run.now();
+    const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
+    if (!first.isRefused) return;
+    const lengthMs = this.#lastPassedAt(begin) - begin;
     await this.#testKeys();
-    await this.#recover();
-    for (const share of [1 / 3, 1 / 2, 1 / 5, 2 / 3]) {
-      if (!this.#isOpen()) break;
-      await this.#quiet(share);
-      await this.#twoHalves(share);
-      await this.#separate();
-      if (!this.#isOpen()) break;
-      await this.#exhaust(this.#evidence.limit[1] + 2, 1);
-      await this.#separate();
-      await this.#countTokens();
+    this.#run.doing('when the first request passes again');
+    if (await this.#requests.recover(begin, doubling(30))) {
+      const part = Math.max(1, Math.ceil(first.passed / 3));
+      if (!this.#isOpen()) {
+        await this.#requests.exhaust(first.passed + 2, 1);
+      } else if (await this.#spendInParts(first.passed, part, lengthMs)) {
+        if (this.#isOpen()) {
+          this.#windowMs = this.#requests.span;
+          await this.#askAgain(part + 2);
+        }
+        if (this.#isOpen()) await this.#startAfresh(0.65);
+      } else {
+        await this.#takeBitByBit(first.passed);
+        await this.#startAfresh(0);
+      }
     }
-    await this.#raceNow();
-    await this.#watchForLongerLimit();
+    await this.#separate();
+    await this.#repeatShortWindows();
+    // A counter forgets after two windows.
+    const isCounter = this.#evidence.candidates.some(
+      ({ family }) => family.algorithm === 'sliding_counter',
+    );
+    const isDone = this.races.length > 0 && this.#evidence.isConfirmed;
+    const limit = this.#evidence.limit[1];
+    if (isDone || !this.#affords(limit + 2 * halfRace, isCounter ? 2.2 : 1.1)) return;
+    await this.#pause(isCounter ? 1.05 : 0);
+    await this.#exhaustTogether();
   }
 
   /** A limit of N needs about 4 N requests. */
@@ -81,23 +107,8 @@ export class Audit {
     return Math.max(1, Math.floor((this.#run.settings.budget - 60) / 4)) + 1;
   }
 
-  async #ask(): Promise<Exchange> {
-    const exchange = await this.#run.ask(this.#plan.subject);
-    if (exchange.outcome !== 'broken') this.#evidence.add(exchange);
-    return exchange;
-  }
-
-  /** Asks until so many refusals in a row. False if no refusal came. */
-  async #exhaust(most: number, refusals: number): Promise<boolean> {
-    let inARow = 0;
-    let mixed = 0;
-    for (let asked = 0; asked < most || mixed > 0; asked += 1) {
-      const { outcome } = await this.#ask();
-      inARow = outcome === 'refused' ? inARow + 1 : 0;
-      if (outcome === 'refused' || mixed > 0) mixed += 1;
-      if (inARow >= refusals || mixed >= mostMixed) return true;
-    }
-    return false;
+  #lastPassedAt(otherwise: number): number {
+    return this.#evidence.decisions.findLast(({ passed }) => passed)?.to ?? otherwise;
   }
 
   /** While the first caller is refused: which others are refused, too? */
@@ -111,198 +122,191 @@ export class Audit {
       const numbers = [first.number];
       if (isShared) this.#evidence.add(first);
       else numbers.push((await this.#run.ask(subject)).number);
-      const again = await this.#ask();
+      const again = await this.#requests.ask();
       numbers.push(again.number);
       this.keyTests.push({ subject, isShared, exchanges: numbers, at });
     }
   }
 
-  /** Finds when the first request passes again, and whether that is when the limiter said. */
-  async #recover(): Promise<void> {
-    this.#run.doing('when the first request passes again');
+  /**
+   * Spends a part, then the rest half a window later, and asks when the window is over: what comes
+   * back then differs from one limiter to another. False if the part does not pass.
+   */
+  async #spendInParts(limit: number, part: number, lengthMs: number): Promise<boolean> {
+    this.#run.doing('the limit in two parts');
+    this.#evidence.mark('last');
     const begin = this.#run.now();
-    let waitMs = 30;
-    for (;;) {
-      const last = this.#run.exchanges.at(-1);
-      const stated = last === undefined ? undefined : waitOf(last);
-      const isStated = stated !== undefined && stated * 1_000 <= this.#plan.longestMs;
-      const readyAt =
-        isStated && last !== undefined ? last.answeredAtMs + stated * 1_000 : undefined;
-      let next = begin + waitMs;
-      if (readyAt !== undefined) next = this.#beforeOrAt(readyAt, next);
-      if (next > begin + this.#plan.longestMs * 1.05) return;
-      await this.#run.until(next);
-      const { outcome } = await this.#ask();
-      if (outcome === 'passed') break;
-      waitMs *= readyAt === undefined ? 2 : 6;
-      while (begin + waitMs <= this.#run.now()) waitMs *= 2;
+    const [, high] = this.#requests.span;
+    // In a sliding log, the requests of the first burst come back as far apart as they were sent.
+    if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
+    for (let passed = 1; passed < part; passed += 1) {
+      if ((await this.#requests.ask()).outcome === 'refused') return false;
     }
-    for (let i = 0; i < 2; i += 1) if ((await this.#ask()).outcome !== 'passed') return;
+    await this.#run.until(begin + 0.45 * high);
+    await this.#requests.exhaust(limit * 2 + 2, firmRefusals - 1);
+    if (!this.#isOpen()) return true;
+    this.#run.doing('when the window is over');
+    return this.#requests.recover(begin, this.#requests.turns(begin));
   }
 
-  /** The time of the plan, but a second before and right after the stated wait are asked. */
-  #beforeOrAt(readyAt: number, next: number): number {
-    const [early, late] = [readyAt - 1_000 - 40, readyAt + 25];
-    if (next < early) return next;
-    return this.#run.now() < early ? early : late;
+  /** The next part of a burst, from the request before on. */
+  async #askAgain(count: number): Promise<void> {
+    this.#evidence.mark('last');
+    for (let i = 0; i < count; i += 1)
+      if ((await this.#requests.ask()).outcome === 'refused') return;
+  }
+
+  /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
+  async #takeBitByBit(limit: number): Promise<void> {
+    this.#run.doing('how many come back in a pause');
+    const begin = this.#run.now();
+    if (!(await this.#requests.recover(begin, doubling(30)))) return;
+    const [, gapMs] = this.#requests.span;
+    let sum = 0;
+    for (let waitMs = 2 * gapMs; sum < limit / 3 && waitMs < this.#plan.longestMs; waitMs *= 2) {
+      await this.#run.until(this.#run.now() + waitMs);
+      sum += (await this.#requests.exhaust(limit + 2, 1)).passed;
+    }
   }
 
   /**
-   * Waits until what was spent has come back, and some time more: at another place of a clock's
-   * windows, these differ from a window that the first request opens.
+   * After a pause: one request, the others a part of a window later, and one when a window of the
+   * clock would be over that began when the last one did.
    */
-  async #quiet(share: number): Promise<void> {
+  async #startAfresh(share: number): Promise<void> {
+    await this.#pause(share);
+    const [shortest] = this.#likelyWindow();
+    this.#run.doing('a burst at another time of the window');
+    const isOpener = this.#evidence.candidates.some(
+      ({ family: { algorithm } }) => algorithm === 'fixed_window' || algorithm === 'sliding_log',
+    );
+    if (share > 0 && isOpener) {
+      const opened = this.#run.now();
+      await this.#requests.ask();
+      await this.#run.until(opened + Math.min(share, 0.4) * shortest);
+    }
+    const begin = this.#run.now();
+    await this.#exhaustTogether();
+    this.#evidence.settle();
+    if (this.#isOpen()) await this.#requests.recover(begin, this.#requests.turns(begin));
+  }
+
+  /** Waits until what was spent has come back, and a part of a window more. */
+  async #pause(share: number): Promise<void> {
     const [shortest, longest] = this.#likelyWindow();
     this.#run.doing('a pause, until all has come back');
     await this.#run.until(this.#run.now() + longest * 1.02 + 20 + shortest * share);
+    this.#evidence.mark('next');
   }
 
-  /** Spends a part, then the rest half a window later, and asks when the window is over. */
-  async #twoHalves(share: number): Promise<void> {
-    const { candidates } = this.#evidence;
-    const limit = Math.max(1, ...candidates.map(({ version }) => version.limit[1]));
-    const [shortest, longest] = this.#likelyWindow();
-    this.#run.doing('a burst in two halves');
-    const begin = this.#run.now();
-    const part = Math.max(1, Math.ceil(limit * share));
-    for (let i = 0; i < part; i += 1) if ((await this.#ask()).outcome === 'refused') break;
-    await this.#run.until(begin + Math.sqrt(shortest * longest) * (0.2 + share));
-    await this.#exhaust(limit * 2 + 2, firmRefusals - 1);
-    const steps = longest / shortest < 1.05 ? 1 : 10;
-    this.#run.doing('when the window is over');
-    await this.#askIfEarlier(begin + shortest * 0.97);
-    for (let step = 1; step <= steps; step += 1) {
-      const at = begin + shortest + ((longest - shortest) * step) / steps + 10;
-      if (await this.#askIfEarlier(at)) break;
+  /** Spends what has come back: the last of it at once, with some requests more than may pass. */
+  async #exhaustTogether(): Promise<void> {
+    const limit = this.#evidence.limit[1];
+    if (this.races.length > 0) {
+      await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
+      return;
     }
-    for (let i = 0; i <= part; i += 1) if ((await this.#ask()).outcome === 'refused') return;
-  }
-
-  /** A bucket of tokens gives back as many as the pause was long; others do not. */
-  async #countTokens(): Promise<void> {
-    const algorithms = new Set(this.#evidence.candidates.map(({ family }) => family.algorithm));
-    if (!algorithms.has('token_bucket') || !this.#isOpen()) return;
-    this.#run.doing('how many come back in a pause');
-    const [limit] = [this.#evidence.limit[1]];
-    await this.#exhaust(limit + 2, 1);
-    for (const share of [0.5, 0.3, 0.7]) {
-      if (!this.#isOpen()) return;
-      await this.#run.until(this.#run.now() + this.#likelyWindow()[1] * share);
-      await this.#exhaust(limit + 2, 1);
+    const now = this.#run.now();
+    const ready = this.#mostAt([now, now]);
+    const alone = Math.max(0, ready - halfRace);
+    for (let i = 0; i < alone; i += 1)
+      if ((await this.#requests.ask()).outcome === 'refused') return;
+    this.#run.doing('more at once than may pass');
+    const count = Math.min(ready, halfRace) + Math.min(limit + 5, halfRace);
+    const sent = await this.#run.race(this.#plan.subject, count);
+    const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
+    const most = this.#mostAt(timesOf(sent));
+    if (passed <= most) {
+      this.races.push({ sent, most, passed });
+      this.#evidence.addTogether(sent);
+      return;
     }
+    // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
+    await this.#pause(0);
+    const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
+    if (inTurn.isRefused) this.races.push({ sent, most: inTurn.passed - alone, passed });
   }
 
-  /** True if a request at this time, which is not over yet, passed. */
-  async #askIfEarlier(atMs: number): Promise<boolean> {
-    if (atMs < this.#run.now()) return false;
-    await this.#run.until(atMs);
-    return (await this.#ask()).outcome === 'passed';
+  /** The most that may pass between these times. */
+  #mostAt([from, to]: Span): number {
+    const { candidates, limit } = this.#evidence;
+    const spans = this.#evidence.burstAt(from, () => to - from, candidates, 2 * limit[1]);
+    return Math.max(...spans.map(([, most]) => most));
   }
 
-  /** The windows of the family that permits the fewest: others are cut by the next requests. */
-  #likelyWindow(): readonly [number, number] {
-    const byFamily = new Map<string, [number, number]>();
-    for (const { family, version } of this.#evidence.candidates) {
-      const [least, most] = byFamily.get(family.name) ?? version.windowMs;
-      const { windowMs } = version;
-      byFamily.set(family.name, [Math.min(least, windowMs[0]), Math.max(most, windowMs[1])]);
-    }
-    const narrow = [...byFamily.values()].sort((a, b) => a[1] / a[0] - b[1] / b[0]);
-    const [first = [1_000, this.#plan.longestMs]] = narrow;
-    return first;
-  }
-
-  /** Asks single requests, each when it separates most of the versions that remain. */
+  /** Asks bursts, each the one that separates most of what remains for each request. */
   async #separate(): Promise<void> {
-    for (let asked = 0; asked < 24 && this.#isOpen(); asked += 1) {
-      const at = this.#bestTime();
-      if (at === undefined) return;
-      this.#run.doing('the request that separates most of what remains');
-      await this.#run.until(at);
-      await this.#ask();
+    let idle = 0;
+    while (idle < 3 && this.#isOpen()) {
+      const before = this.#evidence.candidates;
+      const best = this.#bestBurst(idle);
+      if (best === undefined) return;
+      this.#run.doing('the requests that separate most of what remains');
+      await this.#run.until(best.at);
+      for (let i = 0; i < best.count; i += 1)
+        if ((await this.#requests.ask()).outcome === 'refused') break;
+      idle = this.#evidence.candidates.length < before.length ? 0 : idle + 1;
     }
   }
 
-  /** True while the versions that remain disagree about something that is asked. */
+  #bestBurst(idle: number): Planned | undefined {
+    const { paceMs } = this.#run.settings;
+    const windowMs = this.#likelyWindow()[1];
+    // Requests that follow each other closely are one decision.
+    const idleMs = (idle * this.#evidence.windowMs[0]) / 50;
+    return bestBurst(this.#evidence, {
+      now: this.#run.now() + paceMs + idleMs,
+      paceMs,
+      horizonMs: windowMs * 1.5,
+      affords: (requests, waitMs) => this.#affords(requests, waitMs / windowMs),
+    });
+  }
+
+  /** Blocks are looked into where nothing else is open. */
   #isOpen(): boolean {
-    const { candidates } = this.#evidence;
-    if (candidates.length === 0) return false;
-    const kinds = new Set(
-      candidates.map(({ family, version }) =>
-        [family.algorithm, family.refusals, ...version.limit].join(),
-      ),
-    );
-    const [least, most] = this.#evidence.windowMs;
-    return kinds.size > 1 || most / least > 1.05;
+    if (isOpen(this.#evidence)) return true;
+    this.#evidence.settle();
+    return isOpen(this.#evidence);
+  }
+
+  #likelyWindow(): Span {
+    const measured = this.#windowMs;
+    if (measured === undefined) return narrowestWindow(this.#evidence) ?? this.#requests.span;
+    return [measured[0], Math.max(measured[1], usualWindow(this.#evidence))];
+  }
+
+  /** True if so many more requests and windows are left. */
+  #affords(requests: number, windows: number): boolean {
+    if (this.#evidence.candidates.length === 0) return false;
+    const windowMs = this.#likelyWindow()[1];
+    const isFew = this.#evidence.limit[1] < fewInAWindow;
+    const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : doubleAuditMs;
+    const endMs = Math.max(mostWindows * windowMs, shortMs);
+    return requests <= this.#spare && this.#run.now() + windows * windowMs <= endMs;
+  }
+
+  /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
+  get #spare(): number {
+    const isShort = this.#evidence.windowMs[1] <= shortWindowMs;
+    const most = Math.max(4 * this.#evidence.limit[1] + 40, isShort ? mostInShortWindows : 0);
+    return Math.min(this.#run.settings.budget, most) - this.#run.requests;
   }
 
   /**
-   * The first time at which a request separates nearly as much as at any: a refusal costs nothing,
-   * but a request that passes ends what earlier ones could have shown.
+   * A limit over a longer time shows only after more requests than one short window takes. The same
+   * bursts, each at another time, narrow what is still open.
    */
-  #bestTime(): number | undefined {
-    const { candidates } = this.#evidence;
-    const step = Math.ceil(candidates.length / 50);
-    const sample = candidates.filter((_, i) => i % step === 0);
-    const weights = weightsOf(sample);
-    const now = this.#run.now() + this.#run.settings.paceMs;
-    const horizon = Math.min(this.#evidence.windowMs[1] * 1.3, this.#plan.longestMs);
-    const times = Array.from({ length: 120 }, (_, i) => {
-      const at = now + (horizon * i) / 119;
-      const outcomes = this.#evidence.outcomesAt(at, sample);
-      const share = (kind: 'pass' | 'refuse') =>
-        outcomes.reduce((sum, each, j) => sum + (each === kind ? (weights[j] ?? 0) : 0), 0);
-      return { at, score: Math.min(share('pass'), share('refuse')) };
-    });
-    const best = Math.max(...times.map(({ score }) => score));
-    if (best < 0.02) return undefined;
-    return times.find(({ score }) => score >= best * 0.4)?.at;
-  }
-
-  /** Asks more at once than may pass, of another caller if its limit is its own. */
-  async #raceNow(): Promise<void> {
-    const { candidates } = this.#evidence;
-    const [limit, most] = this.#evidence.limit;
-    if (limit !== most) return;
-    this.#run.doing('more at once than may pass');
-    await this.#quiet(0);
-    const subject = this.#plan.subject;
-    const atOnce = Math.min(limit, mostAtOnce - 20);
-    const begin = this.#run.now();
-    for (let i = atOnce; i < limit; i += 1) await this.#run.ask(subject);
-    const sent = await this.#run.race(subject, atOnce + 20);
-    const tokens = candidates.map(({ family, version }) =>
-      family.algorithm === 'token_bucket'
-        ? ((this.#run.now() - begin) * limit) / version.windowMs[0]
-        : 0,
-    );
-    const inTurn = atOnce + Math.ceil(Math.max(0, ...tokens));
-    const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
-    this.races.push({ sent, most: inTurn, passed });
-  }
-
-  /** A limit over a longer time shows only after more requests than one short window takes. */
-  async #watchForLongerLimit(): Promise<void> {
-    const [, longest] = this.#evidence.windowMs;
-    const [, limit] = this.#evidence.limit;
-    if (this.#evidence.candidates.length === 0 || longest > 5_000) return;
-    this.#run.doing('a second limit over a longer time');
-    await this.#quiet(0);
-    const spare = () => this.#run.settings.budget - this.#run.requests - 10;
-    while (this.#run.now() < 18_000 && spare() > limit && this.#evidence.candidates.length > 0) {
-      for (let i = 0; i <= limit; i += 1) await this.#ask();
-      await this.#run.until(this.#run.now() + longest * 1.02 + 10);
+  async #repeatShortWindows(): Promise<void> {
+    for (let step = 0; this.#evidence.windowMs[1] <= shortWindowMs; step += 1) {
+      const limit = this.#evidence.limit[1];
+      if (!this.#affords(limit + 1 + 2 * halfRace, this.#isOpen() ? 1.6 : 1.1)) return;
+      await this.#pause(this.#isOpen() ? (step % 3) / 4 : 0);
+      this.#run.doing('bursts at other times of the window');
+      const begin = this.#run.now();
+      for (let i = 0; i <= limit; i += 1) await this.#requests.ask();
+      if (!this.#isOpen()) continue;
+      await this.#requests.recover(begin, this.#requests.turns(begin));
+      await this.#separate();
     }
   }
 }
-
-/** Each family and limit counts the same, however many spans it has. */
-function weightsOf(candidates: readonly Candidate[]): readonly number[] {
-  const counts = new Map<string, number>();
-  const nameOf = ({ family, version }: Candidate) =>
-    [family.name, family.refusals, ...version.limit].join();
-  for (const each of candidates) counts.set(nameOf(each), (counts.get(nameOf(each)) ?? 0) + 1);
-  return candidates.map((each) => 1 / counts.size / (counts.get(nameOf(each)) ?? 1));
-}
-
-export { Stopped };

@@ -33,6 +33,8 @@ export class Stopped extends Error {
 
 /** So many server errors or broken connections in a row show that the target suffers. */
 const mostErrorsInARow = 5;
+/** So many requests begin an audit without a pause. */
+const firstTogether = 3;
 /**
  * A limiter's clock ticks in whole milliseconds, and limiters differ whether the end of a window
  * belongs to it.
@@ -67,9 +69,11 @@ export class Run {
   }
 
   async ask(subject: Subject): Promise<Exchange> {
-    const paceMs = this.settings.paceMs;
+    const { paceMs } = this.settings;
     const last = this.exchanges.at(-1);
-    if (last !== undefined && paceMs > 0) await this.until(last.sentAtMs + paceMs);
+    // The first ones follow each other closely: at an even pace, short windows explain everything.
+    const isPaced = last !== undefined && this.requests >= firstTogether;
+    if (isPaced) await this.until(last.sentAtMs + paceMs);
     const exchange = await this.#send(subject);
     this.#noteErrors(exchange);
     return exchange;

@@ -1,8 +1,9 @@
 /** Turns what an audit has seen into its statements. */
 import { blockMs } from '#judging/limiter/space/families.ts';
-import { type Candidate, isPossible } from '#judging/limiter/space/space.ts';
+import type { Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
+import { turningPoints, whyNone } from './none-of-these.ts';
 import type { KeyTest, Race } from './plan.ts';
 import { fieldsOf, type Learned, type RetryAfter, retryAfterOf } from './said.ts';
 import { certain, list, roundest, type Statement, undetermined } from './statement.ts';
@@ -114,9 +115,12 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     const none = undetermined(sentence);
     return { ...all(none), algorithm: certain('no_limit_seen', sentence) };
   }
+  if (candidates.length === 0 && evidence.isLongerPossible) {
+    const sentence = 'its window may be longer than --max-window';
+    return all(undetermined(sentence, turningPoints(evidence)));
+  }
   if (candidates.length === 0) {
-    const sentence = 'none of the known limiters answers like this one';
-    const shown = turningPoints(evidence);
+    const [sentence, shown] = whyNone(evidence);
     return {
       ...all(undetermined(sentence, shown)),
       algorithm: certain('none_of_these', sentence, shown),
@@ -125,11 +129,17 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const turning = turningPoints(evidence);
   const [limit, highest] = evidence.limit;
   const [least, most] = evidence.windowMs;
+  if (!evidence.isConfirmed) {
+    const sentence = 'no burst after a pause showed that nothing was sent before the audit';
+    return all(undetermined(sentence, turning));
+  }
   // A span of versions may hold none that is possible: only a narrow one shows an algorithm.
   const isNarrow = limit === highest && most / least <= sameWindow;
-  const algorithm = isNarrow
-    ? algorithmOf(candidates, turning)
-    : undetermined('its limit or its window is not certain', turning);
+  const isProlonged = candidates.every(({ family }) => family.algorithm === 'none_of_these');
+  const algorithm =
+    isNarrow || isProlonged
+      ? algorithmOf(candidates, turning)
+      : undetermined('its limit or its window is not certain', turning);
   const seconds = roundest(least / 1_000, most / 1_000);
   const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
   const isTokens = algorithm.value === 'token_bucket';
@@ -219,19 +229,9 @@ function refusalsSpend(
   return certain(false, sentence, turning);
 }
 
-/** The requests around each change between passes and refusals: the model follows from them. */
-function turningPoints({ decisions, numbers }: Evidence): number[] {
-  return numbers.filter(
-    (_, i) =>
-      decisions[i]?.passed !== decisions[i + 1]?.passed ||
-      decisions[i]?.passed !== decisions[i - 1]?.passed,
-  );
-}
-
 function keyedBy({ keyTests, evidence, differenceOf }: Seen): Statement<readonly string[]> {
   if (keyTests.length === 0)
     return undetermined('no other caller was asked: name some with --caller or --vary-path');
-  const { candidates, decisions } = evidence;
   const keys: string[] = [];
   const shared: string[] = [];
   for (const { subject, isShared, at } of keyTests) {
@@ -241,10 +241,7 @@ function keyedBy({ keyTests, evidence, differenceOf }: Seen): Statement<readonly
       continue;
     }
     // A token that came back just then would have let it pass, too.
-    const before = decisions.slice(0, at);
-    const last = before.at(-1);
-    const would = last && { ...last, passed: true, count: 2 };
-    if (would && candidates.some((each) => isPossible(each, [...before, would])))
+    if (evidence.couldPass(at, 2))
       return undetermined(
         `${difference}: a request passed, but a token may have come back just then`,
         numbersIn(keyTests),

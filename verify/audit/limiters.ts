@@ -116,7 +116,9 @@ export class Bench {
   }
 
   readonly request = async (subject: Subject): Promise<Reply> => {
+    this.now += 2;
     const decided = this.#limiter(this.#keyOf(subject), this.now);
+    this.now += 2;
     return { status: decided.passes ? 200 : 429, headers: this.#headersOf(decided) };
   };
 

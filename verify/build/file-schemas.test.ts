@@ -6,8 +6,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { audit } from '#audit/audit.ts';
+import { reportJson } from '#audit/report/report.ts';
 import { writeReadyFile } from '#cli/serve/ready-file.ts';
 import { Simulator } from '#src/simulator.ts';
+import { Bench, fixedWindow, perKey } from '../audit/limiters.ts';
 import { root } from '../testkit/doc-commands.ts';
 import { expectFits } from '../testkit/expect-fits.ts';
 import { postTo, requestTo } from '../testkit/twin/request.ts';
@@ -78,6 +81,16 @@ test('a report of the referee fits, with its details', () => {
   const report = simulator.referee({ details: true });
   expect(report.rules.some(({ findings }) => findings.length > 0)).toBe(true);
   expectFits('schemas/referee.schema.json', [report]);
+});
+
+test('a report of an audit fits', async () => {
+  const bench = new Bench(perKey(fixedWindow(5, 2_000)));
+  const result = await audit({ request: bench.request, ...bench.clock });
+  const report = reportJson({ url: 'http://127.0.0.1/', result, differences: [] });
+  expectFits('schemas/audit.schema.json', [
+    JSON.parse(report),
+    { ...JSON.parse(report), stopped: 'budget' },
+  ]);
 });
 
 test('the intents files of the pages fit', () => {

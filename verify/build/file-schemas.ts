@@ -3,6 +3,7 @@
  * language. `npx vitest run verify/build/file-schemas.test.ts -u` writes them.
  */
 import { z } from 'zod';
+import type { AlgorithmValue, RetryAfter, Statements, StopReason } from '#audit/audit.ts';
 import { reportSchema } from '#judging/client/intents-file.ts';
 import {
   endedEntrySchema,
@@ -41,12 +42,52 @@ const journalLine = z.union([
   endedEntrySchema.extend({ crc32 }).describe('The end of a reply that was delayed or cut.'),
 ]);
 
+const statementOf = (value: z.ZodType) =>
+  z.strictObject({
+    value: value.nullable().describe('Null: it is not known.'),
+    certainty: z.enum(['certain', 'likely', 'undetermined']),
+    sentence: z.string().describe('The answer in words, or why it is not known.'),
+    exchanges: z.array(z.int().min(1)).describe('The numbers of the requests that show it.'),
+  });
+const number = statementOf(z.number());
+const algorithms = [
+  ...(['fixed_window', 'aligned_window', 'sliding_log', 'sliding_counter'] as const),
+  ...(['token_bucket', 'leaky_queue', 'none_of_these', 'no_limit_seen'] as const),
+] satisfies AlgorithmValue[];
+const waits = ['exact', 'sufficient', 'short', 'absent', 'unreadable'] satisfies RetryAfter[];
+const statements = z.strictObject({
+  algorithm: statementOf(z.enum(algorithms)),
+  ...{ limit: number, window_seconds: number, burst: number, refill_per_second: number },
+  keyed_by: statementOf(z.array(z.string())),
+  ...{ refusals_spend: statementOf(z.boolean()), errors_spend: statementOf(z.boolean()) },
+  retry_after: statementOf(z.enum(waits)),
+  fields: statementOf(z.record(z.string(), z.union([z.literal(true), z.string()]))),
+  at_once: statementOf(z.union([z.literal('exact'), z.int()])),
+  most_in_a_window: number,
+} satisfies Record<keyof Statements, z.ZodType>);
+const auditReport = z.strictObject({
+  ...{ url: z.string(), requests: z.int(), seconds: z.number() },
+  stopped: z
+    .enum(['budget', 'time', 'errors', 'not_reachable', 'interrupted'] satisfies StopReason[])
+    .exactOptional()
+    .describe('Why it ended before all was learned.'),
+  statements,
+  exchanges: z.array(
+    z.strictObject({
+      ...{ number: z.int(), sent_at_ms: z.number(), answered_at_ms: z.number() },
+      status: z.int().describe('0: no whole reply came.'),
+      ...{ caller: z.string(), path: z.string(), headers: z.record(z.string(), z.string()) },
+    }),
+  ),
+});
+
 const shipped = {
   'world.schema.json': ['A world file of smstwin', worldSchema],
   'schemas/ready-file.schema.json': ['A ready file of smstwin', readyFile],
   'schemas/journal.schema.json': ['A line of a journal of smstwin', journalLine],
   'schemas/recording.schema.json': ['A line of a recording of smstwin', recordedLineSchema],
   'schemas/intents.schema.json': ['A line of an intents file of smstwin', reportSchema],
+  'schemas/audit.schema.json': ['A report of an audit of smstwin', auditReport],
   'schemas/referee.schema.json': ['A report of the referee of smstwin', reportJsonSchema],
 } as const satisfies Readonly<Record<string, readonly [title: string, schema: z.ZodType]>>;
 export type SchemaFile = keyof typeof shipped;

@@ -25,6 +25,8 @@ export interface Family {
   readonly algorithm: Algorithm;
   readonly refusals: Refusals;
   readonly hasPhase: boolean;
+  /** True if each request moves the end of the window. */
+  readonly isProlonged: boolean;
   readonly contradiction: Contradiction;
 }
 
@@ -53,6 +55,7 @@ export const families: readonly Family[] = rows.flatMap(
       algorithm,
       refusals,
       hasPhase: phase !== undefined,
+      isProlonged: contradiction === prolongedWindow,
       contradiction: refusals === 'block' ? blocking(contradiction) : contradiction,
     })),
 );

@@ -15,9 +15,13 @@ export interface Candidate {
 const shortestWindowMs = 10;
 /** Counters of a clock change by tenths of a second at least. */
 const shortestCounterMs = 100;
-/** Spans are not cut further: as exact as a request over a network, and as a clock's border. */
+/** Spans are cut as far as this, and further where few are left. */
 const finestWindow = 0.008;
 const finestPhase = 1 / 128;
+const finer = [1, 1 / 4, 1 / 16];
+const fewSpans = 100;
+/** Stands for all limits that were not seen yet; such a span is not cut. */
+const anyLimit = 1e9;
 /** Of one family, more spans at one time would take longer than the requests. */
 const mostSpans = 1_500;
 /** Neighbours within this share of the shortest window that remains are one decision. */
@@ -32,6 +36,8 @@ export class Space {
   readonly #knownSince: number;
   #most = 0;
   #judged: readonly Decision[] = [];
+  /** True after the first refusal: without one, no version is known. */
+  isBegun = false;
   /** Blocks are looked into only where nothing else is left, or at the end. */
   areBlocksCut = false;
 
@@ -49,14 +55,27 @@ export class Space {
     return this.#judged;
   }
 
+  /** The decisions as exact as the windows that remain need them: the fewer, the faster. */
+  joined(decisions: readonly Decision[]): Decision[] {
+    const shortest = Math.min(...this.candidates.map(({ version }) => version.windowMs[0]));
+    return joined(decisions, shortest * joinedShare);
+  }
+
   /** Drops what the decisions contradict. They are those of before, and perhaps more. */
   update(decisions: readonly Decision[]): void {
     const highest = mostInARow(decisions, this.#knownSince);
     if (highest === undefined) return;
-    if (highest > this.#most) this.#begin(this.#most + 1, highest);
+    const isFirst = !this.isBegun;
+    this.isBegun = true;
+    // A burst of a whole limit is the usual one, so that limit is looked into apart from the others.
+    if (highest > this.#most + 1) this.#begin(this.#most + 1, highest - 1);
+    if (highest > this.#most) this.#begin(highest, highest);
     this.#most = Math.max(this.#most, highest);
-    const shortest = Math.min(...this.candidates.map(({ version }) => version.windowMs[0]));
-    const judged = joined(decisions, shortest * joinedShare);
+    // If others have spent before, no burst shows how high the limit may be.
+    if (isFirst && this.#knownSince !== Number.NEGATIVE_INFINITY)
+      this.#begin(highest + 1, anyLimit);
+    this.#groups = this.#groups.map((group) => group.map((each) => above(each, this.#most)));
+    const judged = this.joined(decisions);
     const since = Math.max(0, firstDifference(this.#judged, judged));
     const left = this.#groups
       .map((group) => group.filter((each) => isPossible(each, judged, since)))
@@ -97,12 +116,17 @@ function isCounter({ algorithm }: Family): boolean {
 /** Cuts spans in two until all are fine, or there are too many. */
 function refined(group: Group, decisions: readonly Decision[]): Group {
   let spans = group;
-  for (;;) {
-    const wide = spans.filter(({ version }) => isWide(version));
-    if (wide.length === 0 || spans.length > mostSpans) return spans;
-    const halves = wide.flatMap(cut).filter((each) => isPossible(each, decisions));
-    spans = [...spans.filter(({ version }) => !isWide(version)), ...halves];
-  }
+  for (const fine of finer)
+    for (;;) {
+      const wide = spans.filter(({ version }) => isWide(version, fine));
+      if (spans.length > (fine === 1 ? mostSpans : fewSpans)) return spans;
+      if (wide.length === 0) break;
+      const halves = wide
+        .flatMap((each) => cut(each, fine))
+        .filter((each) => isPossible(each, decisions));
+      spans = [...spans.filter(({ version }) => !isWide(version, fine)), ...halves];
+    }
+  return spans;
 }
 
 function firstDifference(before: readonly Decision[], now: readonly Decision[]): number {
@@ -136,25 +160,34 @@ function mostInARow(decisions: readonly Decision[], knownSince: number): number 
   return isSeen ? most : undefined;
 }
 
-function isWide(version: Version): boolean {
-  return Math.max(...cutsLeft(version)) > 0;
+/** A span of limits that were not seen begins above those that were. */
+function above(candidate: Candidate, seen: number): Candidate {
+  const { family, version } = candidate;
+  if (version.limit[1] !== anyLimit) return candidate;
+  return { family, version: { ...version, limit: [seen + 1, anyLimit] } };
+}
+
+function isWide(version: Version, fine: number): boolean {
+  return Math.max(...cutsLeft(version, fine)) > 0;
 }
 
 /**
- * How often the spans of the window, the phase and the limit can still be cut in two. A limit
- * contradicts most, so it is cut first.
+ * How often the spans of the window, the phase and the limit can still be cut in two.
  */
-function cutsLeft({ windowMs, phase, limit }: Version): readonly [number, number, number] {
+function cutsLeft(
+  { windowMs, phase, limit }: Version,
+  fine: number,
+): readonly [number, number, number] {
   return [
-    Math.log2(Math.log(windowMs[1] / windowMs[0]) / finestWindow),
-    Math.log2((phase[1] - phase[0]) / finestPhase),
-    4 * Math.log2(limit[1] - limit[0] + 1),
+    Math.log2(Math.log(windowMs[1] / windowMs[0]) / (finestWindow * fine)),
+    Math.log2((phase[1] - phase[0]) / (finestPhase * fine)),
+    limit[1] === anyLimit ? 0 : Math.log2(limit[1] - limit[0] + 1),
   ];
 }
 
-function cut({ family, version }: Candidate): Candidate[] {
+function cut({ family, version }: Candidate, fine: number): Candidate[] {
   const { windowMs, phase, limit } = version;
-  const left = cutsLeft(version);
+  const left = cutsLeft(version, fine);
   const most = Math.max(...left);
   if (most === left[0])
     return halvesOf(windowMs, Math.sqrt(windowMs[0] * windowMs[1])).map((half) => ({

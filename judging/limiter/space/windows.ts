@@ -164,6 +164,16 @@ function sinceFirst(decisions: readonly Decision[], version: Version): number | 
   return counted(moved, moment, bounded, 0, 0);
 }
 
+/** What a count by windows looks at. */
+interface Count {
+  readonly decisions: readonly Decision[];
+  readonly version: Version;
+  /** Sums of what was spent before each decision. */
+  readonly spent: readonly number[];
+  readonly shareOf: (share: number) => number;
+  readonly isSliding: boolean;
+}
+
 function counted(
   decisions: readonly Decision[],
   version: Version,
@@ -174,55 +184,79 @@ function counted(
   const { limit, windowMs, refusalsSpend, knownSince } = version;
   const isSliding = shareOf(1) > 0;
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
-  const firstAfter = (at: number, until: number, key: 'from' | 'to') => {
-    let [low, high] = [0, until];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((decisions[middle] as Decision)[key] >= at) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  };
-  const between = (first: number, last: number) =>
-    Math.max(0, (spent[last] ?? 0) - (spent[first] ?? 0));
-  const isPossible = (decision: Decision, i: number, number: number): boolean => {
-    const { from, to, passed, count } = decision;
-    const [begins, ends] = [border(version, number), border(version, number + 1)];
-    if (to < begins[0] || from >= ends[1]) return false;
-    const earlier = border(version, number - 1);
-    if (passed) {
-      const isWhole = from >= begins[1] && to < ends[0];
-      const current = between(firstAfter(begins[1], i, 'from'), i) + (isWhole ? count - 1 : 0);
-      const last = between(firstAfter(earlier[1], i, 'from'), firstAfter(begins[0], i, 'to'));
-      return current + last * shareOf((ends[0] - to) / windowMs[1]) < limit[1];
-    }
-    const current = between(firstAfter(begins[0], i, 'to'), i);
-    const last = between(firstAfter(earlier[0], i, 'to'), firstAfter(begins[1], i, 'from'));
-    const estimate = current + last * shareOf((ends[1] - from) / windowMs[0]);
-    return isSliding ? estimate > limit[0] - 1 : estimate >= limit[0];
-  };
-  // Wherever the windows begin: how many of them can touch these requests, or explain a refusal.
-  const isOutOfReach = ({ from, to, passed, count }: Decision, i: number): boolean => {
-    const windows = (to - from) / windowMs[0];
-    // Just after a border the last window still counts nearly whole.
-    if (passed && isSliding && windows < 1) return count > limit[1] * (1 + windows) + 1;
-    if (passed) return count > limit[1] * (Math.floor(windows) + 2);
-    const reachMs = windowMs[1] * (isSliding ? 2 : 1);
-    return between(firstAfter(from - reachMs, i, 'to'), i) < limit[0];
-  };
+  const count: Count = { decisions, version, spent, shareOf, isSliding };
   for (let i = since; i < decisions.length; i += 1) {
     const decision = decisions[i] as Decision;
     if (!decision.passed && decision.from - 2 * windowMs[1] < knownSince) continue;
-    if (isOutOfReach(decision, i)) return i;
+    if (isOutOfReach(count, decision, i)) return i;
     const [first, last] = windowsOf(version, decision);
     if (last - first > manyWindows) continue;
     let [isExplained, held] = [false, 0];
     for (let number = Math.max(first, firstWindow); number <= last; number += 1) {
-      isExplained ||= isPossible(decision, i, number);
+      isExplained ||= canBeIn(count, decision, i, number);
       held += limit[1];
       if (isExplained && (!decision.passed || held >= decision.count)) break;
     }
     if (!isExplained || (decision.passed && held < decision.count)) return i;
   }
   return undefined;
+}
+
+/** True if this window may have made the decision. */
+function canBeIn(count: Count, decision: Decision, i: number, number: number): boolean {
+  const { version, shareOf, isSliding } = count;
+  const { limit, windowMs } = version;
+  const [begins, ends] = [border(version, number), border(version, number + 1)];
+  if (decision.to < begins[0] || decision.from >= ends[1]) return false;
+  const earlier = border(version, number - 1);
+  if (decision.passed) {
+    const isWhole = decision.from >= begins[1] && decision.to < ends[0];
+    const current =
+      between(count, firstFrom(count, begins[1], i), i) + (isWhole ? decision.count - 1 : 0);
+    const last = between(count, firstFrom(count, earlier[1], i), firstTo(count, begins[0], i));
+    return current + last * shareOf((ends[0] - decision.to) / windowMs[1]) < limit[1];
+  }
+  const current = between(count, firstTo(count, begins[0], i), i);
+  const last = between(count, firstTo(count, earlier[0], i), firstFrom(count, begins[1], i));
+  const estimate = current + last * shareOf((ends[1] - decision.from) / windowMs[0]);
+  return isSliding ? estimate > limit[0] - 1 : estimate >= limit[0];
+}
+
+/** Wherever the windows begin: how many of them can touch these requests, or explain a refusal. */
+function isOutOfReach(count: Count, { from, to, ...decision }: Decision, i: number): boolean {
+  const { limit, windowMs } = count.version;
+  const windows = (to - from) / windowMs[0];
+  // Just after a border the last window still counts nearly whole.
+  if (decision.passed && count.isSliding && windows < 1)
+    return decision.count > limit[1] * (1 + windows) + 1;
+  if (decision.passed) return decision.count > limit[1] * (Math.floor(windows) + 2);
+  const reachMs = windowMs[1] * (count.isSliding ? 2 : 1);
+  return between(count, firstTo(count, from - reachMs, i), i) < limit[0];
+}
+
+/** What was spent by the decisions from one on and before another. */
+function between({ spent }: Count, first: number, last: number): number {
+  return Math.max(0, (spent[last] ?? 0) - (spent[first] ?? 0));
+}
+
+/** The first decision, up to one, that was surely not made before this time. */
+function firstFrom({ decisions }: Count, at: number, until: number): number {
+  let [low, high] = [0, until];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((decisions[middle] as Decision).from >= at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The first decision, up to one, that may have been made at this time or later. */
+function firstTo({ decisions }: Count, at: number, until: number): number {
+  let [low, high] = [0, until];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((decisions[middle] as Decision).to >= at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -1,0 +1,154 @@
+/**
+ * Requests of the first caller, one after the other: bursts until the limit, and the time until a
+ * request passes again.
+ */
+import type { Span } from '#judging/limiter/space/decision.ts';
+import type { Evidence } from './evidence.ts';
+import type { Exchange, Subject } from './exchange.ts';
+import { waitOf } from './fields.ts';
+import { turnsOf } from './remaining.ts';
+import type { Run } from './run.ts';
+
+export interface Burst {
+  readonly passed: number;
+  readonly isRefused: boolean;
+}
+
+/** Refusals may be mixed with passes where tokens come back quickly. */
+const mostMixed = 16;
+/** So many stated waits are tried: one that is too short would be tried again and again. */
+const mostStated = 4;
+/** So many stated waits are as long as any other window that a limiter with this wait may have. */
+const mostHeld = 4;
+
+export class Recovery {
+  /** The waits after which a request was still refused, and passed, since a burst began. */
+  span: Span = [0, 0];
+  readonly #run: Run;
+  readonly #subject: Subject;
+  readonly #evidence: Evidence;
+  readonly #longestMs: number;
+  /** True if a refusal has moved the time at which a request passes. */
+  #isMoved = false;
+  #isHeld = false;
+  /** True if a request passed when a refusal had said so. */
+  #isWaitKept = false;
+
+  constructor(run: Run, subject: Subject, evidence: Evidence, longestMs: number) {
+    this.#run = run;
+    this.#subject = subject;
+    this.#evidence = evidence;
+    this.#longestMs = longestMs;
+  }
+
+  async ask(): Promise<Exchange> {
+    const exchange = await this.#run.ask(this.#subject);
+    if (exchange.outcome !== 'broken') this.#evidence.add(exchange);
+    return exchange;
+  }
+
+  /** Asks until so many refusals in a row. */
+  async exhaust(most: number, refusals: number): Promise<Burst> {
+    let [inARow, mixed, passed] = [0, 0, 0];
+    for (let asked = 0; asked < most || mixed > 0; asked += 1) {
+      const { outcome } = await this.ask();
+      inARow = outcome === 'refused' ? inARow + 1 : 0;
+      if (outcome === 'passed') passed += 1;
+      if (outcome === 'refused' || mixed > 0) mixed += 1;
+      if (inARow >= refusals || mixed >= mostMixed) return { passed, isRefused: true };
+    }
+    return { passed, isRefused: false };
+  }
+
+  /** Asks these times after `begin`, and when a refusal said that a request passes, until one does. */
+  async recover(begin: number, waits: Iterable<number>): Promise<boolean> {
+    let [refusedAt, stated] = [this.#run.now(), 0];
+    const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
+    for (const waitMs of waits) {
+      if (waitMs > this.#longestMs * 1.05) return false;
+      if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
+      for (let isPlanned = false; !isPlanned; ) {
+        const planned = begin + waitMs;
+        const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
+        isPlanned = said === undefined || said > planned;
+        // Where each refusal prolongs the wait, only a pause ends it.
+        const isPause = said !== undefined && this.#run.now() > firstReadyAt;
+        if (isPause || (said !== undefined && this.#isWaitKept)) isPlanned = false;
+        const at = isPlanned || said === undefined ? planned : said;
+        if (at < this.#run.now()) break;
+        if (!isPlanned) stated += 1;
+        await this.#run.until(at);
+        const { outcome } = await this.ask();
+        if (outcome === 'passed') {
+          // A wait in whole seconds is exact for a long window alone.
+          this.#isWaitKept ||= !isPlanned && waitMs > 10_000;
+          this.span = [refusedAt - begin, this.#run.now() - begin];
+          return true;
+        }
+        refusedAt = this.#run.now();
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Where each refusal prolongs the wait, asks until any other window would be over, and then waits as
+   * long as the last refusal said.
+   */
+  async #hold(begin: number): Promise<boolean> {
+    this.#isHeld = true;
+    const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
+    const until = begin + Math.min(this.#longestMs * 1.02, mostHeld * stated);
+    for (let step = 0; ; step += 1) {
+      const now = this.#run.now();
+      const readyAt = this.#readyAt();
+      if (readyAt === undefined) return false;
+      const isOver = now >= until;
+      // Pauses of one length could each be two windows of a counter.
+      const pauseMs = (readyAt - now) * (step % 2 === 0 ? 0.4 : 0.29);
+      await this.#run.until(isOver ? readyAt + 25 : Math.min(now + pauseMs, until));
+      if ((await this.ask()).outcome === 'passed') {
+        this.span = [now - begin, this.#run.now() - begin];
+        return true;
+      }
+      if (isOver) return false;
+    }
+  }
+
+  /** The times at which the versions that remain let a request pass, and later ones. */
+  *turns(begin: number): Generator<number> {
+    let last = 0;
+    for (let round = 0; round < 2; round += 1) {
+      const now = this.#run.now();
+      for (const at of turnsOf(this.#evidence, now, now + this.#longestMs)) {
+        if (at - begin <= last) continue;
+        last = at - begin + 10;
+        yield last;
+      }
+    }
+    for (let waitMs = Math.max(last, 30) * 1.15; ; waitMs *= 1.4) yield waitMs;
+  }
+
+  /** When a request passes again, as the last reply said. */
+  #readyAt(): number | undefined {
+    const last = this.#run.exchanges.at(-1);
+    const stated = last === undefined ? undefined : waitOf(last);
+    if (last === undefined || stated === undefined || Number.isNaN(stated)) return undefined;
+    return stated * 1_000 > this.#longestMs ? undefined : last.answeredAtMs + stated * 1_000;
+  }
+
+  /** First a second before the stated wait is over, then right after it. */
+  #statedTime(firstReadyAt: number, stated: number): number | undefined {
+    const readyAt = this.#readyAt();
+    if (readyAt === undefined) return undefined;
+    const [early, late] = [readyAt - 1_040, readyAt + 25];
+    this.#isMoved ||= readyAt > firstReadyAt + 2_000;
+    if (stated === 0 && !this.#isMoved && this.#run.now() < early) return early;
+    return this.#run.now() < late ? late : undefined;
+  }
+}
+
+/** Waits of twice the length before. */
+export function* doubling(waitMs: number): Generator<number> {
+  for (let wait = waitMs; ; wait *= 2) yield wait;
+}

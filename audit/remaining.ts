@@ -1,0 +1,129 @@
+/** What the versions that remain leave open, and the requests that would separate them. */
+import type { Span } from '#judging/limiter/space/decision.ts';
+import type { Candidate } from '#judging/limiter/space/space.ts';
+import type { Evidence } from './evidence.ts';
+
+/** So many requests look for the end of a window. */
+const turns = 12;
+/** A share of what remains that is worth a request. */
+const leastScore = 0.02;
+/** So many requests cost about as much as the wait before them. */
+const freeRequests = 8;
+/** So many times of a burst are compared. */
+const mostTimes = 20;
+/** So many of what remains show what separates it. */
+const mostSampled = 32;
+
+/** True while the versions that remain disagree about something that is asked. */
+export function isOpen({ candidates, windowMs, isConfirmed }: Evidence): boolean {
+  if (candidates.length > 0 && !isConfirmed) return true;
+  if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
+  const kinds = new Set(
+    candidates.map(({ family, version }) =>
+      [family.algorithm, family.refusals, ...version.limit].join(),
+    ),
+  );
+  return kinds.size > 1 || windowMs[1] / windowMs[0] > 1.05;
+}
+
+/** The windows of the family that permits the fewest: others are cut by the next requests. */
+export function narrowestWindow({ candidates }: Evidence): Span | undefined {
+  const byFamily = new Map<string, Span>();
+  for (const { family, version } of candidates) {
+    const [least, most] = byFamily.get(family.name) ?? version.windowMs;
+    const { windowMs } = version;
+    byFamily.set(family.name, [Math.min(least, windowMs[0]), Math.max(most, windowMs[1])]);
+  }
+  const [first] = [...byFamily.values()].sort((a, b) => a[1] / a[0] - b[1] / b[0]);
+  return first;
+}
+
+/** Longer than most of the windows that remain, where each family and limit counts the same. */
+export function usualWindow({ candidates }: Evidence): number {
+  const rows = weighted(candidates).map(({ candidate, weight }) => ({
+    windowMs: candidate.version.windowMs[1],
+    weight,
+  }));
+  let sum = 0;
+  for (const { windowMs, weight } of rows.sort((one, other) => one.windowMs - other.windowMs)) {
+    sum += weight;
+    if (sum >= 0.7) return windowMs;
+  }
+  return 0;
+}
+
+/** When the versions that remain let the next request pass, in steps of equal weight. */
+export function turnsOf(evidence: Evidence, now: number, until: number): readonly number[] {
+  const sample = weighted(evidence.candidates);
+  const passes = evidence
+    .firstPasses(
+      now,
+      until,
+      sample.map(({ candidate }) => candidate),
+    )
+    .map((at, i) => ({ at, weight: sample[i]?.weight ?? 0 }))
+    .sort((one, other) => one.at - other.at);
+  let [sum, step] = [0, 0];
+  return passes.flatMap(({ at, weight }) => {
+    sum += weight;
+    if (sum * turns < step) return [];
+    step = Math.ceil(sum * turns);
+    return [at];
+  });
+}
+
+export interface Planned {
+  readonly at: number;
+  readonly count: number;
+  /** The share of what remains that is cut for each request. */
+  readonly score: number;
+}
+
+export interface BurstChoice {
+  readonly now: number;
+  readonly paceMs: number;
+  /** Times within this are compared. */
+  readonly horizonMs: number;
+  readonly affords: (requests: number, waitMs: number) => boolean;
+}
+
+/** When to ask how many, so that what remains is cut most for each request. */
+export function bestBurst(
+  evidence: Evidence,
+  { now, paceMs, horizonMs, affords }: BurstChoice,
+): Planned | undefined {
+  const sample = weighted(evidence.candidates);
+  const candidates = sample.map(({ candidate }) => candidate);
+  const longest = evidence.limit[1] + 1;
+  const timeFor = (count: number) => Math.max(0, count - 1) * paceMs;
+  const bursts = Array.from({ length: mostTimes }, (_, step) => {
+    const at = now + (horizonMs * step) / (mostTimes - 1);
+    const spans = evidence.burstAt(at, timeFor, candidates, longest);
+    const weightOf = (holds: (span: Span) => boolean) =>
+      spans.reduce((sum, span, i) => sum + (holds(span) ? (sample[i]?.weight ?? 0) : 0), 0);
+    const counts = [...new Set(spans.map(([, most]) => most + 1))];
+    return counts.flatMap((count) => {
+      if (count > longest || !affords(count, at - now)) return [];
+      const passing = weightOf(([least]) => least >= count);
+      const refusing = weightOf(([, most]) => most < count);
+      const score = Math.min(passing, refusing);
+      return score < leastScore ? [] : [{ at, count, score: score / (count + freeRequests) }];
+    });
+  }).flat();
+  const best = Math.max(...bursts.map(({ score }) => score));
+  return bursts.find(({ score }) => score >= best * 0.6);
+}
+
+/** A sample; each family and limit counts the same, however many spans it has. */
+function weighted(candidates: readonly Candidate[]) {
+  const step = Math.ceil(candidates.length / mostSampled);
+  const sample = candidates.filter((_, i) => i % step === 0);
+  const counts = new Map<string, number>();
+  const nameOf = ({ family, version }: Candidate) =>
+    [family.name, family.refusals, ...version.limit].join();
+  for (const each of sample) counts.set(nameOf(each), (counts.get(nameOf(each)) ?? 0) + 1);
+  return sample.map((candidate) => ({
+    candidate,
+    weight: 1 / counts.size / (counts.get(nameOf(candidate)) ?? 1),
+  }));
+}
