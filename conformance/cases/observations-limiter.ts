@@ -72,7 +72,7 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
   const firstTokenSeconds = (first.reply.sentAt + minuteMs - wait.askedAt) / secondMs;
   if (wait.seconds > firstTokenSeconds + mostLongerSeconds) return { answer: 'sliding' };
   if (wait.seconds < firstTokenSeconds - mostShorterSeconds)
-    return { answer: passed(wait.next) ? 'interval_aligned' : 'sliding_counter' };
+    return { answer: wait.isWhole ? 'interval_aligned' : 'sliding_counter' };
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
 }
 

@@ -13,7 +13,16 @@ import * as verify from '#judging/service/expectations.ts';
 import type { Bucket } from '../run/budget.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';
-import { flood, isRefused, isSending, pathFor, readMessageOf, recent, request } from './limited.ts';
+import {
+  flood,
+  isRefused,
+  isSending,
+  passed,
+  pathFor,
+  readMessageOf,
+  recent,
+  request,
+} from './limited.ts';
 
 /** By then every permitted bucket is full. */
 export const fullAgainMs = 2 * minuteMs + 1_000;
@@ -61,12 +70,12 @@ const middleMs = 5_000;
 const tooLateMs = 48_000;
 
 /**
- * Waits for the middle of a minute, because a bucket that refills with each full minute would
- * otherwise let twice as many pass.
+ * Waits for the middle of a minute of the target's clock, because a bucket that refills with each full
+ * minute would otherwise let twice as many pass.
  */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const { clock, timeoutMs } = t.target;
-  const intoMs = clock.now() % minuteMs;
+  const intoMs = (clock.now() + t.ahead.most) % minuteMs;
   const untilNextMs = minuteMs + middleMs - intoMs;
   if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
   else if (intoMs > tooLateMs && timeoutMs > untilNextMs)
@@ -166,7 +175,12 @@ export interface Wait {
    * returned (`limiterRefill`).
    */
   readonly next: Reply;
+  /** True if several more passed at once: more than the few that a sliding counter has again by then. */
+  readonly isWhole: boolean;
 }
+
+/** So many requests at once show whether the whole bucket is back. */
+const manyAgain = 4;
 
 /** A real clock only: the request before the end is sent this much earlier, to arrive in time. */
 const leadMs = 300;
@@ -226,5 +240,7 @@ export async function waitOut(
   // Judges compare the statistics with the run's own messages, to see those of another client.
   await t.get(paths.stats, account.key);
   await call();
-  return { seconds, askedAt, next: await call() };
+  const next = await call();
+  const isWhole = passed(next) && (await flood(manyAgain, call)).every(passed);
+  return { seconds, askedAt, next, isWhole };
 }
