@@ -33,21 +33,24 @@ export interface Race {
   readonly passed: number;
 }
 
-/** So many refusals in a row show that a limit is reached, and not only one of several counters. */
+/** This many refusals in a row end a burst. Fewer can come from one of several counters. */
 const firmRefusals = 4;
-/** So many of a limit are spent at once, and so many more are asked: each needs a connection. */
+/** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
-/** An audit takes so many windows at most, or this time if they are short. */
+/** An audit ends after this many windows, or after `shortAuditMs` if that is later. */
 const mostWindows = 5.7;
 const shortAuditMs = 19_000;
-/** So long ten bursts more may take, which show a limit of ten times as many behind. */
-const doubleAuditMs = 32_000;
+/** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
+const longAuditMs = 32_000;
+/** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
 const fewInAWindow = 8;
+/** A window is short up to this length. */
 const shortWindowMs = 5_000;
-/** Who asks by hand before the audit is slower than this; a longer window shows it by its bursts. */
+/** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
-/** So many requests show a limit of a hundred behind a smaller one. */
+/** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
 const mostInShortWindows = 300;
+
 export class Audit {
   readonly keyTests: KeyTest[] = [];
   readonly races: Race[] = [];
@@ -57,6 +60,7 @@ export class Audit {
   readonly #requests: Recovery;
   /** The time between two recoveries, if all came back at once. */
   #windowMs: Span | undefined;
+
   constructor(run: Run, plan: Plan, evidence: Evidence) {
     this.#run = run;
     this.#plan = plan;
@@ -280,7 +284,7 @@ export class Audit {
     if (this.#evidence.candidates.length === 0) return false;
     const windowMs = this.#likelyWindow()[1];
     const isFew = this.#evidence.limit[1] < fewInAWindow;
-    const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : doubleAuditMs;
+    const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : longAuditMs;
     const endMs = Math.max(mostWindows * windowMs, shortMs);
     return requests <= this.#spare && this.#run.now() + windows * windowMs <= endMs;
   }

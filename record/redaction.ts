@@ -1,8 +1,8 @@
 /**
- * Makes the replacements of phone numbers and message texts: others of the same form. The same
- * input always gets the same replacement. A number stays as valid as it is. Its digits are
- * permuted, so two numbers that keep the same first digits do not get one replacement. A text keeps
- * its length in every unit.
+ * Replaces phone numbers and message texts by others of the same form. The same input always gets
+ * the same replacement. A number keeps its first digits and, if the search finds such a number, its
+ * validity. Its last digits are permuted, so two numbers that keep the same first digits get
+ * different replacements. A text keeps its length in every unit.
  */
 import { createCipheriv, createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -12,11 +12,11 @@ export const redactions = ['numbers', 'text'] as const;
 export type Redaction = (typeof redactions)[number];
 
 /**
- * How many of the last digits are replaced; those before them are of the country and network. Fewer
- * are replaced if numbers that are as valid are rare among those with the same first digits.
+ * How many of the last digits are replaced: the digits before them show country and network. The
+ * smaller counts are tried if the search finds no number of the same validity.
  */
 const replacedDigits = [7, 5, 3];
-/** Bounds the search for a number that is as valid. It ends sooner, as those are rarely rare. */
+/** The search for a number of the same validity gives up after this many steps. */
 const mostSteps = 64;
 const rememberedNumbers = 20_000;
 const sliceLength = 2_000;

@@ -3,13 +3,14 @@
  * so a name counts in each of the usual places: a code, a key of a field map, an entry of a list, the
  * end of a path or pointer, and the beginning of a sentence or its quotes.
  */
+
 /** A name, a path or a pointer: a text without white space. */
 const pathForm = /^[#$/.\w[\]'"-]+$/;
-/** What repeats the request, so that it names nothing. */
+/** Keys under which a body repeats the request. What they contain identifies no field. */
 const echoes: readonly string[] = ['request', 'input', 'value', 'rejectedvalue'];
-/** Fields whose names are also those of texts and ids about the error as a whole. */
+/** Fields whose names are also usual keys for the text and the id of the error itself. */
 const ambiguous: readonly string[] = ['message', 'requestid'];
-/** Keys of objects that hold nothing but fields. */
+/** Keys of objects whose own keys are names of fields. */
 const fieldMaps = /^(errors|details|fields|fielderrors|properties)$/;
 
 /** True if the body names the field. `isProseRead`: sentences count, too. */
@@ -28,11 +29,12 @@ function isNamedIn(part: unknown, field: string, isProseRead: boolean, isMap: bo
   return Object.entries(part).some(([key, value]) => {
     const name = lastName(key);
     if (echoes.includes(name)) return false;
-    // `{"message": ["…"]}` is a field map of some frameworks, and a list of sentences of others.
-    const isSentence = typeof value === 'string' || !isProseRead;
-    const isText = isSentence && ambiguous.includes(name) && !isMap;
-    if (name === field && !isText) return true;
-    if (isText && name === 'requestid') return false;
+    // `{"message": ["…"]}` may name the field `message`, or list sentences about the error. It
+    // counts as a name only where sentences count.
+    const mayBeText = typeof value === 'string' || !isProseRead;
+    const isAboutError = mayBeText && ambiguous.includes(name) && !isMap;
+    if (name === field && !isAboutError) return true;
+    if (isAboutError && name === 'requestid') return false;
     return isNamedIn(value, field, isProseRead, fieldMaps.test(name));
   });
 }

@@ -26,16 +26,18 @@ function judgeQuotas(trace: Trace, findings: Findings): void {
 
 /** With so few sends in all, no limit per minute explains a 429. */
 const fewSends = 100;
-/** Seconds; a limit per minute asks for no longer wait (ERR-3). */
-const longestWait = 61;
+/** A limit per minute asks for no longer wait (ERR-3). */
+const longestWaitSeconds = 61;
 const senderCodes = ['from_number_not_found', 'from_number_access_deniedd'];
 
 function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findings): void {
   const { reply, sender } = send;
   const { certain, possible } = countedFor(trace, send);
   const mayBeThrottled = !trace.hasExactTimes || trace.log.filter(isSend).length > fewSends;
-  // Without such a wait, a 429 is no throttle, but the wrong answer to a spent quota.
-  const isThrottled = mayBeThrottled && (verify.waitIn(reply) ?? longestWait + 1) <= longestWait;
+  // A 429 with a longer wait, or without one, is a wrong answer to a spent quota.
+  const waitSeconds = verify.waitIn(reply);
+  const isThrottled =
+    mayBeThrottled && waitSeconds !== undefined && waitSeconds <= longestWaitSeconds;
   if (reply.status === 402)
     findings.judge([send], () => {
       verify.refused(reply, 402, 'quota_exceeded');

@@ -1,7 +1,8 @@
 /**
- * All versions of limiters that the decisions permit. A version is not guessed: spans of what is not
- * known are cut in two as long as a half may be contradicted, and a contradicted span is dropped. So
- * what remains holds every limiter of the known families that can have made the decisions.
+ * Finds every version of the known limiters that permits the decisions. Each family starts with
+ * wide spans of its limit, window and phase. A span that the decisions contradict is dropped; the
+ * others are cut in two and checked again. So the rest contains every limiter of a known family
+ * that can have made the decisions.
  */
 import { type Decision, joined, type Span, type Version } from './decision.ts';
 import { type Family, families } from './families.ts';
@@ -11,20 +12,21 @@ export interface Candidate {
   readonly version: Version;
 }
 
-/** A window shorter than this is not told apart from the time that a request takes. */
+/** The shortest window that is considered: a request takes about as long. */
 const shortestWindowMs = 10;
-/** Counters of a clock change by tenths of a second at least. */
+/** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
-/** Spans are cut as far as this, and further where few are left. */
+/** Spans are cut down to these widths: of a window, as a logarithm; of a phase, as a share. */
 const finestWindow = 0.008;
 const finestPhase = 1 / 128;
+/** Multiply these widths, one after the other; the smaller ones while at most `fewSpans` remain. */
 const finer = [1, 1 / 4, 1 / 16];
 const fewSpans = 100;
-/** Stands for all limits that were not seen yet; such a span is not cut. */
+/** The upper end of the span of all limits that were not seen yet. Such a span is not cut. */
 const anyLimit = 1e9;
-/** Of one family, more spans at one time would take longer than the requests. */
+/** Cutting more spans of one family would take longer than the requests do. */
 const mostSpans = 1_500;
-/** Neighbours within this share of the shortest window that remains are one decision. */
+/** Requests within this share of the shortest remaining window are joined to one decision. */
 const joinedShare = 1 / 200;
 
 /** What remains of one family. */
@@ -50,18 +52,18 @@ export class Space {
     return this.#groups.flat();
   }
 
-  /** The decisions, as exact as the windows that remain need them. */
+  /** The decisions at the last update, as `joined` returned them. */
   get judged(): readonly Decision[] {
     return this.#judged;
   }
 
-  /** The decisions as exact as the windows that remain need them: the fewer, the faster. */
+  /** Joins decisions that the remaining windows need not tell apart: fewer are judged faster. */
   joined(decisions: readonly Decision[]): Decision[] {
     const shortest = Math.min(...this.candidates.map(({ version }) => version.windowMs[0]));
     return joined(decisions, shortest * joinedShare);
   }
 
-  /** Drops what the decisions contradict. They are those of before, and perhaps more. */
+  /** Drops what the decisions contradict. `decisions`: those of the last call, then new ones. */
   update(decisions: readonly Decision[]): void {
     const highest = mostInARow(decisions, this.#knownSince);
     if (highest === undefined) return;
@@ -171,9 +173,7 @@ function isWide(version: Version, fine: number): boolean {
   return Math.max(...cutsLeft(version, fine)) > 0;
 }
 
-/**
- * How often the spans of the window, the phase and the limit can still be cut in two.
- */
+/** How often the spans of the window, the phase and the limit can still be cut in two. */
 function cutsLeft(
   { windowMs, phase, limit }: Version,
   fine: number,

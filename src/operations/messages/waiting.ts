@@ -169,12 +169,15 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
   let examined = 0;
   for (const message of world.messages.newestFirst(undefined)) {
     if (++examined % examinedAtOnce === 0) yield;
-    const { status, device, messageId } = message;
-    if (status === 'delivered' || status === 'failed') continue;
+    if (isFinal(message.status)) continue;
     const reason = standstillOf(message, nowMs, world.assumptions);
-    const group = groups.get(`${device.deviceId} ${reason}`);
-    if (reason === undefined || (group === undefined && groups.size === mostGroups)) continue;
-    groups.set(`${device.deviceId} ${reason}`, {
+    if (reason === undefined) continue;
+    const { device, messageId } = message;
+    const key = `${device.deviceId} ${reason}`;
+    const group = groups.get(key);
+    if (group === undefined && groups.size === mostGroups) continue;
+    // Messages come newest first, so the last one of a group is its oldest.
+    groups.set(key, {
       waiting_for: reason,
       from: device.number,
       messages: (group?.messages ?? 0) + 1,

@@ -60,7 +60,7 @@ export class JsonBytes {
     this.#length = start + text.length;
   }
 
-  /** Writes a whole number of at most 32 bits. A text of it would take as long as its CRC-32. */
+  /** Writes an unsigned 32-bit number. As text it would take as long as the CRC-32. */
   digits(number: number): void {
     this.#reserve(10);
     let scale = 1;
@@ -85,6 +85,7 @@ export class JsonBytes {
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i);
       if (unit < firstPrintable || unit >= firstSpecial) {
+        // `#length` is still at the start, so this overwrites what the loop has written.
         this.json(JSON.stringify(text));
         return;
       }
@@ -140,7 +141,7 @@ export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): v
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
   writeRequestHead(exchange, line);
-  // No part of the head, which is the same for most sends.
+  // Not in `writeRequestHead`, which copies the head of the last send: these headers may differ.
   if (sentHeaders !== undefined) writeObject(',"headers":', sentHeaders, line);
   writeRequestBody(exchange.body ?? '', line);
   line.ascii('}');

@@ -6,7 +6,7 @@ import type { Device, Message } from '../accounts/account.ts';
 
 export interface Dispatch {
   deviceAdded(device: Device): void;
-  /** Connected, active or polling was written. */
+  /** A patch was applied to the device, or messages of a deleted account left its work. */
   deviceChanged(device: Device): void;
   deviceRemoved(device: Device): void;
   /** A message was accepted and waits for its device. */

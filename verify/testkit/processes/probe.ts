@@ -21,11 +21,11 @@ const ownDescriptors = '/proc/self/fd';
 
 function holdings(): Holdings {
   const { user, system } = process.cpuUsage();
+  globalThis.gc?.();
   const resources: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) {
     resources[kind] = (resources[kind] ?? 0) + 1;
   }
-  globalThis.gc?.();
   return {
     heapBytes: process.memoryUsage().heapUsed,
     resources,

@@ -66,11 +66,15 @@ export const scriptedFates: readonly Outcome[] = [
     { to: `+1202555016${index + 3}`, ends: 'stuck', in: status, polls: 1 },
   ]),
   { to: '+12025550166', ends: 'delivered', polls: 3 },
-  ...['quota_exceeded', 'from_number_not_found', 'from_number_access_deniedd', 'device_inactive']
-    .concat('throttled')
-    .map((refuse, index): Outcome => {
-      return { to: `+1202555017${index}`, ends: 'delivered', polls: 1, refuse };
-    }),
+  ...[
+    'quota_exceeded',
+    'from_number_not_found',
+    'from_number_access_deniedd',
+    'device_inactive',
+    'throttled',
+  ].map((refuse, index): Outcome => {
+    return { to: `+1202555017${index}`, ends: 'delivered', polls: 1, refuse };
+  }),
 ];
 
 export class Session {
