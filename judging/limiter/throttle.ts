@@ -141,15 +141,17 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
 }
 
 /**
- * The first refusal of a bucket that refuses with another status than 429: once the limit has passed,
- * all other requests get that status and a wait.
+ * The first request that was refused with another status than 429, but with a wait, once the limit
+ * had passed within a minute.
  */
 function refusalInsteadOf429({ exchanges, limit }: Bucket): Exchange | undefined {
-  const others = exchanges.filter(({ reply }) => reply.status < 200 || reply.status >= 300);
-  const hasWait = ({ reply }: Exchange) =>
-    reply.status >= 400 && reply.headers['retry-after'] !== undefined;
-  const isLimited = exchanges.length - others.length >= limit && others.every(hasWait);
-  return isLimited ? others[0] : undefined;
+  const hasPassed = ({ reply }: Exchange) => reply.status >= 200 && reply.status < 300;
+  return exchanges.find(({ reply, sentAt, answeredAt }) => {
+    const isBefore = (one: Exchange) =>
+      hasPassed(one) && one.answeredAt > sentAt - minuteMs && one.sentAt <= answeredAt;
+    const hasWait = reply.status >= 400 && reply.headers['retry-after'] !== undefined;
+    return hasWait && exchanges.filter(isBefore).length >= limit;
+  });
 }
 
 function failLimit(bucket: Bucket, { exchange, expected, actual, isTooFew }: Unexplained): never {
