@@ -8,10 +8,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import type { ListDeclaration } from './list-declaration.ts';
-import { faultList, outcomeList, receivedList, worldList } from './lists.ts';
+import { faultList, outcomeList, receivedList } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
 import { ClockPage } from './pages/clock.tsx';
-import { Compare } from './pages/compare.tsx';
 import { HomePage } from './pages/home.tsx';
 import { LimitsPage } from './pages/limits.tsx';
 import { MessagesPage } from './pages/messages.tsx';
@@ -20,6 +19,7 @@ import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
+import { WorldsPage } from './pages/worlds.tsx';
 import { Action, Dialog } from './parts/action.tsx';
 import { Header } from './parts/header.tsx';
 import { type Destination, Jump } from './parts/jump.tsx';
@@ -31,10 +31,19 @@ import { type Fact, Facts } from './parts/values.tsx';
 import { pageName, shownWorld } from './route.ts';
 
 interface Page extends Destination {
-  readonly lists?: readonly ListDeclaration[];
-  /** Shown below the page's lists, if it has any. */
-  readonly view?: ComponentType;
+  readonly view: ComponentType;
 }
+
+/** A page of lists alone. */
+const listsOf =
+  (...lists: readonly ListDeclaration[]) =>
+  () => (
+    <div class="stack">
+      {lists.map((list) => (
+        <List key={list.title} declaration={list} />
+      ))}
+    </div>
+  );
 
 const pages: readonly Page[] = [
   { name: 'home', key: 'h', title: 'Home', view: HomePage },
@@ -42,13 +51,13 @@ const pages: readonly Page[] = [
   { name: 'requests', key: 'r', title: 'Requests', view: RequestsPage },
   { name: 'referee', key: 'e', title: 'Referee', view: RefereePage },
   { name: 'send', key: 's', title: 'Send', view: SendPage },
-  { name: 'received', key: 'i', title: 'Received', lists: [receivedList] },
+  { name: 'received', key: 'i', title: 'Received', view: listsOf(receivedList) },
   { name: 'clock', key: 'c', title: 'Clock', view: ClockPage },
   { name: 'past', key: 't', title: 'Time machine', view: PastPage },
-  { name: 'faults', key: 'f', title: 'Faults', lists: [faultList, outcomeList] },
+  { name: 'faults', key: 'f', title: 'Faults', view: listsOf(faultList, outcomeList) },
   { name: 'limits', key: 'l', title: 'Limits', view: LimitsPage },
   { name: 'accounts', key: 'a', title: 'Accounts', view: AccountsPage },
-  { name: 'worlds', key: 'w', title: 'Worlds', lists: [worldList], view: Compare },
+  { name: 'worlds', key: 'w', title: 'Worlds', view: WorldsPage },
   { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
 ];
 
@@ -66,7 +75,6 @@ export function Shell() {
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
   const page = pages.find(({ name }) => name === pageName.value) ?? noPage;
-  const { lists, view: View } = page;
   return (
     <div class={`shell connection-${connection.value}`}>
       <Action kind="skip" act={focusHeading}>
@@ -89,16 +97,7 @@ export function Shell() {
       <main id="main" class={`page page-${page.name}`}>
         <ConnectionNotice />
         <Heading text={page.title} />
-        {lists === undefined ? (
-          View && <View />
-        ) : (
-          <div class="stack">
-            {lists.map((list) => (
-              <List key={list.title} declaration={list} />
-            ))}
-            {View && <View />}
-          </div>
-        )}
+        <page.view />
       </main>
       <Undo />
     </div>

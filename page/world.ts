@@ -47,19 +47,20 @@ export function useWorldChoices() {
   return { error, worlds: [['default', 'default'] as const, ...others] };
 }
 
-/** The accounts as choices of a select. */
-export function accountChoices(accounts: readonly Account[] = []) {
-  return accounts.map(({ account_id: id, name }) => [id, name] as const);
+/** The accounts as choices of a select. Needs `useWorld` on the page, as do the others below. */
+export function accountChoices() {
+  return (world.value?.accounts ?? []).map(({ account_id: id, name }) => [id, name] as const);
 }
 
 /** The numbers that an account may send from and receive at: its own, then the shared pool's. */
-export function numbersOf({ sims }: Pick<World, 'sims'>, account: string): string[] {
+export function numbersOf(account: string): string[] {
+  const { sims = [] } = world.value ?? {};
   const own = sims.filter(({ account_id: id }) => id === account);
   const pool = sims.filter(({ account_id: id }) => id === null);
   return [...own, ...pool].map(({ number }) => number);
 }
 
-/** The account's name; if it was deleted, the start of its id. Needs `useWorld` on the page. */
+/** The account's name; if it was deleted, the start of its id. */
 export function accountName(id: string | null): string {
   if (id === null) return 'shared pool';
   const account = world.value?.accounts.find(({ account_id: accountId }) => accountId === id);

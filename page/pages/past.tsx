@@ -7,7 +7,7 @@
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { readState, state } from '../clock.ts';
+import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
@@ -100,7 +100,7 @@ function TimeMachine({ journal, line }: { readonly journal: Journal; readonly li
             linkTo(Math.max(firstInputLine, oldest - linesToEnd), 'Older inputs')}
         </p>
       </Card>
-      <WorldThen key={`${line} ${messageId}`} line={line} messageId={messageId} />
+      <WorldThen key={`${line} ${messageId}`} line={line} />
     </div>
   );
 }
@@ -142,13 +142,8 @@ const columns: readonly Column<Entry>[] = [
   },
 ];
 
-interface WorldThenProps {
-  readonly line: number;
-  /** The message to show; empty: none. */
-  readonly messageId: string;
-}
-
-function WorldThen({ line, messageId }: WorldThenProps) {
+function WorldThen({ line }: { readonly line: number }) {
+  const messageId = filterValue('message_id');
   const stateAt = (entry: number) => call('past.at', { entry }) as Promise<State>;
   const states = useResource(() => {
     // The journal may no longer hold the line before.
@@ -159,7 +154,6 @@ function WorldThen({ line, messageId }: WorldThenProps) {
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry: line } });
   };
-  const goBack = () => call('past.goBack', { entry: line }).then(readState);
   return (
     <Card
       title={`The world after line ${line.toLocaleString('en')}`}
@@ -170,7 +164,7 @@ function WorldThen({ line, messageId }: WorldThenProps) {
             Fork here
           </Action>
           <Action
-            act={goBack}
+            act={() => call('past.goBack', { entry: line })}
             warning="This world is then as it was after this line, clock included. The journal keeps what came since: going to its last line before this takes it back."
           >
             Go back to here

@@ -3,30 +3,28 @@
  * seconds, against the limit, and when requests were answered 429.
  */
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime, minuteMs, secondMs } from '#contract/time.ts';
-import type { PlotLine } from '#judging/report/plot.ts';
+import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
+import type { PlotData, PlotLine } from '#judging/report/plot.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { Plot } from '../parts/plot.tsx';
-import { useResource } from '../resource.ts';
+import { useReply, useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Account, Endpoint, Reply } from '../wire.ts';
+import type { Endpoint, Reply } from '../wire.ts';
 import { counted } from '../words.ts';
-import { accountChoices } from '../world.ts';
+import { accountChoices, useWorld } from '../world.ts';
 
 /** Accounts that are plotted together; more colours could not be told apart. */
 const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
-interface RequestPlotProps {
-  readonly accounts: readonly Account[];
-  readonly limits: Reply<'limits.get'> | undefined;
-}
-
-export function RequestPlot({ accounts, limits }: RequestPlotProps) {
+export function RequestPlot() {
+  const { accounts = [] } = useWorld() ?? {};
+  const limits = useReply('limits.get', [], ['operation', 'clock']).value;
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
@@ -49,7 +47,7 @@ export function RequestPlot({ accounts, limits }: RequestPlotProps) {
             name="account_id"
             label="Account"
             any={accounts.length > mostLines ? `the first ${mostLines} accounts` : 'any account'}
-            choices={accountChoices(accounts)}
+            choices={accountChoices()}
           />
           <FilterChoices
             name="endpoint"
@@ -146,6 +144,24 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
       </p>
     </>
   );
+}
+
+interface PlotProps {
+  readonly data: PlotData;
+  /** Called with the shown times, in epoch seconds, after a zoom. */
+  readonly onZoom: (from: number, to: number) => void;
+}
+
+function Plot({ data, onZoom }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Drawn | undefined>(undefined);
+  const names = data.lines.map(({ label, tone }) => `${label} ${tone}`).join();
+  useEffect(() => {
+    if (box.current !== null) drawn.current = drawPlot(box.current, data, onZoom);
+    return () => drawn.current?.remove();
+  }, [names]);
+  useEffect(() => drawn.current?.update(data), [data]);
+  return <div class="plot" ref={box} />;
 }
 
 function barAt({ bars, start }: Chart, second: number): Chart['bars'] {

@@ -52,7 +52,6 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
   const statusText = useSignal('');
   const finish = (done: string, facts: readonly TextFact[] | undefined) => {
     if (facts !== undefined) oneTimeReply.value = { title: done, facts };
-    rows.refresh();
   };
   const runAction = async (row: Row, action: RowAction) => {
     const { operation, toInput, label, outcomeText, nextAddress, oneTimeFacts } = action;
@@ -68,7 +67,6 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
   const changeField = async (row: Row, name: string, value: unknown) => {
     const id = settingColumn === undefined ? [row[keyColumn]] : [];
     await callAny(editOperation, ...id, { [name]: value });
-    rows.refresh();
   };
   const operations: Column<Row> = {
     head: 'Operations',
