@@ -1,6 +1,6 @@
 /**
  * Calls the operations of the control port from the page. If the port requires a token, the first
- * 401 makes the page ask for it (`TokenDialog` in `page/shell.tsx`); the token is kept for this tab only.
+ * 401 makes the page ask for it (`page/parts/token.tsx`); the token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import type { DeclaredOperation } from './field.ts';
@@ -31,7 +31,6 @@ const tokenKey = 'smstwin.control-token';
 
 export function keepToken(token: string): void {
   sessionStorage.setItem(tokenKey, token);
-  tokenIsMissing.value = false;
 }
 
 export function controlToken(): string | null {
@@ -85,6 +84,9 @@ export function call<Name extends OperationName>(
 /** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
+/** When this page last changed something; what follows events is then read again. */
+export const lastWriteMs = signal(Number.NEGATIVE_INFINITY);
+
 /** The last operation of this page that can be undone. */
 export const lastChange = signal<OperationName | undefined>(undefined);
 
@@ -108,6 +110,7 @@ export async function callIn<Name extends OperationName>(
   // A journal is text, not JSON: it is returned as it is.
   const reply = text === '' ? undefined : readJson(text);
   if (status < 400) {
+    if (verb !== 'GET') lastWriteMs.value = performance.now();
     if (verb !== 'GET' && prefix === worldPrefix && !notUndone.test(name)) lastChange.value = name;
     return reply as Reply<Name>;
   }

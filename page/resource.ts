@@ -4,7 +4,7 @@
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { type Arguments, call } from './control.ts';
+import { type Arguments, call, lastWriteMs } from './control.ts';
 import { type EventKind, onEvents } from './events.ts';
 import type { OperationName, Reply } from './wire.ts';
 
@@ -19,14 +19,8 @@ const leastPeriodMs = 1_500;
 const pausePerRead = 40;
 const longestPauseMs = 5_000;
 
-/** This long after an action of the user, reads do not pause: its outcome shows at once. */
-const userActionMs = 1_000;
-/** Shared by all resources, because an action may change what any of them shows. */
-let lastUserActionMs = Number.NEGATIVE_INFINITY;
-
-export function noteUserAction(): void {
-  lastUserActionMs = performance.now();
-}
+/** This long after this page changed something, reads do not pause: the outcome shows at once. */
+const writeOutcomeMs = 1_000;
 
 /** Runs one read at a time. Requests during a read cause one more read after it. */
 export class Resource<T> {
@@ -43,16 +37,20 @@ export class Resource<T> {
   #isReading = false;
   #isRequestedAgain = false;
   #pauseUntilMs = 0;
-  #unsubscribers: readonly (() => void)[] = [];
+  #unsubscribers: (() => void)[] = [];
 
   constructor(load: () => Promise<T>) {
     this.#load = load;
   }
 
-  /** Reads now, and after events of these kinds until its last follower has left. */
+  /**
+   * Reads now, and until its last follower has left after events of these kinds; if there are any
+   * kinds, also after this page changed something.
+   */
   follow(kinds: readonly EventKind[]): () => void {
     if (this.#followers++ === 0) {
       this.#unsubscribers = kinds.map((kind) => onEvents(kind, () => this.readSoon()));
+      if (kinds.length > 0) this.#unsubscribers.push(lastWriteMs.subscribe(this.#readAfterWrite));
       this.readNow();
     }
     return () => {
@@ -62,7 +60,12 @@ export class Resource<T> {
     };
   }
 
-  /** Reads without a pause, such as on request of the user. */
+  /** In place of a read that an event has delayed for longer. */
+  readonly #readAfterWrite = (): void => {
+    this.#clearTimer();
+    this.readSoon();
+  };
+
   readonly readNow = (): void => {
     this.#clearTimer();
     void this.#read();
@@ -72,8 +75,8 @@ export class Resource<T> {
   readSoon(): void {
     if (this.#followers === 0) return;
     const nowMs = performance.now();
-    const isAfterAction = nowMs - lastUserActionMs < userActionMs;
-    const pauseLeftMs = isAfterAction ? 0 : this.#pauseUntilMs - nowMs;
+    const isAfterWrite = nowMs - lastWriteMs.peek() < writeOutcomeMs;
+    const pauseLeftMs = isAfterWrite ? 0 : this.#pauseUntilMs - nowMs;
     const delayMs = Math.max(eventGroupMs, pauseLeftMs);
     this.#timer ??= setTimeout(() => this.#readWhenVisible(), delayMs);
   }
@@ -135,8 +138,8 @@ export function useReply<Name extends OperationName>(
 }
 
 /**
- * The value and error of a resource while the component is shown; `refresh` reads it again, as do
- * events of the kinds `rereadAfter`, which a component must not change.
+ * The value and error of a resource while the component is shown. Events of the kinds `rereadAfter`,
+ * which a component must not change, read it again.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -162,7 +165,7 @@ export function useResource<T>(
     }, periodMs);
     return () => clearInterval(timer);
   }, [periodMs, resource]);
-  return { value, error: resource.error.value, refresh: resource.readNow };
+  return { value, error: resource.error.value };
 }
 
 const typingPauseMs = 100;

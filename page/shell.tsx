@@ -2,16 +2,15 @@
  * The frame around every page: the header, the links to the pages, notices about the connection, and
  * the keys. `pages` is the table of all pages.
  */
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import type { ListDeclaration } from './list-declaration.ts';
-import { faultList, outcomeList, receivedList, worldList } from './lists.ts';
+import { faultList, outcomeList, receivedList } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
 import { ClockPage } from './pages/clock.tsx';
-import { Compare } from './pages/compare.tsx';
 import { HomePage } from './pages/home.tsx';
 import { LimitsPage } from './pages/limits.tsx';
 import { MessagesPage } from './pages/messages.tsx';
@@ -20,21 +19,34 @@ import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
-import { Action, Dialog } from './parts/action.tsx';
+import { WorldsPage } from './pages/worlds.tsx';
+import { Action, Dialog, Form } from './parts/action.tsx';
 import { Header } from './parts/header.tsx';
-import { type Destination, Jump } from './parts/jump.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
 import { TokenDialog } from './parts/token.tsx';
 import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts } from './parts/values.tsx';
-import { pageName, shownWorld } from './route.ts';
+import { addressOf, pageName, shownWorld } from './route.ts';
 
-interface Page extends Destination {
-  readonly lists?: readonly ListDeclaration[];
-  /** Shown below the page's lists, if it has any. */
-  readonly view?: ComponentType;
+interface Page {
+  readonly name: string;
+  readonly title: string;
+  /** The key that goes there after `g`. */
+  readonly key: string;
+  readonly view: ComponentType;
 }
+
+/** A page of lists alone. */
+const listsOf =
+  (...lists: readonly ListDeclaration[]) =>
+  () => (
+    <div class="stack">
+      {lists.map((list) => (
+        <List key={list.title} declaration={list} />
+      ))}
+    </div>
+  );
 
 const pages: readonly Page[] = [
   { name: 'home', key: 'h', title: 'Home', view: HomePage },
@@ -42,13 +54,13 @@ const pages: readonly Page[] = [
   { name: 'requests', key: 'r', title: 'Requests', view: RequestsPage },
   { name: 'referee', key: 'e', title: 'Referee', view: RefereePage },
   { name: 'send', key: 's', title: 'Send', view: SendPage },
-  { name: 'received', key: 'i', title: 'Received', lists: [receivedList] },
+  { name: 'received', key: 'i', title: 'Received', view: listsOf(receivedList) },
   { name: 'clock', key: 'c', title: 'Clock', view: ClockPage },
   { name: 'past', key: 't', title: 'Time machine', view: PastPage },
-  { name: 'faults', key: 'f', title: 'Faults', lists: [faultList, outcomeList] },
+  { name: 'faults', key: 'f', title: 'Faults', view: listsOf(faultList, outcomeList) },
   { name: 'limits', key: 'l', title: 'Limits', view: LimitsPage },
   { name: 'accounts', key: 'a', title: 'Accounts', view: AccountsPage },
-  { name: 'worlds', key: 'w', title: 'Worlds', lists: [worldList], view: Compare },
+  { name: 'worlds', key: 'w', title: 'Worlds', view: WorldsPage },
   { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
 ];
 
@@ -66,7 +78,6 @@ export function Shell() {
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
   const page = pages.find(({ name }) => name === pageName.value) ?? noPage;
-  const { lists, view: View } = page;
   return (
     <div class={`shell connection-${connection.value}`}>
       <Action kind="skip" act={focusHeading}>
@@ -78,7 +89,7 @@ export function Shell() {
           <Facts facts={keyFacts} />
         </Dialog>
       )}
-      {opened.value === 'jump' && <Jump pages={pages} onClose={closeDialog} />}
+      {opened.value === 'jump' && <Jump />}
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title }) => (
           <a key={name} href={`#/${name}`} aria-current={name === page.name ? 'page' : undefined}>
@@ -89,16 +100,7 @@ export function Shell() {
       <main id="main" class={`page page-${page.name}`}>
         <ConnectionNotice />
         <Heading text={page.title} />
-        {lists === undefined ? (
-          View && <View />
-        ) : (
-          <div class="stack">
-            {lists.map((list) => (
-              <List key={list.title} declaration={list} />
-            ))}
-            {View && <View />}
-          </div>
-        )}
+        <page.view />
       </main>
       <Undo />
     </div>
@@ -114,6 +116,48 @@ const keyFacts: readonly Fact[] = [
   ['Escape', 'closes what is open'],
   ['?', 'these keys'],
 ];
+
+/** A dialog that goes to a page by its name, or searches messages and requests for what is typed. */
+function Jump() {
+  const typed = useSignal('');
+  const search = typed.value.trim();
+  const named = pages.filter(({ title }) => title.toLowerCase().includes(search.toLowerCase()));
+  const searches = search === '' ? [] : ['messages', 'requests'];
+  const found = [
+    ...named.map(({ name, title, key }) => ({ href: `#/${name}`, title, keys: `g ${key}` })),
+    ...searches.map((name) => {
+      const title = `Search ${name} for ${search}`;
+      return { href: addressOf(name, '', { search }), title, keys: '' };
+    }),
+  ];
+  const goToFirst = () => {
+    location.hash = found[0]?.href ?? '';
+    closeDialog();
+  };
+  return (
+    <Dialog title="Go to" onClose={closeDialog}>
+      <Form act={goToFirst}>
+        <input
+          type="search"
+          aria-label="A page, or what to search for"
+          autofocus
+          value={typed.value}
+          onInput={({ currentTarget }) => (typed.value = currentTarget.value)}
+        />
+      </Form>
+      <ul class="ledger">
+        {found.map(({ href, title, keys }) => (
+          <li key={href}>
+            <a href={href} onClick={closeDialog}>
+              {title}
+            </a>{' '}
+            <kbd class="dim">{keys}</kbd>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
 
 /** The key before, so that `g m` goes to the page Messages. */
 let previousKey = '';

@@ -1,7 +1,7 @@
 /**
  * Reads typed texts as values of fields, and shows values as text.
  */
-import { type Field, labelOf, pathOf, type Typed, variantFields } from './field.ts';
+import { type Field, innerFields, labelOf, pathOf, type Typed } from './field.ts';
 
 /** An input that this page or the control API refuses. */
 export class Refusal extends Error {
@@ -21,53 +21,38 @@ export class Refusal extends Error {
 /** Reads the typed texts as an object; throws a Refusal with all mistakes. */
 export function readTyped(fields: readonly Field[], typed: Typed): Record<string, unknown> {
   const mistakes: Record<string, string> = {};
-  const value = readObject(fields, '', typed, mistakes);
+  const readObject = (inner: readonly Field[], parent: string) => {
+    const object: Record<string, unknown> = {};
+    for (const field of inner) {
+      const value = readField(field, pathOf(parent, field.name));
+      // Variants without a name are the whole input.
+      if (field.kind === 'variants' && field.name === '') Object.assign(object, value);
+      else if (value !== undefined) object[field.name] = value;
+    }
+    return object;
+  };
+  /** The value of one field; undefined if it is left out or wrong. */
+  const readField = (field: Field, path: string): unknown => {
+    const { kind, only, isRequired } = field;
+    if (kind === 'variants' || kind === 'object') {
+      const inner = readObject(innerFields(field, path, typed), path);
+      return kind === 'variants' || isRequired || Object.keys(inner).length > 0 ? inner : undefined;
+    }
+    if (only !== undefined) return only;
+    // A text that is left empty is a value that is not given.
+    const text = typed[path] ?? '';
+    if (text === '' && !isRequired) return undefined;
+    try {
+      return readValue(field, text);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      mistakes[path] = error.message;
+      return undefined;
+    }
+  };
+  const value = readObject(fields, '');
   if (Object.keys(mistakes).length > 0) throw new Refusal(mistakes);
   return value;
-}
-
-function readObject(
-  fields: readonly Field[],
-  parent: string,
-  typed: Typed,
-  mistakes: Record<string, string>,
-): Record<string, unknown> {
-  const object: Record<string, unknown> = {};
-  for (const field of fields) {
-    const value = readField(field, pathOf(parent, field.name), typed, mistakes);
-    // Variants without a name are the whole input.
-    if (field.kind === 'variants' && field.name === '') Object.assign(object, value);
-    else if (value !== undefined) object[field.name] = value;
-  }
-  return object;
-}
-
-/** The value of one field; undefined if it is left out or wrong. Adds its mistake to `mistakes`. */
-function readField(
-  field: Field,
-  path: string,
-  typed: Typed,
-  mistakes: Record<string, string>,
-): unknown {
-  const { kind, only, isRequired } = field;
-  if (kind === 'variants') {
-    return readObject(variantFields(field, path, typed), path, typed, mistakes);
-  }
-  if (kind === 'object') {
-    const inner = readObject(field.fields ?? [], path, typed, mistakes);
-    return isRequired || Object.keys(inner).length > 0 ? inner : undefined;
-  }
-  if (only !== undefined) return only;
-  // A text that is left empty is a value that is not given.
-  const text = typed[path] ?? '';
-  if (text === '' && !isRequired) return undefined;
-  try {
-    return readValue(field, text);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    mistakes[path] = error.message;
-    return undefined;
-  }
 }
 
 /** Reads a typed text as a value of the field; throws a RangeError that says what was expected. */
@@ -128,6 +113,11 @@ export function readJson(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+/** JSON with one field per line; a text stays as it is. */
+export function jsonText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
 /** A value as text: `status 503`, `1, 4`, `send, +12025550123`. */

@@ -2,20 +2,17 @@
  * The types of the control port's replies that the page uses, derived from the declarations in
  * `src/operations/`.
  */
-import type { EventData } from '#src/operations/events/activity-events.ts';
 import type { OperationName, OperationTable } from '#src/operations/table.ts';
 
-export type { EventData, OperationName, OperationTable };
+export type { OperationName, OperationTable };
 
 export type Reply<Name extends OperationName> = OperationTable[Name]['reply'];
 
-export type ClockState = Reply<'clock.state'>;
 export type State = Reply<'simulator.state'>;
 export type Account = Reply<'accounts.list'>['accounts'][number];
 export type Status = keyof Account['messages'];
 export type Sim = Reply<'sims.pool'>['sims'][number];
 export type Message = Reply<'messages.get'>;
-export type MessageEvent = EventData['message'];
 /** A request and its reply; a body is null if it was too long to keep. */
 export type Exchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
 export type ServiceRequest = Reply<'requests.list'>['requests'][number];

@@ -4,9 +4,9 @@
  */
 import { useSignal } from '@preact/signals';
 import { searchWord } from '#src/operations/requests/search-words.ts';
-import { accountList, keyList, poolList, simList } from '../account-lists.ts';
 import { call } from '../control.ts';
 import type { ListDeclaration, Row, TextFact } from '../list-declaration.ts';
+import { accountList, keyList, poolList, simList } from '../lists.ts';
 import { Check } from '../parts/fields.tsx';
 import { Card } from '../parts/frame.tsx';
 import { List, OneTimeCard } from '../parts/list.tsx';

@@ -4,7 +4,7 @@
 
 import { signal } from '@preact/signals';
 import { isoTime } from '#contract/time.ts';
-import { advanceClock, clock, describeAdvance, nowMs, readState, state } from '../clock.ts';
+import { advanceClock, clock, describeAdvance, nowMs, state } from '../clock.ts';
 import { call, callIn } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
@@ -39,7 +39,6 @@ export function ClockPage() {
           initial={{ mode, ...(mode === 'scaled' && { rate: String(rate) }) }}
           submit="Set mode"
           kind="plain"
-          onDone={() => readState()}
         />
       </div>
       {/* The header of every page (`page/parts/header.tsx`) has the other ways to advance. */}
@@ -108,11 +107,9 @@ const undoSnapshot = signal<Row | undefined>(undefined);
 async function startOver(): Promise<void> {
   undoSnapshot.value = await call('snapshots.take').catch(() => undefined);
   await call('simulator.reset');
-  await readState();
 }
 
 async function bringBack(): Promise<void> {
   await call('snapshots.restore', undoSnapshot.value ?? {});
   undoSnapshot.value = undefined;
-  await readState();
 }

@@ -4,7 +4,6 @@
  */
 import { endpointNames } from '#contract/limits.ts';
 import { call, declared } from '../control.ts';
-import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { CellInput } from '../parts/cells.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
@@ -19,15 +18,13 @@ export function LimitsPage() {
   const accounts = useReply('accounts.list', [], ['message', 'operation']).value?.accounts;
   const buckets = useBuckets();
   const limits = useReply('limits.get', [], ['operation', 'clock']);
-  const change = (changes: Row) => call('limits.patch', changes).then(limits.refresh);
-  const refill = () => call('limits.reset').then(buckets.refresh);
   const { columns, rows } = gauges(buckets.value?.buckets ?? [], accounts ?? []);
   return (
     <div class="stack">
       <RequestPlot accounts={accounts ?? []} limits={limits.value} />
       <TableCard
         title="Requests left this minute"
-        head={<Action act={refill}>Fill every bucket</Action>}
+        head={<Action act={() => call('limits.reset')}>Fill every bucket</Action>}
         resource={{ value: accounts && buckets.value && rows, error: buckets.error }}
         columns={columns}
         keyOf={(account) => account.account_id}
@@ -48,7 +45,7 @@ export function LimitsPage() {
                     field={field}
                     label={field.name}
                     value={current[field.name as Endpoint]}
-                    onChange={(value) => change({ [field.name]: value })}
+                    onChange={(value) => call('limits.patch', { [field.name]: value })}
                   />
                 </div>
               ))}

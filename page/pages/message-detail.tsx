@@ -1,7 +1,7 @@
 /**
  * One message in full: what happened to it, what it waits for, and the exchange that created it.
  */
-import { advanceClock, readState, whileRunning } from '../clock.ts';
+import { advanceClock, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
@@ -15,32 +15,23 @@ import { useReply, useResource } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
-import { asCurl, sendBody, sendPath, useCaller } from './copies.ts';
+import { asCurl, sendBody, sendPath, useKey } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useReply('messages.get', [id], ['message']);
   const message = resource.value;
   return (
-    <Detail
-      label="Message"
-      title="Message"
-      badge={message && <StatusBadge status={message.status} />}
-    >
+    <Detail title="Message" badge={message && <StatusBadge status={message.status} />}>
       <Loaded resource={resource} what="the message" isQuiet>
-        {(loaded) => <Content message={loaded} refresh={resource.refresh} />}
+        {(loaded) => <Content message={loaded} />}
       </Loaded>
     </Detail>
   );
 }
 
-interface ContentProps {
-  readonly message: Message;
-  readonly refresh: () => void;
-}
-
-function Content({ message, refresh }: ContentProps) {
+function Content({ message }: { readonly message: Message }) {
   const { message_id: id, status, failure_reason: reason } = message;
-  const { baseUrl, key } = useCaller(message.account_id);
+  const key = useKey(message.account_id);
   const body = JSON.stringify(sendBody(message));
   const isFinal = status === 'delivered' || status === 'failed';
   const changes = ['message', 'sim', 'clock', 'operation'] as const;
@@ -50,23 +41,16 @@ function Content({ message, refresh }: ContentProps) {
   });
   const creation = useResource(() => readCreation(id), [], { key: id });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
-  const refreshAll = async () => {
-    await readState();
-    waiting.refresh();
-    refresh();
-  };
   return (
     <>
-      {!isFinal && waiting.value && waitingView(message, waiting.value, refreshAll)}
+      {!isFinal && waiting.value && waitingView(message, waiting.value)}
       {reason !== null && <p class="failure">Failed: {reason}</p>}
       <Trace
         intent={{ message_id: id }}
         expectedStatuses={isFinal || isStuck ? [] : statusesToCome(message)}
       />
       <div class="actions">
-        <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
-          Copy as curl
-        </CopyButton>
+        <CopyButton text={() => asCurl(sendPath(message), body, key)}>Copy as curl</CopyButton>
         <CopyTest input={{ message_id: id }} />
         <a class="button plain" href={`#/past?message_id=${id}`}>
           At earlier instants
@@ -127,8 +111,8 @@ function mono(text: string) {
 
 type Waiting = Reply<'messages.waiting'>;
 
-/** Why a message waits, and what would move it; `onMoved` reads it again. */
-function waitingView(message: Message, waiting: Waiting, onMoved: () => Promise<void>) {
+/** Why a message waits, and what would move it. */
+function waitingView(message: Message, waiting: Waiting) {
   const { sentence, until, would_move: moves } = waiting;
   return (
     <section class="waiting" aria-label="Why it waits">
@@ -140,7 +124,7 @@ function waitingView(message: Message, waiting: Waiting, onMoved: () => Promise<
           const [label, run] = moveBy(name, message, waiting);
           const kind = name === 'messages.fail' ? 'danger' : 'plain';
           return (
-            <Action key={name} act={() => run().then(onMoved)} kind={kind}>
+            <Action key={name} act={run} kind={kind}>
               {label}
             </Action>
           );

@@ -37,7 +37,7 @@ export function MessagesPage() {
 }
 
 function Filters({ filter }: { readonly filter: MessageFilter }) {
-  const world = useWorld();
+  useWorld();
   const counts = state.value?.messages;
   const countOf = (name: 'total' | Status) =>
     counts === undefined ? '' : ` (${counts[name].toLocaleString('en')})`;
@@ -54,7 +54,7 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
         name="account_id"
         label="Account"
         any="any account"
-        choices={accountChoices(world?.accounts)}
+        choices={accountChoices()}
       />
       {(['from', 'to', 'request_id'] as const)
         .filter((name) => filter[name] !== undefined)
@@ -80,7 +80,7 @@ function Rows({ filter }: { readonly filter: MessageFilter }) {
     <Loaded resource={page} what="messages" isQuiet>
       {({ messages, next_cursor: older }) =>
         messages.length === 0 ? (
-          <NoMessage isFiltered={Object.keys(filter).length > 0} />
+          noMessage(Object.keys(filter).length > 0)
         ) : (
           <LiveTable
             key={cursor.value}
@@ -100,7 +100,7 @@ function Rows({ filter }: { readonly filter: MessageFilter }) {
   );
 }
 
-function NoMessage({ isFiltered }: { readonly isFiltered: boolean }) {
+function noMessage(isFiltered: boolean) {
   return isFiltered ? (
     <Empty title="No message matches.">
       The search covers both numbers, the text, the request_id and the message_id.

@@ -5,9 +5,8 @@
  */
 
 import { useSignal } from '@preact/signals';
-import { statuses } from '#contract/message-status.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { readState, state } from '../clock.ts';
+import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
@@ -100,7 +99,7 @@ function TimeMachine({ journal, line }: { readonly journal: Journal; readonly li
             linkTo(Math.max(firstInputLine, oldest - linesToEnd), 'Older inputs')}
         </p>
       </Card>
-      <WorldThen key={`${line} ${messageId}`} line={line} messageId={messageId} />
+      <WorldThen key={`${line} ${messageId}`} line={line} />
     </div>
   );
 }
@@ -142,13 +141,8 @@ const columns: readonly Column<Entry>[] = [
   },
 ];
 
-interface WorldThenProps {
-  readonly line: number;
-  /** The message to show; empty: none. */
-  readonly messageId: string;
-}
-
-function WorldThen({ line, messageId }: WorldThenProps) {
+function WorldThen({ line }: { readonly line: number }) {
+  const messageId = filterValue('message_id');
   const stateAt = (entry: number) => call('past.at', { entry }) as Promise<State>;
   const states = useResource(() => {
     // The journal may no longer hold the line before.
@@ -159,7 +153,6 @@ function WorldThen({ line, messageId }: WorldThenProps) {
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry: line } });
   };
-  const goBack = () => call('past.goBack', { entry: line }).then(readState);
   return (
     <Card
       title={`The world after line ${line.toLocaleString('en')}`}
@@ -170,7 +163,7 @@ function WorldThen({ line, messageId }: WorldThenProps) {
             Fork here
           </Action>
           <Action
-            act={goBack}
+            act={() => call('past.goBack', { entry: line })}
             warning="This world is then as it was after this line, clock included. The journal keeps what came since: going to its last line before this takes it back."
           >
             Go back to here
@@ -200,20 +193,18 @@ function WorldThen({ line, messageId }: WorldThenProps) {
   );
 }
 
+function countsIn({ requests, messages, timers, faults }: State): Readonly<Record<string, number>> {
+  const { total, ...byStatus } = messages;
+  return { Requests: requests, Messages: total, ...byStatus, Timers: timers, Faults: faults };
+}
+
 /** Time and counts after a line; also before the line and now, where they differ. */
 function differences(before: State, after: State, now: State | undefined): readonly Fact[] {
-  const counts: readonly (readonly [name: string, countIn: (state: State) => number])[] = [
-    ['Requests', ({ requests }) => requests],
-    ['Messages', ({ messages }) => messages.total],
-    ...statuses.map((status) => [status, (state: State) => state.messages[status]] as const),
-    ['Timers', ({ timers }) => timers],
-    ['Faults', ({ faults }) => faults],
-  ];
   const times = [...new Set([before.clock.now, after.clock.now])];
   return [
     ['Time', times.map((at, index) => [index > 0 && ' → ', <Time key={at} at={at} />])],
-    ...counts.map(([name, countIn]): Fact => {
-      const text = (state: State) => countIn(state).toLocaleString('en');
+    ...Object.keys(countsIn(after)).map((name): Fact => {
+      const text = (state: State) => countsIn(state)[name]?.toLocaleString('en');
       const shown = text(after);
       const change = text(before) === shown ? shown : [`${text(before)} → `, <b>{shown}</b>];
       return [

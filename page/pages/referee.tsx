@@ -36,7 +36,7 @@ export function RefereePage() {
     <Split
       kind="stack split-list referee"
       detail={(number) => (
-        <Detail key={number} label="Intent" title={`Request ${number}`}>
+        <Detail key={number} title={`Intent of request ${number}`}>
           <p>
             <a href={`#/requests/${number}`}>The request and its reply</a>
           </p>
@@ -48,7 +48,7 @@ export function RefereePage() {
         <Check isOn={isFinished}>The client has finished: judge what it left undone, too</Check>
         <Action
           warning="The requests so far are no longer judged."
-          act={() => call('referee.restart').then(report.refresh)}
+          act={() => call('referee.restart')}
         >
           Clear record
         </Action>

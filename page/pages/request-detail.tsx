@@ -4,7 +4,7 @@
  */
 import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
-import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
+import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
@@ -12,19 +12,18 @@ import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { accountName } from '../world.ts';
-import { asCurl, useCaller } from './copies.ts';
+import { asCurl, useKey } from './copies.ts';
 
 /** `number`: the request's number, from the address. */
 export function RequestDetail({ number }: { readonly number: string }) {
   const request = useReply('requests.get', [number]);
   return (
     <Detail
-      label="Request"
       title={`Request ${number}`}
       badge={request.value && <ReplyStatus status={request.value.status} />}
     >
       <Loaded resource={request} what="the request">
-        {(loaded) => <Content request={loaded} number={number} />}
+        {(loaded) => <Content request={loaded} />}
       </Loaded>
     </Detail>
   );
@@ -40,15 +39,11 @@ export function Replay({ of }: { readonly of: number | null }) {
   );
 }
 
-interface ContentProps {
-  readonly request: Reply<'requests.get'>;
-  readonly number: string;
-}
-
-function Content({ request, number }: ContentProps) {
+function Content({ request }: { readonly request: Reply<'requests.get'> }) {
   const { at, account_id: accountId, message_id: messageId, retry_at: retryAt, key } = request;
   const { method, path, body } = request.request;
-  const caller = useCaller(accountId);
+  const number = String(request.number);
+  const ownKey = useKey(accountId);
   const wait = retryAt && (
     <>
       {request.retry_after_s} s, until <Time at={retryAt} />; <a href="#/limits">Limits</a> shows
@@ -64,7 +59,6 @@ function Content({ request, number }: ContentProps) {
     <>
       <Facts
         facts={[
-          ['Fault', request.fault && <FaultLink fault={request.fault} />],
           ['Time', <Time key="at" at={at} />],
           ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
@@ -75,13 +69,11 @@ function Content({ request, number }: ContentProps) {
       />
       {method === 'POST' && body !== null && (
         <div class="actions">
-          <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
-            Copy as curl
-          </CopyButton>
+          <CopyButton text={() => asCurl(path, body, ownKey)}>Copy as curl</CopyButton>
           <CopyTest input={{ number }} />
         </div>
       )}
-      <ExchangeView exchange={request} showsFault={false} />
+      <ExchangeView exchange={request} />
       <h3 class="section">What happened to it</h3>
       <Trace intent={{ number }} />
     </>

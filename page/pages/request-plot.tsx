@@ -3,14 +3,15 @@
  * seconds, against the limit, and when requests were answered 429.
  */
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime, minuteMs, secondMs } from '#contract/time.ts';
-import type { PlotLine } from '#judging/report/plot.ts';
+import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
+import type { PlotData, PlotLine } from '#judging/report/plot.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { Plot } from '../parts/plot.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
 import type { Account, Endpoint, Reply } from '../wire.ts';
@@ -146,6 +147,24 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
       </p>
     </>
   );
+}
+
+interface PlotProps {
+  readonly data: PlotData;
+  /** Called with the shown times, in epoch seconds, after a zoom. */
+  readonly onZoom: (from: number, to: number) => void;
+}
+
+function Plot({ data, onZoom }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Drawn | undefined>(undefined);
+  const names = data.lines.map(({ label, tone }) => `${label} ${tone}`).join();
+  useEffect(() => {
+    if (box.current !== null) drawn.current = drawPlot(box.current, data, onZoom);
+    return () => drawn.current?.remove();
+  }, [names]);
+  useEffect(() => drawn.current?.update(data), [data]);
+  return <div class="plot" ref={box} />;
 }
 
 function barAt({ bars, start }: Chart, second: number): Chart['bars'] {

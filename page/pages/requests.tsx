@@ -46,7 +46,7 @@ export function RequestsPage() {
       {isRefused && <Failure error={requests.error} />}
       <Loaded resource={requests} what="requests" isQuiet>
         {({ requests: rows }) => {
-          if (isRefused || rows.length === 0) return <NoRequest isSearched={search !== ''} />;
+          if (isRefused || rows.length === 0) return noRequest(search !== '');
           const { matched = rows.length, kept = rows.length } = found ?? {};
           return (
             <LiveTable
@@ -79,7 +79,7 @@ export function RequestsPage() {
   );
 }
 
-function NoRequest({ isSearched }: { readonly isSearched: boolean }) {
+function noRequest(isSearched: boolean) {
   return isSearched ? (
     <Empty title="No request matches.">
       The search covers the last {mostKept.toLocaleString('en')} requests.

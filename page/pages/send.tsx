@@ -8,7 +8,7 @@ import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
-import { nowMs, readState, state } from '../clock.ts';
+import { nowMs } from '../clock.ts';
 import type { Field } from '../field.ts';
 import type { Row } from '../list-declaration.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
@@ -40,10 +40,8 @@ const fields: readonly Field[] = [
 export function SendPage() {
   const world = useWorld();
   const exchange = useSignal<Exchange | undefined>(undefined);
-  const onSent = (sent: Row) => {
-    exchange.value = sent as unknown as Exchange;
-    void readState();
-  };
+  // A form does not know the type of its operation's reply.
+  const onSent = (sent: Row) => (exchange.value = sent as unknown as Exchange);
   if (world === undefined) return <Loading what="accounts" />;
   if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
   return (
@@ -67,7 +65,6 @@ export function SendPage() {
   );
 }
 
-/** A form does not know the type of its operation's reply, which is an exchange. */
 interface SenderProps {
   readonly onSent: (reply: Row) => void;
 }
@@ -76,7 +73,7 @@ function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
   const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
   const scripted = useReply('outcomes.get', [], ['operation']);
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
-  const numbers = numbersOf(world, account);
+  const numbers = numbersOf(account);
   const outcomes = scripted.value?.outcomes ?? [];
   const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
   const hints: Readonly<Record<string, ComponentChildren>> = {
@@ -146,9 +143,7 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
           </a>
         )}
         {(method === 'GET' || body) && (
-          <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body ?? '')}>
-            Copy as curl
-          </CopyButton>
+          <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
         )}
       </div>
     </>

@@ -5,7 +5,6 @@
 import { useSignal } from '@preact/signals';
 import type { ButtonHTMLAttributes, ComponentChildren, FormHTMLAttributes } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { noteUserAction } from '../resource.ts';
 import { Failure } from './frame.tsx';
 
 /** `run` calls `act`, unless it is running already, and keeps its exception as the error. */
@@ -16,7 +15,6 @@ export function useRunning(act: () => unknown) {
     if (isBusy.value) return;
     isBusy.value = true;
     error.value = undefined;
-    noteUserAction();
     try {
       await act();
     } catch (failure) {

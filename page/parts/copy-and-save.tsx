@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
+import { jsonText } from '../typed-values.ts';
 import { Action } from './action.tsx';
 
 interface CopyButtonProps {
@@ -54,8 +55,7 @@ interface DownloadProps {
 export function DownloadButton(props: DownloadProps & { readonly children: string }) {
   const { read, file, children } = props;
   const save = async () => {
-    const content = await read();
-    const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+    const text = jsonText(await read());
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
     link.download = file;

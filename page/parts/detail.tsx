@@ -26,15 +26,13 @@ export function Split({ kind = 'split-list', detail, children }: SplitProps) {
 }
 
 interface DetailProps {
-  /** The accessible name of the pane. */
-  readonly label: string;
   readonly title: string;
   readonly badge?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 /** The pane. */
-export function Detail({ label, title, badge, children }: DetailProps) {
+export function Detail({ title, badge, children }: DetailProps) {
   const id = pageArgument.value;
   useEffect(() => {
     const closeOnEscape = ({ key, defaultPrevented }: KeyboardEvent) => {
@@ -52,7 +50,7 @@ export function Detail({ label, title, badge, children }: DetailProps) {
     };
   }, [id]);
   return (
-    <aside class="detail" aria-label={label}>
+    <aside class="detail" aria-label={title}>
       <div class="detail-head">
         <h2>{title}</h2>
         {badge}

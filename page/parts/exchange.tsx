@@ -4,19 +4,14 @@
  */
 import type { ComponentChildren } from 'preact';
 import { cuts, faultKinds } from '#contract/fault-kinds.ts';
+import { jsonText, readJson } from '../typed-values.ts';
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
 
 /** The bundler inserts the reason phrase of each status. */
 declare const statusTexts: Readonly<Record<number, string>>;
 
-interface ExchangeProps {
-  readonly exchange: Exchange;
-  /** False if the page shows the fault elsewhere. */
-  readonly showsFault?: boolean;
-}
-
-export function ExchangeView({ exchange, showsFault = true }: ExchangeProps) {
+export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
   const { request, reply, fault } = exchange;
   const sent = [
     <span class="mono">{request.method}</span>,
@@ -25,11 +20,13 @@ export function ExchangeView({ exchange, showsFault = true }: ExchangeProps) {
   const answered = [<ReplyStatus status={reply.status} />, statusTexts[reply.status] ?? ''];
   return (
     <div class="exchange">
+      {fault !== null && (
+        <p>
+          Fault: <FaultLink fault={fault} />
+        </p>
+      )}
       {partOf('Request', sent, request)}
       {partOf('Reply', answered, reply)}
-      {showsFault && fault !== null && (
-        <p class="failure">A fault acts on this: {faultText(fault)}.</p>
-      )}
     </div>
   );
 }
@@ -39,6 +36,7 @@ function partOf(
   head: ComponentChildren,
   { headers, body }: Exchange['request' | 'reply'],
 ) {
+  const json = readJson(body ?? '');
   const missingText = body === null ? 'The body is too long to be kept.' : 'No body.';
   return (
     <section aria-label={name}>
@@ -53,18 +51,13 @@ function partOf(
           </div>
         ))}
       </dl>
-      {body ? <pre>{formatted(body)}</pre> : <p class="dim">{missingText}</p>}
+      {body ? (
+        <pre>{typeof json === 'object' ? jsonText(json) : body}</pre>
+      ) : (
+        <p class="dim">{missingText}</p>
+      )}
     </section>
   );
-}
-
-/** Formats JSON with one field per line; leaves other text unchanged. */
-function formatted(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }
 
 /** What a fault did, with a link to the fault. */

@@ -8,7 +8,7 @@ import { callAny, declared } from '../control.ts';
 import { type Field, pathsOf, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../list-declaration.ts';
 import { Refusal, readTyped } from '../typed-values.ts';
-import { accountChoices, numbersOf, world } from '../world.ts';
+import { accountChoices, numbersOf } from '../world.ts';
 import { Action, Form, useRunning } from './action.tsx';
 import { type Choice, choiceValue, FieldInput } from './fields.tsx';
 import { Failure } from './frame.tsx';
@@ -28,7 +28,7 @@ interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
   readonly accountId?: string | undefined;
   readonly kind?: 'main' | 'plain';
   readonly label?: string;
-  readonly onDone: (reply: Row) => unknown;
+  readonly onDone?: (reply: Row) => unknown;
 }
 
 export function OperationForm(props: FormProps) {
@@ -37,13 +37,13 @@ export function OperationForm(props: FormProps) {
   const ownTyped = useSignal<Typed>(initial);
   const typed = props.typed ?? ownTyped;
   const hasAccount = declared[operation].route.includes('{account_id}');
-  const accounts = accountChoices(world.value?.accounts);
+  const accounts = accountChoices();
   const account = props.accountId ?? (typed.value['account_id'] || (accounts[0]?.[0] ?? ''));
   /** Choices that exist only at run time, by the path of their field. */
   const choices = {
     account_id: accounts,
     'match.account_id': [['', 'any'] as const, ...accounts],
-    ...(numbersField && { [numbersField]: numbersOf(world.value ?? { sims: [] }, account) }),
+    ...(numbersField && { [numbersField]: numbersOf(account) }),
   };
   const { error, isBusy, run } = useRunning(async () => {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
@@ -51,7 +51,7 @@ export function OperationForm(props: FormProps) {
     const reply = await callAny(operation, ...(hasAccount ? [account] : []), input);
     // The form shows its first texts again, but keeps the chosen account.
     ownTyped.value = { ...initial, ...(hasAccount && { account_id: account }) };
-    await onDone(reply);
+    await onDone?.(reply);
   });
   const mistakes = mistakesIn(error, listField);
   const isShownAtField = pathsOf(fields, typed.value).some((path) => path in mistakes);

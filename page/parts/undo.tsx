@@ -4,7 +4,6 @@
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { readState } from '../clock.ts';
 import { call, lastChange } from '../control.ts';
 import type { OperationName } from '../wire.ts';
 import { counted } from '../words.ts';
@@ -27,7 +26,6 @@ export function Undo() {
     await goBackBefore(name);
     outcome.value = `Undone: ${name}.`;
     lastChange.value = undefined;
-    await readState();
   };
   return (
     <div class="undo" role="status">

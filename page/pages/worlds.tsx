@@ -1,12 +1,14 @@
 /**
- * Compares two worlds, such as a fork with its origin: a table of what differs between them, in
- * groups, each thing found by its identity. Part of the page Worlds.
+ * The page Worlds: the worlds, and a comparison of two, such as a fork with its origin: a table of
+ * what differs between them, in groups, each thing found by its identity.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { callIn } from '../control.ts';
 import { kinds } from '../events.ts';
+import { worldList } from '../lists.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
+import { List } from '../parts/list.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
@@ -19,7 +21,16 @@ const mostMessages = 1_000;
 const ignored =
   /^(memory|base_url|seed|requests|throttled|retention|actors|timers)$|_id$|^history$/;
 
-export function Compare() {
+export function WorldsPage() {
+  return (
+    <div class="stack">
+      <List declaration={worldList} />
+      <Compare />
+    </div>
+  );
+}
+
+function Compare() {
   const { worlds } = useWorldChoices();
   const first = filterValue('of') || shownWorld;
   const second = filterValue('with');
