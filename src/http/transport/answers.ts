@@ -120,15 +120,14 @@ export class Answers {
       } else if (write?.failure !== undefined) {
         this.#port.report(write.failure);
         this.decline(outlet, this.#port.reply('internalError'), ends);
-      } else if (delivery !== undefined) this.#deliverFaulty(outlet, reply, delivery);
-      else this.#write(outlet, reply, ends);
+      } else this.#deliver(outlet, reply, ends);
     } catch (error) {
       this.fail(outlet, error);
     }
   }
 
-  #deliver(outlet: Outlet, reply: ApiReply): void {
-    if (reply.delivery === undefined) this.#write(outlet, reply, this.#isClosing);
+  #deliver(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
+    if (reply.delivery === undefined) this.#write(outlet, reply, ends);
     else this.#deliverFaulty(outlet, reply, reply.delivery);
   }
 

@@ -44,15 +44,13 @@ export class Turn implements RequestTurn {
   hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
     this.#held.push({ outlet, reply, ends, write: this.#write });
     this.#write = undefined;
-    if (this.#held.length === 1) setImmediate(this.#end);
+    if (this.#held.length === 1) setImmediate(this.end);
   }
 
-  end(): void {
+  readonly end = (): void => {
     const replies = this.#held;
     this.#held = [];
     for (const { write } of replies) write?.settle();
     for (const held of replies) this.#answer(held);
-  }
-
-  readonly #end = (): void => this.end();
+  };
 }

@@ -59,8 +59,6 @@ export class PlainConnection implements ReplyWriter {
   #isOver = false;
   /** True if bytes came or left since the last call of `watch`. */
   #isActive = true;
-  /** True while Node's timer runs, which closes a silent connection. */
-  #isTimed = false;
 
   constructor(shared: PlainShared, socket: Socket) {
     this.#shared = shared;
@@ -75,12 +73,10 @@ export class PlainConnection implements ReplyWriter {
    * every packet sets it back, which takes 3 % of the time of a send.
    */
   watch(intervalMs: number): void {
-    const isSilent = !this.#isActive;
+    const timeoutMs = this.#isActive ? 0 : this.#shared.port.idleTimeoutMs - intervalMs;
     this.#isActive = false;
-    if (isSilent === this.#isTimed) return;
-    this.#isTimed = isSilent;
-    const timeoutMs = isSilent ? this.#shared.port.idleTimeoutMs - intervalMs : 0;
-    this.#socket.setTimeout(timeoutMs, this.#onTimeout);
+    const { timeout = 0 } = this.#socket;
+    if (timeoutMs !== timeout) this.#socket.setTimeout(timeoutMs, this.#onTimeout);
   }
 
   get clientIp(): string {
