@@ -42,11 +42,13 @@ export class Turn implements RequestTurn {
   }
 
   hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
+    outlet.hold?.(reply, ends);
     this.#held.push({ outlet, reply, ends, write: this.#write });
     this.#write = undefined;
     if (this.#held.length === 1) setImmediate(this.end);
   }
 
+  /** Writes what the requests wait for, and answers them. */
   readonly end = (): void => {
     const replies = this.#held;
     this.#held = [];

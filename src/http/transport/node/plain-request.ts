@@ -50,8 +50,8 @@ export class PlainRequest implements ApiRequest, Outlet {
     this.method = method;
     this.path = path;
     this.query = query;
-    const { host, headers } = fields;
-    this.host = host;
+    const { headers } = fields;
+    this.host = headers['host'] ?? '';
     this.authorization = headers['authorization'];
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
@@ -177,7 +177,6 @@ export interface PlainHead {
 
 /** What the headers of a plain request say. */
 interface PlainFields {
-  readonly host: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
@@ -249,5 +248,5 @@ function readPlainFields(text: string): PlainFields | undefined {
   const length = headers['content-length'] ?? '0';
   const isPlain = plainLength.test(length) && connection.toLowerCase() === 'keep-alive';
   if (host === undefined || !isPlain) return undefined;
-  return { host, headers, length: Number(length) };
+  return { headers, length: Number(length) };
 }
