@@ -8,12 +8,6 @@ const root = new URL('../../', import.meta.url);
 const folder = new URL('build/start/', root);
 /** When the last bundle was begun, its path, and those of its sources. */
 const record = new URL('bundle.json', folder);
-const othersThatMatter = [
-  'package.json',
-  'verify/build/build-program.ts',
-  'verify/build/bundle-options.ts',
-  'verify/build/start.js',
-];
 /** A process may load a part of an old bundle late: after this time, the next build removes it. */
 const keptMs = 7 * 86_400_000;
 
@@ -36,11 +30,12 @@ async function built() {
   // As deep as its source, which finds the root from there. tsx would take three times as long.
   const builder = `build/start/${name}.js`;
   const { build } = await import('esbuild');
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root.pathname,
     entryPoints: ['verify/build/build-program.ts'],
     outfile: builder,
     bundle: true,
+    metafile: true,
     packages: 'external',
     platform: 'node',
     format: 'esm',
@@ -50,7 +45,8 @@ async function built() {
   const bundled = await buildForCheckout(`build/start/${name}`);
   // esbuild also names texts that are no files.
   const isFile = (source) => fs.existsSync(new URL(source, root));
-  const sources = [...bundled.filter(isFile), ...othersThatMatter];
+  const ofBuild = [...Object.keys(metafile.inputs), 'verify/build/start.js', 'package.json'];
+  const sources = [...ofBuild, ...bundled.filter(isFile)];
   for (const entry of fs.readdirSync(folder)) {
     if (startedMs - Number.parseInt(entry, 10) > keptMs) {
       fs.rmSync(new URL(entry, folder), { recursive: true, force: true });
