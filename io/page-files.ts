@@ -25,7 +25,8 @@ export async function pageFiles(): Promise<readonly PageFile[]> {
  */
 export async function builtPage(
   onSources?: (paths: readonly string[]) => void,
+  page = new URL('../page/', import.meta.url),
 ): Promise<readonly PageFile[]> {
-  const bundle = new URL('../page/build/bundle.ts', import.meta.url);
-  return existsSync(bundle) ? (await import(bundle.href)).bundleDashboard(onSources) : [];
+  const bundle = new URL('build/bundle.ts', page);
+  return existsSync(bundle) ? (await import(bundle.href)).bundleDashboard(onSources, page) : [];
 }

@@ -15,16 +15,17 @@ export interface DashboardFile {
   readonly bytes: Uint8Array;
 }
 
-/** Calls `onSources` with the path of every file in the bundle, for the licence notices. */
+/** Calls `onSources` with the path of every file in the bundle. `page`: the folder of its sources. */
 export async function bundleDashboard(
   onSources: (paths: readonly string[]) => void = () => {},
+  page = new URL('../', import.meta.url),
 ): Promise<DashboardFile[]> {
   const { build } = await import('esbuild');
-  const page = new URL('../', import.meta.url);
   const declared = JSON.stringify(declaredOperations());
   const examples = Object.fromEntries(
     ['Node', 'Python', 'Go'].map((language) => {
       const file = new URL(`examples/${language.toLowerCase()}.txt`, page);
+      onSources([file.pathname]);
       return [language, readFileSync(file, 'utf8').trimEnd()];
     }),
   );
@@ -63,7 +64,7 @@ export async function bundleDashboard(
     }),
   ]);
   const outputFiles = built.flatMap((each) => each.outputFiles);
-  onSources(built.flatMap(({ metafile }) => Object.keys(metafile.inputs)));
+  onSources(['index.html', ...built.flatMap(({ metafile }) => Object.keys(metafile.inputs))]);
   return [
     { name: 'index.html', bytes: readFileSync(new URL('index.html', page)) },
     ...outputFiles.map(({ path, contents }) => ({

@@ -54,7 +54,7 @@ export class ExchangeRecord {
   readonly seconds = new RequestSeconds();
   /** The last accepted sends, in a ring: a part of their message's id, and their number. */
   #acceptedIds: number[] = [];
-  #acceptedNumbers: number[] = [];
+  readonly #acceptedNumbers: number[] = [];
   #nextAccepted = 0;
 
   constructor(
@@ -82,12 +82,13 @@ export class ExchangeRecord {
     journal: Journal | undefined,
     startedMs: number,
   ): PendingWrite | undefined {
-    const exchange = this.#nextObject(this.#isOpen || journal?.keepsExchanges === true);
+    const number = this.#total + 1 + (this.#batch?.exchanges.length ?? 0);
+    const exchange = this.#objectFor(number, this.#isOpen || journal?.keepsExchanges === true);
     exchange.number = 0;
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
     exchange.waitRate = limiter.retryAfterRate;
-    this.#noteSend(exchange, this.#total + 1 + this.#waiting);
+    this.#noteSend(exchange, number);
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
@@ -146,7 +147,6 @@ export class ExchangeRecord {
     this.#clearedNumber = this.#total;
     this.seconds.clear();
     this.#acceptedIds = [];
-    this.#acceptedNumbers = [];
     this.#nextAccepted = 0;
   }
 
@@ -208,11 +208,6 @@ export class ExchangeRecord {
     this.#nextAccepted = (this.#nextAccepted + 1) % recordedExchanges;
   }
 
-  /** How many exchanges wait for their line to be written. */
-  get #waiting(): number {
-    return this.#batch?.exchanges.length ?? 0;
-  }
-
   #keep(exchange: RecordedExchange): void {
     this.#changes++;
     this.#characters += exchange.characters;
@@ -222,8 +217,8 @@ export class ExchangeRecord {
   }
 
   /** The object for the next exchange, in the ring: a new one if it or the old one is kept. */
-  #nextObject(isKept: boolean): RecordedExchange {
-    const index = (this.#total + 1 + this.#waiting) % keptRequests;
+  #objectFor(number: number, isKept: boolean): RecordedExchange {
+    const index = number % keptRequests;
     const oldest = this.#ring[index];
     if (!isKept && oldest !== undefined && !oldest.isKept) return oldest;
     const exchange = new RecordedExchange();

@@ -1,11 +1,10 @@
 /**
- * For tests: simulators on a port, with and without a journal, and the bytes of sends to them. All
- * of them are closed after each test.
+ * For tests: simulators on a port, with and without a journal, and the bytes of sends to them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { servicePaths } from '#contract/routes.ts';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
@@ -13,18 +12,18 @@ import type { RawSocket } from './processes/raw-socket.ts';
 import { dial } from './transport-fixture.ts';
 import { plainSend } from './twin/twin.ts';
 
-export let folder: string;
-let names = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'smstwin-turns-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-export const newPath = () => join(folder, `${++names}`);
+// No hooks of this file: it is loaded once for all test files of a worker.
 
-export const running: Simulator[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((simulator) => simulator.close()));
-});
+/** A path in a folder that is removed after the test. */
+export function newPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-turns-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, 'run');
+}
+
+export function closeAfterTest(simulator: Simulator): void {
+  onTestFinished(() => simulator.close());
+}
 
 export const settings: SettingsInput = { clock: 'manual', noLimits: true };
 
@@ -34,7 +33,7 @@ export async function serve(
   more?: SettingsInput,
 ) {
   const simulator = new Simulator({ ...settings, ...more }, options);
-  running.push(simulator);
+  closeAfterTest(simulator);
   const { baseUrl } = await simulator.listen({ transport });
   return { simulator, port: Number(new URL(baseUrl).port) };
 }

@@ -10,7 +10,14 @@ import { servicePaths } from '#contract/routes.ts';
 import { Simulator } from '#src/simulator.ts';
 import { prefixOf } from '#src/worlds/address.ts';
 import { diskError, type OnWrite, onWrites } from '../testkit/failing-disk.ts';
-import { dialAll, newPath, running, sendText, serve, settings } from '../testkit/served-fixture.ts';
+import {
+  closeAfterTest,
+  dialAll,
+  newPath,
+  sendText,
+  serve,
+  settings,
+} from '../testkit/served-fixture.ts';
 import { bearer, postTo } from '../testkit/twin/request.ts';
 import { plainSend, sendBy } from '../testkit/twin/twin.ts';
 
@@ -155,7 +162,7 @@ test('a checkpoint in the middle of a turn has each send once', async () => {
   const journal = newPath();
   const options = { journal, journalMaxBytes: 65_536 };
   const simulator = new Simulator(settings, options);
-  running.push(simulator);
+  closeAfterTest(simulator);
   const hasCheckpoint = () =>
     readdirSync(dirname(journal)).some((name) => name.includes('.checkpoint-'));
   // Each line is written a turn after its request was handled: checkpoints begin in between.
@@ -168,7 +175,7 @@ test('a checkpoint in the middle of a turn has each send once', async () => {
   }
   await simulator.close();
   const again = new Simulator(settings, options);
-  running.push(again);
+  closeAfterTest(again);
   expect(again.state().messages.total).toBe(sent);
   expect(again.state().requests).toBe(sent);
 });
@@ -176,7 +183,7 @@ test('a checkpoint in the middle of a turn has each send once', async () => {
 test('what is done in the middle of a turn follows its requests in the journal', async () => {
   const journal = newPath();
   const simulator = new Simulator(settings, { journal });
-  running.push(simulator);
+  closeAfterTest(simulator);
   const steps = [
     () => expect(sendBy(simulator, 0, { request_id: 'in process' }).status).toBe(202),
     () => void simulator.clock.advance({ by: '1s' }),
@@ -192,7 +199,7 @@ test('what is done in the middle of a turn follows its requests in the journal',
   handleWaiting(simulator, 'last');
   await simulator.close();
   const again = new Simulator(settings, { journal });
-  running.push(again);
+  closeAfterTest(again);
   expect(again.state().messages.total).toBe(steps.length + 2);
 });
 

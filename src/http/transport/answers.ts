@@ -18,7 +18,8 @@ export class Answers {
   /** A transport adds a request whose body has to arrive; replies that wait are added here. */
   readonly pending: PendingReplies<Outlet>;
   readonly #streams = new Set<EventStream>();
-  readonly #turn = new Turn((held) => this.#endHold(held));
+  /** A transport may end it early. */
+  readonly turn = new Turn((held) => this.#endHold(held));
   #isClosing = false;
 
   constructor(port: ServedPort) {
@@ -34,12 +35,7 @@ export class Answers {
 
   /** True if requests are not answered yet. */
   get isBusy(): boolean {
-    return this.#turn.isOpen || this.pending.hasAny;
-  }
-
-  /** Writes what the requests of this turn wait for, and answers them, before the turn ends. */
-  endTurn(): void {
-    this.#turn.end();
+    return this.turn.isOpen || this.pending.hasAny;
   }
 
   /** Serves a whole request. */
@@ -48,7 +44,7 @@ export class Answers {
     try {
       if ('service' in serve) {
         if (outlet.hold === undefined) this.#deliver(outlet, serve.service(request));
-        else this.#hold(outlet, serve.service(request, this.#turn), this.#isClosing);
+        else this.turn.hold(outlet, serve.service(request, this.turn), this.#isClosing);
       } else {
         // Node's server always serves the control port, and its requests have all headers.
         const controlRequest = request as ControlRequest;
@@ -106,11 +102,6 @@ export class Answers {
     }
   }
 
-  #hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
-    outlet.hold?.(reply, ends);
-    this.#turn.hold(outlet, reply, ends);
-  }
-
   /** Answers a request at the end of its turn. */
   #endHold({ outlet, reply, ends, write }: HeldReply): void {
     const { delivery } = reply;
@@ -120,15 +111,14 @@ export class Answers {
       } else if (write?.failure !== undefined) {
         this.#port.report(write.failure);
         this.decline(outlet, this.#port.reply('internalError'), ends);
-      } else if (delivery !== undefined) this.#deliverFaulty(outlet, reply, delivery);
-      else this.#write(outlet, reply, ends);
+      } else this.#deliver(outlet, reply, ends);
     } catch (error) {
       this.fail(outlet, error);
     }
   }
 
-  #deliver(outlet: Outlet, reply: ApiReply): void {
-    if (reply.delivery === undefined) this.#write(outlet, reply, this.#isClosing);
+  #deliver(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
+    if (reply.delivery === undefined) this.#write(outlet, reply, ends);
     else this.#deliverFaulty(outlet, reply, reply.delivery);
   }
 
@@ -142,7 +132,7 @@ export class Answers {
   decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
     this.#port.reportOwnReply(outlet.path, reply);
     // It must not overtake the replies that its connection waits for.
-    if (this.#turn.isOpen && outlet.hold !== undefined) this.#hold(outlet, reply, ends);
+    if (this.turn.isOpen && outlet.hold !== undefined) this.turn.hold(outlet, reply, ends);
     else this.#write(outlet, reply, ends);
   }
 

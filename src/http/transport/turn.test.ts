@@ -77,7 +77,7 @@ test('a client that leaves in the middle of a turn has not seen its reply', asyn
     answers.serve(outlet, { ...request, path });
     state.isGone = true;
   }
-  answers.endTurn();
+  answers.turn.end();
   expect(log).toEqual(['/delayed held', '/plain held']);
   expect(ends).toEqual([[{ delayMs: 1 }, false]]);
 });

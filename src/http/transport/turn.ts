@@ -42,17 +42,17 @@ export class Turn implements RequestTurn {
   }
 
   hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
+    outlet.hold?.(reply, ends);
     this.#held.push({ outlet, reply, ends, write: this.#write });
     this.#write = undefined;
-    if (this.#held.length === 1) setImmediate(this.#end);
+    if (this.#held.length === 1) setImmediate(this.end);
   }
 
-  end(): void {
+  /** Writes what the requests wait for, and answers them. */
+  readonly end = (): void => {
     const replies = this.#held;
     this.#held = [];
     for (const { write } of replies) write?.settle();
     for (const held of replies) this.#answer(held);
-  }
-
-  readonly #end = (): void => this.end();
+  };
 }

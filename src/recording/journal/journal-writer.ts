@@ -45,7 +45,7 @@ const { O_APPEND, O_RDWR } = constants;
  * (`src/recording/checkpoint/checkpoints.ts`).
  */
 export interface JournalWatch {
-  /** `onDue` is called after each input once the file has at least this length. */
+  /** `onDue` is called after each write once the file has at least this length. */
   readonly dueBytes: number;
   onDue(): void;
   /** Called when the disk is full. Returns true if it may have freed space. */
@@ -68,9 +68,8 @@ export class FileJournal implements Journal {
   #file: number;
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
-  /** The lines of requests that `flush` is to write, and how many. */
+  /** The lines of requests that `flush` is to write. */
   #lines: JsonBytes | undefined;
-  #waiting = 0;
 
   /**
    * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
@@ -96,7 +95,7 @@ export class FileJournal implements Journal {
   }
 
   begin(header: JournalHeader): void {
-    this.#append(lineBytes(header), 0);
+    this.#append(lineBytes(header));
   }
 
   watch(watch: JournalWatch): void {
@@ -107,7 +106,7 @@ export class FileJournal implements Journal {
     if (this.#failure !== undefined) throw this.#failure;
     this.#lines ??= spareLines.pop() ?? new JsonBytes();
     writeRequestLine(exchange, this.#lines);
-    this.#waiting++;
+    this.inputs++;
   }
 
   get isFull(): boolean {
@@ -117,11 +116,9 @@ export class FileJournal implements Journal {
   flush(): void {
     const lines = this.#lines;
     if (lines === undefined) return;
-    const inputs = this.#waiting;
     this.#lines = undefined;
-    this.#waiting = 0;
     try {
-      this.#append(lines.from(0), inputs);
+      this.#append(lines.from(0));
     } finally {
       lines.clear();
       if (spareLines.length < mostSpare) spareLines.push(lines);
@@ -129,14 +126,13 @@ export class FileJournal implements Journal {
   }
 
   ended(entry: EndedEntry): void {
-    this.flush();
-    this.#append(lineBytes(entry), 0);
+    this.#append(lineBytes(entry));
   }
 
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
     const entry: OperationEntry = { at: isoTime(atMs), operation, args, result };
-    this.flush();
-    this.#append(lineBytes(entry), 1);
+    this.#append(lineBytes(entry));
+    this.inputs++;
   }
 
   text(): string {
@@ -191,14 +187,11 @@ export class FileJournal implements Journal {
   }
 
   /** After a failed write, later ones fail: without these lines, they would replay differently. */
-  #append(lines: Buffer, inputs: number): void {
+  #append(lines: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (let offset = 0; offset < lines.length; ) offset += this.#write(lines, offset);
     this.bytes += lines.length;
-    this.inputs += inputs;
-    if (inputs > 0 && this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) {
-      this.#watch.onDue();
-    }
+    if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
   /** Returns how many bytes it has written: 0 if the caller is to try again. */

@@ -30,7 +30,7 @@ export interface Journal {
   flush?(): void;
   /** True once so many lines wait that they are to be written now. */
   readonly isFull?: boolean;
-  /** Records the end of a delayed reply. */
+  /** Records the end of a delayed reply. No line of a request waits then, nor at an operation. */
   ended(entry: EndedEntry): void;
   /** `result`: its digest, or the code of a refusal. */
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;

@@ -10,7 +10,7 @@ import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { checksumMember } from '#judging/evidence/journal-checksum.ts';
 import { jsonReply } from '#judging/evidence/journal-line.ts';
-import type { RecordedExchange } from '../recorded-exchange.ts';
+import { type RecordedExchange, textOf } from '../recorded-exchange.ts';
 
 const startBytes = 16_384;
 /** A buffer that is longer than this shrinks at `clear`. */
@@ -91,25 +91,6 @@ export class JsonBytes {
       }
       if (unit === quote || unit === backslash) bytes[end++] = backslash;
       bytes[end++] = unit;
-    }
-    bytes[end++] = quote;
-    this.#length = end;
-  }
-
-  /** Writes UTF-8 bytes as a JSON string. */
-  utf8(source: Uint8Array): void {
-    this.#reserve(2 * source.length + 2);
-    const bytes = this.#bytes;
-    let end = this.#length;
-    bytes[end++] = quote;
-    for (let i = 0; i < source.length; i++) {
-      const byte = source[i] as number;
-      if (byte < firstPrintable || byte >= firstSpecial) {
-        this.text(Buffer.from(source).toString('utf8'));
-        return;
-      }
-      if (byte === quote || byte === backslash) bytes[end++] = backslash;
-      bytes[end++] = byte;
     }
     bytes[end++] = quote;
     this.#length = end;
@@ -214,11 +195,8 @@ function writeCaller({ authorization, clientIp = '' }: RecordedExchange, line: J
 
 function writeRequestBody(body: string | Uint8Array, line: JsonBytes): void {
   if (body.length === 0) return;
-  if (typeof body === 'string') writeText(',"body":', body, line);
-  else if (isUtf8(body)) {
-    line.ascii(',"body":');
-    line.utf8(body);
-  } else {
+  if (typeof body === 'string' || isUtf8(body)) writeText(',"body":', textOf(body), line);
+  else {
     const { buffer, byteOffset, byteLength } = body;
     const text = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
     writeText(',"body_base64":', text, line);

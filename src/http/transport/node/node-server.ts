@@ -17,7 +17,6 @@ import { ServedPort } from '../served-port.ts';
 import { type Serve, type Transport, type TransportOptions, waitUntilIdle } from '../transport.ts';
 import { NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
-
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
 
 /** An error that Node's parser reports. */

@@ -35,7 +35,7 @@ const notPlain = -1;
 
 export class PlainConnection implements ReplyWriter {
   readonly #shared: PlainShared;
-  readonly #socket: Socket;
+  readonly socket: Socket;
   #clientIp: string | undefined;
   /** The head of the last request: most clients repeat it, or its header lines. */
   #head: PlainHead | undefined;
@@ -59,12 +59,10 @@ export class PlainConnection implements ReplyWriter {
   #isOver = false;
   /** True if bytes came or left since the last call of `watch`. */
   #isActive = true;
-  /** True while Node's timer runs, which closes a silent connection. */
-  #isTimed = false;
 
   constructor(shared: PlainShared, socket: Socket) {
     this.#shared = shared;
-    this.#socket = socket;
+    this.socket = socket;
     shared.open.add(this);
     socket.on('data', this.#onData).on('end', this.#onEnd).on('drain', this.#onDrain);
     socket.on('close', this.#onClose).on('error', ignoreError);
@@ -75,21 +73,15 @@ export class PlainConnection implements ReplyWriter {
    * every packet sets it back, which takes 3 % of the time of a send.
    */
   watch(intervalMs: number): void {
-    const isSilent = !this.#isActive;
+    const timeoutMs = this.#isActive ? 0 : this.#shared.port.idleTimeoutMs - intervalMs;
     this.#isActive = false;
-    if (isSilent === this.#isTimed) return;
-    this.#isTimed = isSilent;
-    const timeoutMs = isSilent ? this.#shared.port.idleTimeoutMs - intervalMs : 0;
-    this.#socket.setTimeout(timeoutMs, this.#onTimeout);
+    const { timeout = 0 } = this.socket;
+    if (timeoutMs !== timeout) this.socket.setTimeout(timeoutMs, this.#onTimeout);
   }
 
   get clientIp(): string {
-    this.#clientIp ??= plainIp(this.#socket.remoteAddress ?? '');
+    this.#clientIp ??= plainIp(this.socket.remoteAddress ?? '');
     return this.#clientIp;
-  }
-
-  get socket(): Socket {
-    return this.#socket;
   }
 
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void {
@@ -101,7 +93,7 @@ export class PlainConnection implements ReplyWriter {
     if (this.#due > 0 && !ends) return;
     this.#dueCharacters = 0;
     this.#isActive = true;
-    const socket = this.#socket;
+    const socket = this.socket;
     socket.write(this.#text, this.#isAscii ? 'latin1' : 'utf8');
     this.#text = '';
     this.#isAscii = true;
@@ -125,7 +117,7 @@ export class PlainConnection implements ReplyWriter {
   }
 
   get #isBusy(): boolean {
-    return this.#isOver || this.#current !== undefined || this.#socket.writableNeedDrain;
+    return this.#isOver || this.#current !== undefined || this.socket.writableNeedDrain;
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -137,15 +129,15 @@ export class PlainConnection implements ReplyWriter {
   /** Runs once the client has read its replies, and after a reply that other bytes waited for. */
   readonly #onDrain = (): void => {
     const waiting = this.#waiting;
-    if (this.#socket.destroyed || waiting === undefined || this.#isBusy) return;
+    if (this.socket.destroyed || waiting === undefined || this.#isBusy) return;
     this.#waiting = undefined;
-    this.#socket.resume();
+    this.socket.resume();
     this.#read(waiting);
   };
 
   #keepWaiting(bytes: Buffer): void {
     this.#waiting = bytes;
-    if (bytes.length > mostWaitingBytes) this.#socket.pause();
+    if (bytes.length > mostWaitingBytes) this.socket.pause();
   }
 
   /** Serves the requests in these bytes, as far as the replies before them are known. */
@@ -155,12 +147,12 @@ export class PlainConnection implements ReplyWriter {
     while (offset < bytes.length && !this.#isBusy) {
       const nextOffset = this.#start(bytes, offset);
       if (nextOffset === notPlain) {
-        this.#shared.answers.endTurn();
+        this.#shared.answers.turn.end();
         this.#handOver(bytes.subarray(offset));
         return;
       }
       offset = nextOffset;
-      if (this.#dueCharacters >= mostDueCharacters) this.#shared.answers.endTurn();
+      if (this.#dueCharacters >= mostDueCharacters) this.#shared.answers.turn.end();
     }
     if (offset < bytes.length && !this.#isOver) {
       this.#keepWaiting(Buffer.from(bytes.subarray(offset)));
@@ -195,7 +187,7 @@ export class PlainConnection implements ReplyWriter {
     const request = this.#current;
     if (request === undefined) return 0;
     const taken = Math.min(this.#missingBytes, bytes.length);
-    if (performance.now() > this.#bodyDeadlineMs) this.#socket.destroy();
+    if (performance.now() > this.#bodyDeadlineMs) this.socket.destroy();
     this.#missingBytes -= taken;
     const { answers } = this.#shared;
     answers.take(request, body, bytes.subarray(0, taken));
@@ -207,7 +199,7 @@ export class PlainConnection implements ReplyWriter {
 
   /** Gives the connection to `node:http`, which reads these bytes first. */
   #handOver(bytes: Buffer): void {
-    const socket = this.#socket;
+    const socket = this.socket;
     this.#isOver = true;
     this.#shared.open.delete(this);
     socket.off('data', this.#onData).off('end', this.#onEnd).off('drain', this.#onDrain);
@@ -222,16 +214,16 @@ export class PlainConnection implements ReplyWriter {
   /** Closes a silent connection, unless the silence is a reply that a fault delays. */
   readonly #onTimeout = (): void => {
     const isDelayed = this.#current !== undefined && this.#body === undefined;
-    if (!isDelayed || this.#socket.writableLength > 0) this.#socket.destroy();
+    if (!isDelayed || this.socket.writableLength > 0) this.socket.destroy();
   };
 
   /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
   readonly #onEnd = (): void => {
-    this.#shared.answers.endTurn();
+    this.#shared.answers.turn.end();
     if (this.#body !== undefined && this.#current !== undefined) {
       this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
     }
-    if (this.#socket.writable) this.#socket.end();
+    if (this.socket.writable) this.socket.end();
   };
 
   readonly #onClose = (): void => {

@@ -36,7 +36,6 @@ export class PlainRequest implements ApiRequest, Outlet {
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
   #isAnswered = false;
-  #isHeld = false;
   /** The lines of the head as of the request, if its reply leaves later. */
   #headLines: string | undefined;
   #onLeft: (() => void) | undefined;
@@ -51,12 +50,13 @@ export class PlainRequest implements ApiRequest, Outlet {
     this.method = method;
     this.path = path;
     this.query = query;
-    this.host = fields.host;
-    this.authorization = fields.authorization;
-    this.contentType = fields.contentType;
-    this.contentEncoding = fields.contentEncoding;
-    this.forwardedFor = fields.forwardedFor;
-    this.headers = fields.headers;
+    const { headers } = fields;
+    this.host = headers['host'] ?? '';
+    this.authorization = headers['authorization'];
+    this.contentType = headers['content-type'];
+    this.contentEncoding = headers['content-encoding'];
+    this.forwardedFor = headers['x-forwarded-for'];
+    this.headers = headers;
   }
 
   get clientIp(): string {
@@ -64,19 +64,19 @@ export class PlainRequest implements ApiRequest, Outlet {
   }
 
   hold(reply: ApiReply, ends: boolean): void {
-    this.#isHeld = true;
+    this.#isAnswered = true;
     if (reply.delivery !== undefined) return;
     this.#headLines = this.#lines.text(ends);
     if (!ends) this.#connection.passOn(reply.body.length);
   }
 
   release(): boolean {
-    this.#isHeld = false;
+    this.#isAnswered = false;
     return !this.#connection.socket.destroyed;
   }
 
   get isAnswered(): boolean {
-    return this.#isAnswered || this.#isHeld || this.#connection.socket.destroyed;
+    return this.#isAnswered || this.#connection.socket.destroyed;
   }
 
   get isDone(): boolean {
@@ -175,13 +175,8 @@ export interface PlainHead {
   readonly copy: Buffer | undefined;
 }
 
-/** The headers of a plain request that the service reads. */
+/** What the headers of a plain request say. */
 interface PlainFields {
-  readonly host: string;
-  readonly authorization: string | undefined;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  readonly forwardedFor: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
@@ -253,13 +248,5 @@ function readPlainFields(text: string): PlainFields | undefined {
   const length = headers['content-length'] ?? '0';
   const isPlain = plainLength.test(length) && connection.toLowerCase() === 'keep-alive';
   if (host === undefined || !isPlain) return undefined;
-  return {
-    host,
-    authorization: headers['authorization'],
-    contentType: headers['content-type'],
-    contentEncoding: headers['content-encoding'],
-    forwardedFor: headers['x-forwarded-for'],
-    headers,
-    length: Number(length),
-  };
+  return { headers, length: Number(length) };
 }
