@@ -163,9 +163,9 @@ function judgeNewMessages(trace: Trace, findings: Findings): void {
   }
   // Neither answer of `emptyRequestId` makes an empty id one that can be repeated.
   for (const send of authorizedSends(trace)) {
-    const isReplay = send.reply.status === 200 && !isUncertain(send);
-    if (isReplay && send.fields?.['request_id'] === '')
-      findings.judgeThat([send], false, '202, or a 400 that names request_id', send.reply);
+    const isNoReplay = send.reply.status !== 200 || isUncertain(send);
+    if (send.fields?.['request_id'] === '')
+      findings.judgeThat([send], isNoReplay, '202, or a 400 that names request_id', send.reply);
   }
 }
 

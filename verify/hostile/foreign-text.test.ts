@@ -11,7 +11,7 @@ import { replay } from '#cli/replay/replay-journal.ts';
 import { banner } from '#cli/serve/banner.ts';
 import { requestLine } from '#cli/serve/serve.ts';
 import { conform } from '#conformance/main.ts';
-import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
+import { withChangedLines } from '#judging/evidence/journal-line.ts';
 import { Simulator } from '#src/simulator.ts';
 import { hostileServers, hostileWords, obeyed, serveHostile } from './hostile-servers.ts';
 

@@ -14,7 +14,7 @@ import { CommandError } from '#io/command-error.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { type JudgeOptions, judge as judgeClient } from '#judging/client/judge.ts';
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
-import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
+import { withChangedLines } from '#judging/evidence/journal-line.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 import { KeyNames } from '#judging/evidence/reading.ts';
 import { exchangesOf } from '#src/recording/judged-exchanges.ts';

@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { eachOf } from '#io/grouped.ts';
-import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
+import { withChangedLines } from '#judging/evidence/journal-line.ts';
 import { restoreSnapshot } from '../../recording/state/restore-state.ts';
 import { type Snapshot, snapshotSchema } from '../../recording/state/state-format.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';

@@ -10,8 +10,8 @@
  */
 import { promises } from 'node:fs';
 import { isoTime } from '#contract/time.ts';
-import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { lineOf } from '#judging/evidence/journal-line.ts';
 import type { Checkpoint, JournalHeader } from '../journal/journal-header.ts';
 import type { FileJournal, JournalWatch } from '../journal/journal-writer.ts';
 import {

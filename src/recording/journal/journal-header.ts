@@ -8,8 +8,8 @@ import { sha256 } from '#io/digest.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
-import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import { isIntact } from '#judging/evidence/journal-line.ts';
 import { mistakesOf } from '../../config/assumption-text.ts';
 import {
   parseSettings,

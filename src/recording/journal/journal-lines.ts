@@ -6,10 +6,9 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
-import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import type { Entry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
-import { lineReader } from '#judging/evidence/journal-line.ts';
+import { isIntact, lineReader } from '#judging/evidence/journal-line.ts';
 import { notAJournal } from './journal-header.ts';
 import { beginsAs } from './run-files.ts';
 

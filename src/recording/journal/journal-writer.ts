@@ -17,9 +17,9 @@ import {
 } from 'node:fs';
 import { isoTime } from '#contract/time.ts';
 import { createOwn, ownerOnly } from '#io/own-file.ts';
-import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { lineOf } from '#judging/evidence/journal-line.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';

@@ -6,9 +6,8 @@
  */
 
 import { isoTime } from '#contract/time.ts';
-import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
-import { valueIn } from '#judging/evidence/journal-line.ts';
+import { lineOf, valueIn } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';

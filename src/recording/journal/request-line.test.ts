@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
-import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import type { RequestEntry } from '#judging/evidence/journal-entry.ts';
-import { valueIn } from '#judging/evidence/journal-line.ts';
+import { isIntact, valueIn } from '#judging/evidence/journal-line.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import type { Handled } from '../../http/service/api.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';

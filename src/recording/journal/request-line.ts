@@ -8,8 +8,7 @@ import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
-import { checksumMember } from '#judging/evidence/journal-checksum.ts';
-import { jsonReply } from '#judging/evidence/journal-line.ts';
+import { checksumMember, jsonReply } from '#judging/evidence/journal-line.ts';
 import { type RecordedExchange, textOf } from '../recorded-exchange.ts';
 
 const startBytes = 16_384;
