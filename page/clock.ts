@@ -5,56 +5,35 @@
  */
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
-import { announceStaleData, onEvents } from './events.ts';
+import { announceStaleData, kinds } from './events.ts';
 import type { Row } from './list-declaration.ts';
 import { Resource } from './resource.ts';
-import type { ClockState, State } from './wire.ts';
+import type { State } from './wire.ts';
 import { counted } from './words.ts';
 
 export const state = signal<State | undefined>(undefined);
-/** The last known clock, and the real time (of `performance.now`) at which the page got it. */
-const lastClock = signal<{ readonly clock: ClockState; readonly receivedMs: number } | undefined>(
-  undefined,
-);
+/** The real time (of `performance.now`) at which the page got the state. */
+let receivedMs = 0;
 /** The real time at which the shown time was last brought forward. */
 const tickedMs = signal(0);
 
-export const clock = computed(() => lastClock.value?.clock);
+export const clock = computed(() => state.value?.clock);
 
 /** `ms` while simulated time passes by itself, otherwise undefined: for `everyMs` of resources. */
 export const whileRunning = (ms: number) => ((clock.value?.rate ?? 0) > 0 ? ms : undefined);
 
 /** Simulated time in epoch milliseconds; between two reads it advances at the clock's rate. */
 export const nowMs = computed(() => {
-  if (lastClock.value === undefined) return undefined;
-  const { clock: received, receivedMs } = lastClock.value;
+  if (clock.value === undefined) return undefined;
   const passedMs = Math.max(0, tickedMs.value - receivedMs);
-  return Date.parse(received.now) + Math.floor(passedMs * received.rate);
+  return Date.parse(clock.value.now) + Math.floor(passedMs * clock.value.rate);
 });
-
-/** A running clock may seem to go back by less, because of rounding. */
-const roundingMs = 1_000;
-
-/** Returns true if time went back: the simulator was reset. */
-function setClock(received: ClockState): boolean {
-  const previous = lastClock.value?.clock;
-  const receivedMs = performance.now();
-  lastClock.value = { clock: received, receivedMs };
-  tickedMs.value = receivedMs;
-  if (previous === undefined) return false;
-  return Date.parse(received.now) < Date.parse(previous.now) - roundingMs;
-}
 
 const tickPeriodMs = 250;
 
 export function followClock(): void {
-  onEvents('clock', (events) => {
-    const last = events?.at(-1);
-    if (last === undefined) void readState();
-    else if (setClock(last)) announceStaleData();
-  });
   const stateResource = new Resource(readState);
-  stateResource.follow(['message', 'traffic', 'operation']);
+  stateResource.follow(kinds);
   setInterval(() => {
     if ((clock.value?.rate ?? 0) <= 0 || document.visibilityState !== 'visible') return;
     tickedMs.value = performance.now();
@@ -88,14 +67,19 @@ export async function describeAdvance({ fired }: Row, before: State | undefined)
 /** Statuses that an advance moves messages to. */
 const reachedStatuses = ['delivered', 'failed', 'sent', 'sending'] as const;
 
+/** A running clock may seem to go back by less, because of rounding. */
+const roundingMs = 1_000;
+
 /** Reads clock and counts again. Ignores a failure: the connection state shows it. */
 export async function readState(): Promise<void> {
   try {
     const current = await call('simulator.state');
-    const { messages = { total: 0 }, requests = 0 } = state.value ?? {};
-    const hasFewer = current.messages.total < messages.total || current.requests < requests;
+    const { clock: before, messages, requests } = state.value ?? current;
+    receivedMs = performance.now();
     state.value = current;
-    const hasGoneBack = setClock(current.clock);
+    tickedMs.value = receivedMs;
+    const hasFewer = current.messages.total < messages.total || current.requests < requests;
+    const hasGoneBack = Date.parse(current.clock.now) < Date.parse(before.now) - roundingMs;
     if (hasFewer || hasGoneBack) announceStaleData();
   } catch {}
 }

@@ -31,7 +31,6 @@ const tokenKey = 'smstwin.control-token';
 
 export function keepToken(token: string): void {
   sessionStorage.setItem(tokenKey, token);
-  tokenIsMissing.value = false;
 }
 
 export function controlToken(): string | null {

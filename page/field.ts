@@ -62,17 +62,10 @@ export function labelOf({ name, title }: Pick<Field, 'name' | 'title'>): string 
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The fields of the chosen variant that the user types. */
-export function chosenFields(variants: Field, path: string, typed: Typed): readonly Field[] {
-  return variantFields(variants, path, typed).filter(({ only }) => only === undefined);
-}
-
-/** All fields of the chosen variant. */
-export function variantFields(
-  { fields = [] }: Field,
-  path: string,
-  typed: Typed,
-): readonly Field[] {
+/** The fields within a field: those of an object, or of the chosen variant. */
+export function innerFields(field: Field, path: string, typed: Typed): readonly Field[] {
+  const { kind, fields = [] } = field;
+  if (kind !== 'variants') return fields;
   const chosen = fields.find(({ name }) => name === typed[path]) ?? fields[0];
   return chosen?.fields ?? [];
 }
@@ -80,10 +73,9 @@ export function variantFields(
 /** The paths of all fields that a form shows, at any depth. */
 export function pathsOf(fields: readonly Field[], typed: Typed, parent = ''): string[] {
   return fields.flatMap((field) => {
+    if (field.only !== undefined) return [];
     const path = pathOf(parent, field.name);
-    const ownFields = field.kind === 'object' ? (field.fields ?? []) : [];
-    const inner = field.kind === 'variants' ? chosenFields(field, path, typed) : ownFields;
-    return [path, ...pathsOf(inner, typed, path)];
+    return [path, ...pathsOf(innerFields(field, path, typed), typed, path)];
   });
 }
 

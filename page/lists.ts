@@ -218,21 +218,6 @@ export const assumptionList: ListDeclaration = {
   lead: 'What the document leaves open, and what the answer in force does; a change applies from now on.',
 };
 
-export const limitList: ListDeclaration = {
-  title: 'Requests per minute',
-  readOperation: 'limits.get',
-  readRows: async () => {
-    const limits = await call('limits.get');
-    return Object.entries(limits).map(([endpoint, limit]) => ({ endpoint, limit }));
-  },
-  keyColumn: 'endpoint',
-  columns: ['endpoint', 'limit'],
-  editOperation: 'limits.patch',
-  settingColumn: 'limit',
-  emptyText: 'There is no endpoint.',
-  lead: 'Empty: not limited. A changed limit starts with full buckets.',
-};
-
 export const accountList: ListDeclaration = {
   title: 'The account',
   readOperation: 'accounts.list',

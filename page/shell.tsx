@@ -2,7 +2,7 @@
  * The frame around every page: the header, the links to the pages, notices about the connection, and
  * the keys. `pages` is the table of all pages.
  */
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { tokenIsMissing } from './control.ts';
@@ -20,17 +20,20 @@ import { RequestsPage } from './pages/requests.tsx';
 import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { WorldsPage } from './pages/worlds.tsx';
-import { Action, Dialog } from './parts/action.tsx';
+import { Action, Dialog, Form } from './parts/action.tsx';
 import { Header } from './parts/header.tsx';
-import { type Destination, Jump } from './parts/jump.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
 import { TokenDialog } from './parts/token.tsx';
 import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts } from './parts/values.tsx';
-import { pageName, shownWorld } from './route.ts';
+import { addressOf, pageName, shownWorld } from './route.ts';
 
-interface Page extends Destination {
+interface Page {
+  readonly name: string;
+  readonly title: string;
+  /** The key that goes there after `g`. */
+  readonly key: string;
   readonly view: ComponentType;
 }
 
@@ -86,7 +89,7 @@ export function Shell() {
           <Facts facts={keyFacts} />
         </Dialog>
       )}
-      {opened.value === 'jump' && <Jump pages={pages} onClose={closeDialog} />}
+      {opened.value === 'jump' && <Jump />}
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title }) => (
           <a key={name} href={`#/${name}`} aria-current={name === page.name ? 'page' : undefined}>
@@ -113,6 +116,48 @@ const keyFacts: readonly Fact[] = [
   ['Escape', 'closes what is open'],
   ['?', 'these keys'],
 ];
+
+/** A dialog that goes to a page by its name, or searches messages and requests for what is typed. */
+function Jump() {
+  const typed = useSignal('');
+  const search = typed.value.trim();
+  const named = pages.filter(({ title }) => title.toLowerCase().includes(search.toLowerCase()));
+  const searches = search === '' ? [] : ['messages', 'requests'];
+  const found = [
+    ...named.map(({ name, title, key }) => ({ href: `#/${name}`, title, keys: `g ${key}` })),
+    ...searches.map((name) => {
+      const title = `Search ${name} for ${search}`;
+      return { href: addressOf(name, '', { search }), title, keys: '' };
+    }),
+  ];
+  const goToFirst = () => {
+    location.hash = found[0]?.href ?? '';
+    closeDialog();
+  };
+  return (
+    <Dialog title="Go to" onClose={closeDialog}>
+      <Form act={goToFirst}>
+        <input
+          type="search"
+          aria-label="A page, or what to search for"
+          autofocus
+          value={typed.value}
+          onInput={({ currentTarget }) => (typed.value = currentTarget.value)}
+        />
+      </Form>
+      <ul class="ledger">
+        {found.map(({ href, title, keys }) => (
+          <li key={href}>
+            <a href={href} onClick={closeDialog}>
+              {title}
+            </a>{' '}
+            <kbd class="dim">{keys}</kbd>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
 
 /** The key before, so that `g m` goes to the page Messages. */
 let previousKey = '';

@@ -1,7 +1,7 @@
 /**
  * Reads typed texts as values of fields, and shows values as text.
  */
-import { type Field, labelOf, pathOf, type Typed, variantFields } from './field.ts';
+import { type Field, innerFields, labelOf, pathOf, type Typed } from './field.ts';
 
 /** An input that this page or the control API refuses. */
 export class Refusal extends Error {
@@ -34,10 +34,9 @@ export function readTyped(fields: readonly Field[], typed: Typed): Record<string
   /** The value of one field; undefined if it is left out or wrong. */
   const readField = (field: Field, path: string): unknown => {
     const { kind, only, isRequired } = field;
-    if (kind === 'variants') return readObject(variantFields(field, path, typed), path);
-    if (kind === 'object') {
-      const inner = readObject(field.fields ?? [], path);
-      return isRequired || Object.keys(inner).length > 0 ? inner : undefined;
+    if (kind === 'variants' || kind === 'object') {
+      const inner = readObject(innerFields(field, path, typed), path);
+      return kind === 'variants' || isRequired || Object.keys(inner).length > 0 ? inner : undefined;
     }
     if (only !== undefined) return only;
     // A text that is left empty is a value that is not given.

@@ -8,7 +8,6 @@ export type { OperationName, OperationTable };
 
 export type Reply<Name extends OperationName> = OperationTable[Name]['reply'];
 
-export type ClockState = Reply<'clock.state'>;
 export type State = Reply<'simulator.state'>;
 export type Account = Reply<'accounts.list'>['accounts'][number];
 export type Status = keyof Account['messages'];

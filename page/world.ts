@@ -6,13 +6,7 @@ import { useEffect } from 'preact/hooks';
 import { whileRunning } from './clock.ts';
 import { call } from './control.ts';
 import { Resource, useReply } from './resource.ts';
-import type { Account, Sim } from './wire.ts';
-
-export interface World {
-  readonly accounts: readonly Account[];
-  /** All SIMs; those without an account are the shared pool. */
-  readonly sims: readonly Sim[];
-}
+import type { Account } from './wire.ts';
 
 const resource = new Resource(readWorld);
 /** Undefined until the first read; kept up to date only while a component calls `useWorld`. */
@@ -24,7 +18,10 @@ export function useWorld(): World | undefined {
   return world.value;
 }
 
-async function readWorld(): Promise<World> {
+export type World = Awaited<ReturnType<typeof readWorld>>;
+
+/** The SIMs are those of all accounts, and of the shared pool. */
+async function readWorld() {
   const [{ accounts }, { sims }] = await Promise.all([call('accounts.list'), call('sims.all')]);
   return { accounts, sims };
 }
@@ -47,9 +44,9 @@ export function useWorldChoices() {
   return { error, worlds: [['default', 'default'] as const, ...others] };
 }
 
-/** The accounts as choices of a select. Needs `useWorld` on the page, as do the others below. */
-export function accountChoices() {
-  return (world.value?.accounts ?? []).map(({ account_id: id, name }) => [id, name] as const);
+/** Accounts as choices of a select. By default, needs `useWorld` on the page, as do the others. */
+export function accountChoices(accounts: readonly Account[] = world.value?.accounts ?? []) {
+  return accounts.map(({ account_id: id, name }) => [id, name] as const);
 }
 
 /** The numbers that an account may send from and receive at: its own, then the shared pool's. */

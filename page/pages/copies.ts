@@ -3,6 +3,7 @@
  * Home. Each program sends one message in the shown world and runs as it is copied.
  */
 import { servicePaths } from '#contract/routes.ts';
+import { state } from '../clock.ts';
 import { useReply } from '../resource.ts';
 import { shownWorld } from '../route.ts';
 import type { Message, Reply } from '../wire.ts';
@@ -24,10 +25,10 @@ export function sendBody(message: Message) {
 }
 
 /** A curl command that posts the body, or gets if it is empty; without a key, it reads `SMS_API_KEY` when it runs. */
-export function asCurl(baseUrl: string, path: string, body: string, key = ''): string {
+export function asCurl(path: string, body: string, key = ''): string {
   const shellBody = `'${body.replaceAll("'", "'\\''")}'`;
   return [
-    `curl -sS ${baseUrl}${path}`,
+    `curl -sS ${state.value?.base_url ?? ''}${path}`,
     `  -H "Authorization: Bearer ${key || '$SMS_API_KEY'}"`,
     ...(body === '' ? [] : ["  -H 'Content-Type: application/json'", `  -d ${shellBody}`]),
   ].join(' \\\n');
@@ -43,9 +44,6 @@ interface Client {
   readonly from: string;
 }
 
-/** The base URL while it is not known: where `smstwin serve` listens by default. */
-const usualBaseUrl = 'http://127.0.0.1:8080';
-
 /** A client of the first account with a visible key and a number, its own or the shared pool's. */
 export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Client | undefined {
   for (const { name, api_key: key, sims } of accounts) {
@@ -55,11 +53,10 @@ export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Cli
   return undefined;
 }
 
-/** The base URL of the world, and the key of an account, or '' if it may not be shown. */
-export function useCaller(accountId: string | null): Pick<Client, 'baseUrl' | 'key'> {
+/** The key of an account, or '' if it may not be shown. */
+export function useKey(accountId: string | null): string {
   const { value } = useReply('worlds.get', [shownWorld]);
-  const account = value?.accounts.find(({ account_id: id }) => id === accountId);
-  return { baseUrl: value?.base_url || usualBaseUrl, key: account?.api_key ?? '' };
+  return value?.accounts.find(({ account_id: id }) => id === accountId)?.api_key ?? '';
 }
 
 /** The programs of `page/examples/` by language, with names such as `{{key}}` for what they need. */
@@ -73,7 +70,7 @@ export function exampleIn(language: string, { baseUrl, key, from }: Client): str
   const example = examples[language];
   if (example === undefined) {
     const body = JSON.stringify({ to: '+12025550123', from, message: 'Hello' });
-    return asCurl(baseUrl, path, body, key);
+    return asCurl(path, body, key);
   }
   const values: Readonly<Record<string, string>> = { base_url: baseUrl, key, from, path };
   return example.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');

@@ -112,20 +112,19 @@ function Activity({ report }: { readonly report: Report }) {
     );
   }
   const findings = (report?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
-  const links: readonly (readonly [href: string, text: string])[] = [
-    ['#/requests', `${counted(requests, 'request')} since the start`],
-    ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
-    ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
-    ['#/messages', counted(messages.total, 'message')],
+  const links = [
+    <a href="#/requests">{counted(requests, 'request')} since the start</a>,
+    <a href="#/requests?search=status%3A429">{throttled.toLocaleString('en')} answered 429</a>,
+    <a href="#/referee">{counted(findings, 'finding')} of the referee</a>,
+    <a href="#/messages">{counted(messages.total, 'message')}</a>,
+    ...statusLinks(messages),
   ];
   return (
     <Card title="What happened">
       <ul class="counts">
-        {[...links.map(([href, text]) => <a href={href}>{text}</a>), ...statusLinks(messages)].map(
-          (link) => (
-            <li key={link.props.href}>{link}</li>
-          ),
-        )}
+        {links.map((link) => (
+          <li key={link.props.href}>{link}</li>
+        ))}
       </ul>
     </Card>
   );

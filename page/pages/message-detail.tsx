@@ -15,7 +15,7 @@ import { useReply, useResource } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
-import { asCurl, sendBody, sendPath, useCaller } from './copies.ts';
+import { asCurl, sendBody, sendPath, useKey } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useReply('messages.get', [id], ['message']);
@@ -31,7 +31,7 @@ export function MessageDetail({ id }: { readonly id: string }) {
 
 function Content({ message }: { readonly message: Message }) {
   const { message_id: id, status, failure_reason: reason } = message;
-  const { baseUrl, key } = useCaller(message.account_id);
+  const key = useKey(message.account_id);
   const body = JSON.stringify(sendBody(message));
   const isFinal = status === 'delivered' || status === 'failed';
   const changes = ['message', 'sim', 'clock', 'operation'] as const;
@@ -50,9 +50,7 @@ function Content({ message }: { readonly message: Message }) {
         expectedStatuses={isFinal || isStuck ? [] : statusesToCome(message)}
       />
       <div class="actions">
-        <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
-          Copy as curl
-        </CopyButton>
+        <CopyButton text={() => asCurl(sendPath(message), body, key)}>Copy as curl</CopyButton>
         <CopyTest input={{ message_id: id }} />
         <a class="button plain" href={`#/past?message_id=${id}`}>
           At earlier instants

@@ -5,7 +5,6 @@
  */
 
 import { useSignal } from '@preact/signals';
-import { statuses } from '#contract/message-status.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
@@ -194,20 +193,18 @@ function WorldThen({ line }: { readonly line: number }) {
   );
 }
 
+function countsIn({ requests, messages, timers, faults }: State): Readonly<Record<string, number>> {
+  const { total, ...byStatus } = messages;
+  return { Requests: requests, Messages: total, ...byStatus, Timers: timers, Faults: faults };
+}
+
 /** Time and counts after a line; also before the line and now, where they differ. */
 function differences(before: State, after: State, now: State | undefined): readonly Fact[] {
-  const counts: readonly (readonly [name: string, countIn: (state: State) => number])[] = [
-    ['Requests', ({ requests }) => requests],
-    ['Messages', ({ messages }) => messages.total],
-    ...statuses.map((status) => [status, (state: State) => state.messages[status]] as const),
-    ['Timers', ({ timers }) => timers],
-    ['Faults', ({ faults }) => faults],
-  ];
   const times = [...new Set([before.clock.now, after.clock.now])];
   return [
     ['Time', times.map((at, index) => [index > 0 && ' → ', <Time key={at} at={at} />])],
-    ...counts.map(([name, countIn]): Fact => {
-      const text = (state: State) => countIn(state).toLocaleString('en');
+    ...Object.keys(countsIn(after)).map((name): Fact => {
+      const text = (state: State) => countsIn(state)[name]?.toLocaleString('en');
       const shown = text(after);
       const change = text(before) === shown ? shown : [`${text(before)} → `, <b>{shown}</b>];
       return [

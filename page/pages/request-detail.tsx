@@ -12,7 +12,7 @@ import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { accountName } from '../world.ts';
-import { asCurl, useCaller } from './copies.ts';
+import { asCurl, useKey } from './copies.ts';
 
 /** `number`: the request's number, from the address. */
 export function RequestDetail({ number }: { readonly number: string }) {
@@ -43,7 +43,7 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
   const { at, account_id: accountId, message_id: messageId, retry_at: retryAt, key } = request;
   const { method, path, body } = request.request;
   const number = String(request.number);
-  const caller = useCaller(accountId);
+  const ownKey = useKey(accountId);
   const wait = retryAt && (
     <>
       {request.retry_after_s} s, until <Time at={retryAt} />; <a href="#/limits">Limits</a> shows
@@ -69,9 +69,7 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
       />
       {method === 'POST' && body !== null && (
         <div class="actions">
-          <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
-            Copy as curl
-          </CopyButton>
+          <CopyButton text={() => asCurl(path, body, ownKey)}>Copy as curl</CopyButton>
           <CopyTest input={{ number }} />
         </div>
       )}

@@ -12,19 +12,22 @@ import { searchWord } from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { useReply, useResource } from '../resource.ts';
+import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Endpoint, Reply } from '../wire.ts';
+import type { Account, Endpoint, Reply } from '../wire.ts';
 import { counted } from '../words.ts';
-import { accountChoices, useWorld } from '../world.ts';
+import { accountChoices } from '../world.ts';
 
 /** Accounts that are plotted together; more colours could not be told apart. */
 const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
-export function RequestPlot() {
-  const { accounts = [] } = useWorld() ?? {};
-  const limits = useReply('limits.get', [], ['operation', 'clock']).value;
+interface RequestPlotProps {
+  readonly accounts: readonly Account[];
+  readonly limits: Reply<'limits.get'> | undefined;
+}
+
+export function RequestPlot({ accounts, limits }: RequestPlotProps) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
@@ -47,7 +50,7 @@ export function RequestPlot() {
             name="account_id"
             label="Account"
             any={accounts.length > mostLines ? `the first ${mostLines} accounts` : 'any account'}
-            choices={accountChoices()}
+            choices={accountChoices(accounts)}
           />
           <FilterChoices
             name="endpoint"

@@ -8,7 +8,7 @@ import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
-import { nowMs, state } from '../clock.ts';
+import { nowMs } from '../clock.ts';
 import type { Field } from '../field.ts';
 import type { Row } from '../list-declaration.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
@@ -143,9 +143,7 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
           </a>
         )}
         {(method === 'GET' || body) && (
-          <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body ?? '')}>
-            Copy as curl
-          </CopyButton>
+          <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
         )}
       </div>
     </>

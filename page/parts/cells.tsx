@@ -58,7 +58,7 @@ interface CellInputProps {
   readonly label: string;
   readonly value: unknown;
   readonly placeholder?: string;
-  readonly onChange: (value: unknown) => Promise<void>;
+  readonly onChange: (value: unknown) => Promise<unknown>;
   /** A badge shows it while the value is another one; undefined if there is no default. */
   readonly defaultText?: string | undefined;
 }

@@ -6,7 +6,7 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren, PartialInputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
-import { chosenFields, type Field, labelOf, pathOf, type Typed } from '../field.ts';
+import { type Field, innerFields, labelOf, pathOf, type Typed } from '../field.ts';
 import { filterValue, setFilter } from '../route.ts';
 import { CodeText } from './values.tsx';
 
@@ -36,10 +36,11 @@ export function FieldInput(props: FieldProps) {
   const { field, typed, path = field.name, choices } = props;
   const hint = props.hints?.[path] ?? field.hint;
   const id = useId();
-  const childInput = (child: Field) => (
+  const inner = innerFields(field, path, typed.value).map((child) => (
     <FieldInput {...props} key={child.name} field={child} path={pathOf(path, child.name)} />
-  );
-  if (field.kind === 'object') return <>{field.fields?.map(childInput)}</>;
+  ));
+  if (field.only !== undefined) return null;
+  if (field.kind === 'object') return <>{inner}</>;
   const mistake = props.mistakes[path];
   const shownHint = typeof hint === 'string' ? <CodeText text={hint} /> : hint;
   return (
@@ -61,7 +62,7 @@ export function FieldInput(props: FieldProps) {
           {mistake === undefined ? shownHint : <span class="problem">{mistake}</span>}
         </div>
       </div>
-      {field.kind === 'variants' && chosenFields(field, path, typed.value).map(childInput)}
+      {inner}
     </>
   );
 }

@@ -32,13 +32,7 @@ interface ListProps {
 }
 
 export function List({ declaration, only = () => true, accountId }: ListProps) {
-  const {
-    title,
-    readOperation,
-    editOperation = readOperation,
-    keyColumn,
-    settingColumn,
-  } = declaration;
+  const { title, readOperation, keyColumn } = declaration;
   const { actions = [], forms = [], lead, emptyText } = declaration;
   // Keeps the account names that cells show up to date.
   useWorld();
@@ -64,10 +58,6 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
     if (address !== undefined) location.assign(address);
     finish(`${label} ${rowName}`, oneTimeFacts?.(reply));
   };
-  const changeField = async (row: Row, name: string, value: unknown) => {
-    const id = settingColumn === undefined ? [row[keyColumn]] : [];
-    await callAny(editOperation, ...id, { [name]: value });
-  };
   const operations: Column<Row> = {
     head: 'Operations',
     kind: 'last',
@@ -89,8 +79,8 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
       </div>
     ),
   };
-  const columns = declaration.columns.map((name, index) =>
-    columnOf(declaration, name, index, rows.value?.[0]?.[name], changeField),
+  const columns = declaration.columns.map((name) =>
+    columnOf(declaration, name, rows.value?.[0]?.[name]),
   );
   return (
     <>
@@ -149,14 +139,10 @@ function nameOf({ columns: [firstColumn = ''] }: ListDeclaration, row: Row): str
 }
 
 /** `sample`: the value of the first row. */
-function columnOf(
-  declaration: ListDeclaration,
-  name: string,
-  index: number,
-  sample: unknown,
-  changeField: (row: Row, name: string, value: unknown) => Promise<void>,
-): Column<Row> {
-  const { readOperation, editOperation, settingColumn, wideColumns = [], links = {} } = declaration;
+function columnOf(declaration: ListDeclaration, name: string, sample: unknown): Column<Row> {
+  const { readOperation, editOperation, settingColumn } = declaration;
+  const { wideColumns = [], links = {} } = declaration;
+  const namesRow = name === declaration.columns[0];
   const isSetting = name === settingColumn;
   // Two kinds of column are not declared: a setting's value, and what `readRows` adds.
   const added = typeof sample === 'number' ? 'number' : 'text';
@@ -174,20 +160,22 @@ function columnOf(
     title: field.hint,
     kind: isPlainNumber ? `number ${wide}` : wide,
     cellKind: `${cellClass(field)} ${wide}`,
-    namesRow: index === 0,
+    namesRow,
     cell: (row) => {
       const input = inputField(row);
       const label = `${labelOf(field)} of ${nameOf(declaration, row)}`;
       const href = links[name]?.(row);
-      const what = index === 0 ? '' : label;
-      if (input === undefined) return cellOf(field, row[name], href, what);
+      const what = namesRow ? '' : label;
+      const id = isSetting ? [] : [row[declaration.keyColumn]];
+      if (editOperation === undefined || input === undefined)
+        return cellOf(field, row[name], href, what);
       return (
         <CellInput
           field={input}
           label={isSetting ? input.name : label}
           value={row[name]}
           placeholder={textOf(row[`effective_${name}`])}
-          onChange={(value) => changeField(row, input.name, value)}
+          onChange={(value) => callAny(editOperation, ...id, { [input.name]: value })}
           defaultText={'default' in row ? textOf(row['default']) : undefined}
         />
       );

@@ -4,7 +4,7 @@
  */
 import { dayMs, isoTime } from '#contract/time.ts';
 import { useReply } from '../resource.ts';
-import { addressOf, pageName } from '../route.ts';
+import { addressOf, pageArgument, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
 import { durationText } from '../words.ts';
 import { faultText } from './exchange.tsx';
@@ -23,13 +23,9 @@ export interface TraceEvent
   readonly href?: string;
 }
 
-interface TimelineProps {
-  readonly events: readonly TraceEvent[];
-  /** The number of the request that the page is about. */
-  readonly shownNumber?: number | undefined;
-}
-
-export function Timeline({ events, shownNumber }: TimelineProps) {
+/** Marks the request that the address names. */
+export function Timeline({ events }: { readonly events: readonly TraceEvent[] }) {
+  const shown = addressOf(pageName.value, pageArgument.value);
   return (
     <>
       <Axis events={events} />
@@ -38,7 +34,7 @@ export function Timeline({ events, shownNumber }: TimelineProps) {
           <li
             key={`${event.at} ${event.number} ${event.text} ${index}`}
             class={`event ${classesOf(event)}`}
-            aria-current={isRequest(event) && event.number === shownNumber ? 'true' : undefined}
+            aria-current={isRequest(event) && event.href === shown ? 'true' : undefined}
           >
             {contentOf(event, events.slice(0, index))}
           </li>
@@ -195,10 +191,7 @@ export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: Trace
               ]}
             />
           )}
-          <Timeline
-            events={[...events.map(traceEvent), ...expected]}
-            shownNumber={'number' in intent ? Number(intent.number) : undefined}
-          />
+          <Timeline events={[...events.map(traceEvent), ...expected]} />
           {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}
         </>
       )}

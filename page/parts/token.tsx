@@ -1,9 +1,7 @@
 /** Asks for the control token, in place of every page while it is missing or wrong. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { readState } from '../clock.ts';
 import { controlToken, keepToken } from '../control.ts';
-import { reconnectNow } from '../events.ts';
 import type { Field, Typed } from '../field.ts';
 import { Form } from './action.tsx';
 import { FieldInput } from './fields.tsx';
@@ -23,8 +21,7 @@ export function TokenDialog() {
     const { token = '' } = typed.value;
     if (token === '') return;
     keepToken(token);
-    reconnectNow();
-    void readState();
+    location.reload();
   };
   return (
     <main class="token">
