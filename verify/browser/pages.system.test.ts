@@ -254,6 +254,21 @@ pageTest(
 );
 
 pageTest(
+  'what the page itself changes is shown even while no event reaches it',
+  { mayLog: /ERR_FAILED/ },
+  async ({ page, controlUrl }) => {
+    await page.addInitScript('if (location.search === "?alone") delete globalThis.SharedWorker');
+    await page.route('**/control/events?*', (route) => route.abort());
+    await page.goto(`${controlUrl}/?alone#/faults`);
+    await page.getByRole('button', { name: 'Add fault' }).click();
+    const remove = page.getByRole('button', { name: 'Remove fault-1' });
+    await seen(remove);
+    await remove.click();
+    await seen(page.getByText('No faults are set.'));
+  },
+);
+
+pageTest(
   'under load the lists are not read again at every event',
   { settings: { noLimits: true } },
   async ({ page, controlUrl, send, simulator }) => {
