@@ -6,12 +6,12 @@ import fs from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 const folder = new URL('build/start/', root);
-/** When the last bundle was begun, its path, and those of its sources. */
+/** When the last bundle was started, its path, and those of its sources. */
 const record = new URL('bundle.json', folder);
 /** A process may load a part of an old bundle late: after this time, the next build removes it. */
 const keptMs = 7 * 86_400_000;
 
-/** The bundle, unless a source has changed since it was begun. */
+/** The bundle, unless a source has changed since it was started. */
 function current() {
   try {
     const { startedMs, path, sources } = JSON.parse(fs.readFileSync(record, 'utf8'));
@@ -25,8 +25,11 @@ function current() {
 }
 
 async function built() {
-  const startedMs = Date.now();
-  const name = `${startedMs}-${process.pid}`;
+  const nowMs = Date.now();
+  const name = `${nowMs}-${process.pid}`;
+  fs.mkdirSync(new URL(name, folder), { recursive: true });
+  // By the clock of the file system, which may be that of another machine.
+  const startedMs = fs.statSync(new URL(name, folder)).ctimeMs;
   // As deep as its source, which finds the root from there. tsx would take three times as long.
   const builder = `build/start/${name}.js`;
   const { build } = await import('esbuild');
@@ -48,7 +51,7 @@ async function built() {
   const ofBuild = [...Object.keys(metafile.inputs), 'verify/build/start.js', 'package.json'];
   const sources = [...ofBuild, ...bundled.filter(isFile)];
   for (const entry of fs.readdirSync(folder)) {
-    if (startedMs - Number.parseInt(entry, 10) > keptMs) {
+    if (nowMs - Number.parseInt(entry, 10) > keptMs) {
       fs.rmSync(new URL(entry, folder), { recursive: true, force: true });
     }
   }
