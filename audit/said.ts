@@ -31,10 +31,11 @@ function waitsIn(
   readyAfterMs: (exchange: Exchange) => number | undefined,
   { mayProlong }: Learned,
 ): Wait[] {
-  return exchanges.flatMap((refusal, i) => {
+  return exchanges.flatMap((refusal) => {
     const ms = refusal.outcome === 'refused' ? readyAfterMs(refusal) : undefined;
     if (ms === undefined) return [];
-    const after = exchanges.slice(i + 1);
+    // What was under way together may have been decided in any order.
+    const after = exchanges.filter(({ sentAtMs }) => sentAtMs >= refusal.answeredAtMs);
     const until = after.findIndex(({ outcome }) => mayProlong || outcome !== 'refused');
     const later = after.slice(0, until < 0 ? after.length : until + 1);
     return [{ refusal, readyAfterMs: ms, later }];

@@ -28,6 +28,6 @@ export function isoTime(epochMs: number): string {
     lastMinuteMs = minuteStartMs;
   }
   lastIsoMs = epochMs;
-  lastIso = `${lastMinute}${seconds[Math.floor(inMinuteMs / 1_000)]}${thousandths[inMinuteMs % 1_000]}`;
+  lastIso = `${lastMinute}${seconds[Math.floor(inMinuteMs / 1_000)]}${thousandths[Math.floor(inMinuteMs) % 1_000]}`;
   return lastIso;
 }

@@ -64,10 +64,12 @@ export function answerOf({ statements, requests }: AuditResult): string {
   if (algorithm.value === 'no_limit_seen') return `no limit was seen in ${requests} requests`;
   if (algorithm.value === 'none_of_these')
     return `none of the known limiters: ${algorithm.sentence}`;
-  const many = limit.value === null ? limit.sentence : `${limit.value}`;
-  const time = window.value === null ? window.sentence : `${window.value} s`;
+  const many = limit.value === null ? `? (${limit.sentence})` : `${limit.value}`;
+  const time = window.value === null ? `? s (${window.sentence})` : `${window.value} s`;
+  const isUnknown = limit.value === null && limit.sentence === window.sentence;
+  const figures = isUnknown ? `, undetermined: ${limit.sentence}` : ` of ${many} in ${time}`;
   const parts = [
-    `${algorithm.value?.replace('_', ' ') ?? 'a limiter'} of ${many} in ${time}`,
+    `${algorithm.value?.replace('_', ' ') ?? 'a limiter'}${figures}`,
     ...(keyedBy.certainty === 'certain' ? [keyedBy.sentence] : []),
     ...(statements.refusals_spend.certainty === 'certain'
       ? [statements.refusals_spend.sentence]

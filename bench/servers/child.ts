@@ -110,9 +110,9 @@ const message = {
  * authenticate, validate or store.
  */
 async function bareHyperExpress(): Promise<number> {
-  // Imported here, as the native server may not load.
-  const { Server } = await import('hyper-express');
-  const server = new Server({ auto_close: false });
+  // Imported here, as the native server may not load. In the package the module has only a default.
+  const { default: hyperExpress } = await import('hyper-express');
+  const server = new hyperExpress.Server({ auto_close: false });
   server.post('/*', async (request, response) => {
     consume(await request.json());
     response.status(202).json(message);

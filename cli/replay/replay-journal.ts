@@ -34,7 +34,11 @@ import { Simulator } from '#src/simulator.ts';
 import { noticesTo } from '../process.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
-  const command = newCommand('replay', 'Replay a recorded run and compare every reply.', io);
+  const command = newCommand(
+    'replay',
+    'Replay a journal (serve --journal) and compare every reply.',
+    io,
+  );
   addArgument(command, '<journal>', 'the file that serve --journal wrote', fileValue);
   addFlags(command, [{ flag: '--json', about: 'print JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
