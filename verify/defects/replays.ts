@@ -27,6 +27,7 @@ import {
   handling,
   type Planted,
   replying,
+  understanding,
 } from './planted.ts';
 
 const rememberedIds = 50;
@@ -175,6 +176,10 @@ class SharedWindowRegistry extends Registry {
 }
 
 export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
+  'zero-is-no-id': [
+    'the request_id "0" is taken for none',
+    understanding(({ request_id: id }) => (id === '0' ? { request_id: undefined } : {})),
+  ],
   'replay-answers-202': ['a replay is answered 202', changingReplays(() => ({ status: 202 }))],
   'replay-current-status': [
     'a replay shows the current status instead of the first body',
