@@ -62,7 +62,7 @@ const apartMs = 1_850;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readTimes = 40;
 /** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
-const plannedForWait = 7;
+const plannedForWait = 3;
 /** For the plan of a run: a minute until the bucket returns, and the flood itself. */
 const plannedSeconds = 66;
 

@@ -124,8 +124,9 @@ export class FileReading {
     this.shared.onNotice(`${basename(this.path)}: ${what}`, lacks);
   }
 
-  #isCopy({ sentAt, answeredAt, reply }: TrafficExchange, text: string): boolean {
-    if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
+  #isCopy({ answeredAt, reply }: TrafficExchange, text: string): boolean {
+    // A reply that was held may be written between two of one moment.
+    if (answeredAt - this.#moment > sameMomentMs) {
       this.#moment = answeredAt;
       this.#timesAtMoment.clear();
     }
@@ -133,6 +134,6 @@ export class FileReading {
     const checksum = crc32(text);
     const number = reply?.status === 202 ? 0 : (this.#timesAtMoment.get(checksum) ?? 0);
     this.#timesAtMoment.set(checksum, number + 1);
-    return !this.shared.known.isNew(checksum, sentAt, this.#cuts + number * 2 ** 16);
+    return !this.shared.known.isNew(checksum, answeredAt, this.#cuts + number * 2 ** 16);
   }
 }

@@ -10,7 +10,7 @@ import { serveForeign } from './server.ts';
 import { variations } from './variation.ts';
 
 /** What a dry run with all flags announces, and a few sends more. */
-const announcedSends = 720;
+const announcedSends = 740;
 
 test.concurrent.each(Object.entries(variations))(
   'a whole run without a control port finds a correct foreign server (%s) sound',
@@ -27,7 +27,11 @@ test.concurrent.each(Object.entries(variations))(
         silenceMs = Math.max(silenceMs, Date.now() - last);
         last = Date.now();
       };
-      const { exitCode, results, sends } = await runConform(argv, { stdout, isTerminal: true });
+      const { exitCode, results, sends } = await runConform(argv, {
+        stdout,
+        stderr: stdout,
+        isTerminal: true,
+      });
       expect(failures(results)).toEqual([]);
       // On a busy machine the server may close a kept-alive connection as it is used again.
       const idle = results.filter(
