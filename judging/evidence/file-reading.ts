@@ -125,8 +125,7 @@ export class FileReading {
   }
 
   #isCopy({ answeredAt, reply }: TrafficExchange, text: string): boolean {
-    // A reply that was held may be written between two of one moment.
-    if (answeredAt - this.#moment > sameMomentMs) {
+    if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
       this.#moment = answeredAt;
       this.#timesAtMoment.clear();
     }

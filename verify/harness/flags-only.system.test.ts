@@ -17,8 +17,12 @@ function failed(results: readonly CaseResult[]): string[] {
 /** True if the machine stood still during the run: the harness then leaves limits unjudged. */
 const machineStoodStill = (out: string) => out.includes('the harness stood still');
 
+/** True if the device polled before the harness each time, so that no task was left for it. */
+const deviceWasFaster = (out: string) => out.includes('that gets its tasks over HTTP');
+
 function expectSound({ exitCode, out }: { exitCode: number; out: string }): void {
-  expect(machineStoodStill(out) ? [0, 4] : [0], out).toContain(exitCode);
+  const isUnlucky = machineStoodStill(out) || deviceWasFaster(out);
+  expect(isUnlucky ? [0, 4] : [0], out).toContain(exitCode);
 }
 
 test.concurrent('a sound service ends with exit 0, within 740 sends and four minutes, as the dry run said', async () => {
