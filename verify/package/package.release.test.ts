@@ -146,7 +146,10 @@ test('npx smstwin conform, assumptions and rules run', async () => {
 test('npx smstwin bench draws its report', async () => {
   const flags = '--scenario throttled --duration 100ms --rounds 1 --warm-up 1 --held 1000';
   await run(`npx smstwin bench ${flags} --report html=b.html || [ $? -eq 8 ]`);
-  expect(readFileSync(join(project, 'b.html'), 'utf8')).toContain('<svg');
+  const report = readFileSync(join(project, 'b.html'), 'utf8');
+  // The data of a plot, and the script that draws it.
+  expect(report).toContain('data-plot="');
+  expect(report).toMatch(/u-wrap/);
 });
 
 test('the README measures', async () => {
