@@ -62,9 +62,10 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
  */
 export function otherTraffic({ log, unexplained429s, client }: Target): Result | undefined {
   const counted = messagesOfOthers(log);
-  const refused = [...unexplained429s].find(isSend);
+  const refusedSends = [...unexplained429s].filter(isSend);
+  const [refused] = refusedSends;
   if (counted === 0 && client.lag.times === 0 && refused !== undefined)
-    return brokenLimit(refused, unexplained429s.size);
+    return brokenLimit(refused, refusedSends.length);
   const messages = counted ?? 0;
   const throttled = unexplained429s.size;
   const signs: string[] = [];
@@ -93,7 +94,7 @@ function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
     ...{ id: `${subject}/room-in-the-minute`, subject, kind: 'rule', verdict: 'failed' },
     sends: 'nothing: it looks at all 429s of the run, and at the statistics',
     expected: 'no 429 while this run leaves room in its minute',
-    actual: `${many(times, 'request')} answered 429, and the statistics count no message of another client`,
+    actual: `${many(times, 'send')} answered 429, and the statistics count no message of another client`,
     ...{
       exercised: 1,
       durationMs: 0,

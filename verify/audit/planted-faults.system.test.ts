@@ -52,7 +52,7 @@ test('a window that each request prolongs is none of the known limiters', async 
   expect(statements.algorithm.sentence).toContain('prolongs');
 });
 
-test('two windows at once are no single one', async () => {
+test('two windows at once are never called a single one', async () => {
   const [second, minute] = [perKey(fixedWindow(10, 1_000)), perKey(fixedWindow(100, 60_000))];
   const bench = new Bench((key, now) => {
     const first = second(key, now);
@@ -62,7 +62,7 @@ test('two windows at once are no single one', async () => {
   expect([null, 'none_of_these']).toContain(algorithm.value);
 });
 
-test('two workers with a counter each are no known limiter', async () => {
+test('two workers with a counter each are never called a known limiter for certain', async () => {
   const workers = [limiter(), limiter()] as const;
   let seed = 7;
   const bench = new Bench((key, now) => {
