@@ -6,6 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
 import { CommandError, onStopSignal, printedError, UsageError } from '#io/command-error.ts';
+import { isLoopback } from '#io/flag-values.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import { progressTo } from '#io/terminal.ts';
@@ -259,6 +260,5 @@ function meansOf(options: ConformOptions): Means {
 function profileOf(options: ConformOptions): Profile {
   if (options.profile !== undefined) return options.profile;
   if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';
-  const { hostname } = new URL(options.baseUrl);
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? 'full' : 'budget';
+  return isLoopback(new URL(options.baseUrl).hostname) ? 'full' : 'budget';
 }

@@ -131,7 +131,7 @@ test.each([
   ]),
   ...['smstwin:8080', 'ftp://a', 'http://u@a', 'http://a?b'].map((url): [string[], string] => [
     ['--public-url', url],
-    `--public-url ${url}: expected a URL such as http://smstwin:8080, without a query`,
+    `--public-url ${url}: expected a URL such as http://smstwin:8080, without a user or a query`,
   ]),
   [['--rate', '60'], '--rate needs --clock scaled; the clock is real'],
   [['--clock', 'manual', '--start-time', '2026'], /^--start-time 2026: expected a time such as /],
