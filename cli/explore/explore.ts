@@ -10,9 +10,14 @@ import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files
 import { tryLess } from '#explore/learn.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
-import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
+import {
+  exploredLine,
+  type Finding,
+  type Progress,
+  type SearchResult,
+} from '#explore/search-result.ts';
 import { onStopSignal, UsageError } from '#io/command-error.ts';
-import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
+import { duration, fileValue, reportValue, someOf, wholeNumber } from '#io/flag-values.ts';
 import {
   addFlags,
   type CommandIo,
@@ -55,7 +60,7 @@ const exploreFlags = [
   flag(
     '--faults <list>',
     `which faults to try: ${faultNames.join(', ')} (default: all)`,
-    faultsValue,
+    someOf(faultNames),
   ),
   heading('How the command runs'),
   flag('--rate <n>', 'run service and Node commands at so many seconds per second', rateValue),
@@ -119,13 +124,25 @@ async function run(
   const ignoreSignals = onStopSignal(() => interrupt.abort());
   const startMs = Date.now();
   const show = progressTo(io.error);
+  const announced = new Set<Finding>();
   try {
     await runs.start();
     const options: SearchOptions = {
       ...searchOptionsIn(flags),
       faults,
       runClient: runs.run.bind(runs),
-      onProgress: (progress) => show(progressLine(progress), ''),
+      onProgress: (progress) => {
+        for (const finding of progress.findings.filter((each) => !announced.has(each))) {
+          announced.add(finding);
+          show('');
+          const { failures, schedule } = finding;
+          noticesTo(
+            io,
+            'smstwin explore',
+          )(`found ${failures[0]?.cause} under ${scheduleText(schedule)}: ${failures[0]?.what}`);
+        }
+        show(progressLine(progress), '');
+      },
     };
     const result =
       givenSchedule === undefined
@@ -149,13 +166,6 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
   throw new UsageError(
     `${needsCrash} kills the command and starts it again: add --crash to allow it`,
   );
-}
-
-function faultsValue(text: string): FaultName[] {
-  const names = text.split(',').map((name) => name.trim());
-  const known = faultNames.filter((name) => names.includes(name));
-  if (known.length === new Set(names).size) return known;
-  throw new ValueError(`expected names of ${faultNames.join(', ')}, with commas between`);
 }
 
 function variableValue(text: string): { readonly name: string; readonly value: Variable } {
