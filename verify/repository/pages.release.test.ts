@@ -3,11 +3,19 @@
  * a copy of this checkout, all others in a project that has the package.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { emptyProject, ofCheckout, packed } from '../package/packed.ts';
+import { emptyProject, ofCheckout, packed, tarball } from '../package/packed.ts';
 import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
 import { entryOf, killGroups, leftOut, PageRun, pages } from './pages.ts';
 
@@ -26,6 +34,7 @@ beforeAll(async () => {
   await shell('npm ci', {}, checkout);
   const tools = ofCheckout('vitest', 'axios', 'axios-retry', 'got', 'ky', 'autocannon');
   await shell(`npm install ${packed} ${tools} bullmq@5`, {}, project);
+  copyFileSync(packed, join(project, tarball));
   await shell("npm pkg set scripts.test='node with-axios.mjs'", {}, project);
   for (const { text } of pages.flatMap(fencedBlocksOf)) {
     const [, name] = /^(?:<\?php\n)?(?:\/\/|#|--) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
