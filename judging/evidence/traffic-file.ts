@@ -90,7 +90,8 @@ function refusal(path: string, what: string): CommandError {
 /** What a file is that was given as a journal, as the end of "it is". */
 export function otherThanJournal(opening: string): string {
   const kind = kindOf(opening);
-  if (kind === undefined) return `${foreignKindOf(opening)}; name a file of serve --journal`;
+  const foreign = foreignKindOfBytes(Buffer.from(opening, 'latin1')) ?? foreignKindOf(opening);
+  if (kind === undefined) return `${foreign}; name a file of serve --journal`;
   return `a ${kind}, which smstwin referee and smstwin conform --traffic read`;
 }
 
