@@ -232,11 +232,11 @@ describe('usage', () => {
     const controller = new AbortController();
     let out = '';
     const code = await conform([slow.url, ...allFlags, '--report', `json=${file('cut')}`], {
-      stdout: (line) => {
+      out: (line) => {
         out += line;
         if (out.split('\n').length > 5) controller.abort();
       },
-      stderr: () => {},
+      error: () => {},
       signal: controller.signal,
     });
     await slow.close();

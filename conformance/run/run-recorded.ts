@@ -8,6 +8,7 @@ import { basename } from 'node:path';
 import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
+import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { many, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
@@ -16,11 +17,11 @@ import { shown, unseen } from '#judging/recorded/shown-rules.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
-import { finish, type Streams } from './finish.ts';
+import { finish } from './finish.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { isSelected } from './select.ts';
 
-interface TrafficIo extends Streams {
+interface TrafficIo extends Pick<CommandIo, 'out' | 'error'> {
   readonly readTraffic: TrafficReader;
   readonly isTerminal?: boolean;
 }
@@ -47,13 +48,13 @@ async function judged(
   const notice: NoticeTaker = (line, lacks) => {
     if (lacks !== undefined && traffic.isComplete)
       throw new CommandError(2, `${foreignText(line)}: leave out --traffic-complete`);
-    io.stderr(`smstwin conform: ${foreignText(line)}\n`);
+    io.error(`smstwin conform: ${foreignText(line)}\n`);
     notices.push(line);
   };
   for await (const event of io.readTraffic(files, notice)) {
     judge.take(event);
     if (io.isTerminal && judge.exchanges % progressEvery === 0)
-      io.stdout(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
+      io.out(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
   }
   judge.end();
   const results = [
@@ -118,7 +119,7 @@ async function drifted(
   io: TrafficIo,
 ): Promise<boolean> {
   const rows = driftOf(await judged([file], traffic, ids, io), now);
-  io.stdout(`\n${foreignLines(driftTable(rows))}`);
+  io.out(`\n${foreignLines(driftTable(rows))}`);
   return rows.length > 0;
 }
 
