@@ -122,7 +122,8 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
     const result = await learn({
       request: requests.request,
       now: () => performance.timeOrigin + performance.now(),
-      sleep: (ms) => sleep(ms, interrupt.signal),
+      // An interrupt ends the wait early; the run then sees it.
+      sleep: (ms) => setTimeout(ms, undefined, { signal: interrupt.signal }).catch(() => {}),
       maxWindow: flags.maxWindow,
       budget: flags.budget,
       rate: flags.rate,
@@ -155,11 +156,6 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
 
 /** A reply that takes longer is none. */
 const patienceMs = 30_000;
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  // An interrupt ends the wait early; the run then sees it.
-  await setTimeout(ms, undefined, { signal }).catch(() => {});
-}
 
 /** Six windows, and the time that its requests take at their rate. */
 function mostMs({ maxWindow, budget, rate }: AuditFlags): number {
@@ -272,7 +268,7 @@ async function report(
   const differences = differencesFrom(flags.expect.flat(), statements);
   const reported: Reported = { url: url.href, result, differences };
   const makers = { json: reportJson, html: reportHtml, markdown: reportMarkdown };
-  io.out(foreignLines(reportText(reported)));
+  io.out(reportText(reported).split('\n').map(foreignText).join('\n'));
   for (const { kind, file = '' } of flags.report) {
     if (kind === 'text') continue;
     writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
@@ -286,8 +282,4 @@ async function report(
   if (statements.algorithm.value === 'no_limit_seen') return 4;
   if (stopped !== undefined) return 6;
   return differences.length > 0 ? 1 : 0;
-}
-
-function foreignLines(text: string): string {
-  return text.split('\n').map(foreignText).join('\n');
 }

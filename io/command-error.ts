@@ -49,9 +49,8 @@ export function onStopSignal(listener: () => void): () => void {
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = env;
   const isUnderNpx = event === 'npx' && /^["']?smstwin\b[^&;|]*$/.test(script);
   const watch = setInterval(() => {
-    if (isUnderNpx && process.ppid === parent) return;
-    clearInterval(watch);
-    if (isUnderNpx) listener();
+    if (!isUnderNpx || process.ppid !== parent) clearInterval(watch);
+    if (isUnderNpx && process.ppid !== parent) listener();
   }, 500).unref();
   return () => {
     clearInterval(watch);

@@ -10,12 +10,7 @@ import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files
 import { tryLess } from '#explore/learn.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
-import {
-  exploredLine,
-  type Finding,
-  type Progress,
-  type SearchResult,
-} from '#explore/search-result.ts';
+import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { onStopSignal, UsageError } from '#io/command-error.ts';
 import { duration, fileValue, reportValue, someOf, wholeNumber } from '#io/flag-values.ts';
 import {
@@ -124,24 +119,17 @@ async function run(
   const ignoreSignals = onStopSignal(() => interrupt.abort());
   const startMs = Date.now();
   const show = progressTo(io.error);
-  const announced = new Set<Finding>();
+  const complain = noticesTo(io, 'smstwin explore');
   try {
     await runs.start();
     const options: SearchOptions = {
       ...searchOptionsIn(flags),
       faults,
       runClient: runs.run.bind(runs),
-      onProgress: (progress) => {
-        for (const finding of progress.findings.filter((each) => !announced.has(each))) {
-          announced.add(finding);
-          show('');
-          const { failures, schedule } = finding;
-          noticesTo(
-            io,
-            'smstwin explore',
-          )(`found ${failures[0]?.cause} under ${scheduleText(schedule)}: ${failures[0]?.what}`);
-        }
-        show(progressLine(progress), '');
+      onProgress: (progress) => show(progressLine(progress), ''),
+      onFinding: ({ schedule, failures: [gravest] }) => {
+        show('');
+        complain(`found ${gravest?.cause} under ${scheduleText(schedule)}: ${gravest?.what}`);
       },
     };
     const result =
