@@ -181,7 +181,7 @@ test('a server that npx has started ends soon after npx was ended', async () => 
   const shell = spawn('sh', ['-c', line], { env, stdio: 'ignore' });
   await expect.poll(() => existsSync(file), { timeout: 15_000 }).toBe(true);
   const { pid } = JSON.parse(readFileSync(file, 'utf8')) as ReadyFile;
-  onTestFailed(() => process.kill(pid, 'SIGKILL'));
+  onTestFailed(() => void process.kill(pid, 'SIGKILL'));
   shell.kill('SIGTERM');
   await expect.poll(() => existsSync(file), { timeout: 5_000 }).toBe(false);
 });
