@@ -183,18 +183,14 @@ function searchOptionsIn(flags: ExploreFlags) {
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
 function refuseDuplicates({ env, report }: ExploreFlags): void {
-  const refuseRepeated = (names: readonly string[], messageFor: (name: string) => string) => {
-    const repeated = names.find((name, index) => names.indexOf(name) !== index);
-    if (repeated !== undefined) throw new UsageError(messageFor(repeated));
-  };
-  refuseRepeated(
-    env.map(({ name }) => name),
-    (name) => `--env ${name}: the variable is set twice; remove one of the two`,
-  );
-  refuseRepeated(
-    report.flatMap(({ file }) => (file ? resolve(file) : [])),
-    (file) => `--report: two reports would be written to ${file}; name another file`,
-  );
+  const repeatedIn = (names: readonly string[]) =>
+    names.find((name, index) => names.indexOf(name) !== index);
+  const name = repeatedIn(env.map((variable) => variable.name));
+  if (name !== undefined)
+    throw new UsageError(`--env ${name}: the variable is set twice; remove one of the two`);
+  const path = repeatedIn(report.flatMap(({ file }) => (file ? resolve(file) : [])));
+  if (path !== undefined)
+    throw new UsageError(`--report: two reports would be written to ${path}; name another file`);
 }
 
 interface Context {

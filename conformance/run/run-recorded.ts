@@ -118,13 +118,12 @@ async function drifted(
   ids: readonly RuleId[],
   io: TrafficIo,
 ): Promise<boolean> {
-  const rows = driftOf(await judged([file], traffic, ids, io), now);
-  io.out(`\n${foreignLines(driftTable(rows))}`);
+  const before = await judged([file], traffic, ids, io);
+  const rows = [verdictRows, answerRows, shapeRows].flatMap((rowsOf) => rowsOf(before, now));
+  const text = table([['WHAT', 'BEFORE', 'NOW'], ...rows]);
+  const lines = rows.length === 0 ? ['Nothing drifted.', ''] : ['Drifted:', ...text.split('\n')];
+  io.out(`\n${lines.map(foreignText).join('\n')}`);
   return rows.length > 0;
-}
-
-function foreignLines(text: string): string {
-  return text.split('\n').map(foreignText).join('\n');
 }
 
 /** The fields of a result that no exchange decided. */
@@ -196,15 +195,6 @@ interface Portrait {
 
 /** A row of the table of changes. */
 type Row = readonly [what: string, before: string, now: string];
-
-function driftOf(before: Portrait, now: Portrait): Row[] {
-  return [...verdictRows(before, now), ...answerRows(before, now), ...shapeRows(before, now)];
-}
-
-function driftTable(rows: readonly Row[]): string {
-  if (rows.length === 0) return 'Nothing drifted.\n';
-  return `Drifted:\n${table([['WHAT', 'BEFORE', 'NOW'], ...rows])}`;
-}
 
 function verdictRows(before: Portrait, now: Portrait): Row[] {
   const isKnown = ({ verdict }: Result) => verdict === 'passed' || isFailure(verdict);

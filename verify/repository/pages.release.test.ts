@@ -81,5 +81,5 @@ for (const page of pages.filter((each) => commandsOf(each).length > 0)) {
       }
     }
     expect(commands.length).toBeGreaterThan(0);
-  });
+  }, 1_800_000);
 }
