@@ -67,6 +67,17 @@ function missingToolOf(line: string): string | undefined {
   }
 }
 
+test('what is not run is printed, with the reason', () => {
+  const all = pages.flatMap((page) => commandsOf(page).map((line) => ({ page, line })));
+  const notRun = all.flatMap(({ page, line }) => {
+    const tool = missingToolOf(line);
+    const reason = entryOf(leftOut, line) ?? (tool && `${tool} is not installed`);
+    return reason === undefined ? [] : [`not run: ${page}: ${line}\n  ${reason}`];
+  });
+  console.log(`${all.length - notRun.length} commands are run\n${notRun.join('\n')}`);
+  expect(notRun.length).toBeGreaterThan(0);
+});
+
 for (const page of pages.filter((each) => commandsOf(each).length > 0)) {
   const commands = commandsOf(page).filter((line) => entryOf(leftOut, line) === undefined);
   const missing = commands.flatMap((line) => missingToolOf(line) ?? []);

@@ -12,7 +12,7 @@ export class PortInUseError extends CommandError {
   /** The port that was tried. */
   readonly port: number;
   constructor(host: string, port: number) {
-    super(3, `port ${port} on ${host} is in use`);
+    super(3, `port ${port} on ${host} is in use; choose another, or 0 for a free one`);
     this.host = host;
     this.port = port;
   }
