@@ -22,9 +22,8 @@ export function expectValue(text: string): readonly Expectation[] {
     .map((part) => {
       const [word = '', value = ''] = part.split('=', 2);
       const name = aliases[word] ?? names.find((known) => known === word);
-      if (name === 'algorithm' && !Object.hasOwn(algorithms, value)) {
+      if (name === 'algorithm' && !Object.hasOwn(algorithms, value))
         throw new ValueError(`expected an algorithm of ${Object.keys(algorithms).join(', ')}`);
-      }
       if (name !== undefined && value !== '') return { name, value };
       throw new ValueError(`expected name=value with a name of ${names.join(', ')}`);
     });

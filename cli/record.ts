@@ -72,8 +72,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   });
   if (readyFile !== undefined) {
     // Only the service knows accounts and numbers.
-    const { baseUrl } = recording;
-    const served = { base_url: baseUrl, control_url: null, pid: process.pid, seed: 1 };
+    const served = { base_url: recording.baseUrl, control_url: null, pid: process.pid, seed: 1 };
     const trusted = caFile === undefined ? {} : { tls_ca_file: caFile };
     writeReadyFile(readyFile, { ...served, ...trusted, accounts: [], pool: [] });
   }
