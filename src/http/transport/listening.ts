@@ -39,7 +39,7 @@ export function checkAddress(port: number, host: string): void {
   }
 }
 
-const noOwnAddress = 'the host is not an address of this machine';
+const noOwnAddress = 'the host is no address of this machine; name one, such as 127.0.0.1';
 const listenFailures: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: noOwnAddress,
   ENOTFOUND: noOwnAddress,
