@@ -78,8 +78,8 @@ export class PlainRequest implements ApiRequest, Outlet {
   }
 
   get isDone(): boolean {
-    const { destroyed, writableLength } = this.#connection.socket;
-    return destroyed || (this.#isAnswered && writableLength === 0);
+    const { socket } = this.#connection;
+    return socket.destroyed || (this.#isAnswered && socket.writableLength === 0);
   }
 
   write(
