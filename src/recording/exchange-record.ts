@@ -11,7 +11,6 @@ import { addressOf, type Handled } from '../http/service/api.ts';
 import { RequestCounts } from '../sim/counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
-import { ExchangeBatch } from './exchange-batch.ts';
 import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 
@@ -46,7 +45,9 @@ export class ExchangeRecord {
   #isCutAtStart = false;
   #changes = 0;
   /** The exchanges whose lines the journal has yet to write. */
-  #batch: ExchangeBatch | undefined;
+  #unwritten: RecordedExchange[] = [];
+  /** Makes the journal write them, and records them. */
+  settle: PendingWrite = () => undefined;
   /** Called with each exchange once it is recorded. */
   readonly #onRecorded: (exchange: RecordedExchange) => void;
   /** Counts for metrics; they survive a reset, so that they never decrease. */
@@ -82,7 +83,7 @@ export class ExchangeRecord {
     journal: Journal | undefined,
     startedMs: number,
   ): PendingWrite | undefined {
-    const number = this.#total + 1 + (this.#batch?.exchanges.length ?? 0);
+    const number = this.#total + 1 + this.#unwritten.length;
     const exchange = this.#objectFor(number, this.#isOpen || journal?.keepsExchanges === true);
     exchange.number = 0;
     exchange.atMs = clock.now();
@@ -92,17 +93,36 @@ export class ExchangeRecord {
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
-    journal?.request(exchange);
     exchange.durationMs = WallClock.ticksMs() - startedMs;
-    if (journal?.flush === undefined) {
+    if (!journal?.isFile) {
+      journal?.requests([exchange]);
       this.#record(exchange);
       return undefined;
     }
-    if (this.#batch?.isSettled !== false) this.#batch = new ExchangeBatch(journal, this.#record);
-    const batch = this.#batch;
-    batch.exchanges.push(exchange);
-    if (journal.isFull) batch.settle();
-    return batch;
+    if (this.#unwritten.length === 0) this.settle = this.#writeOf(journal);
+    this.#unwritten.push(exchange);
+    return this.settle;
+  }
+
+  /**
+   * A write for the exchanges until its first call. They are counted, listed and reported once it
+   * has succeeded, so that these agree with the replies.
+   */
+  #writeOf(journal: Journal): PendingWrite {
+    const exchanges: RecordedExchange[] = [];
+    this.#unwritten = exchanges;
+    let failure: Error | undefined;
+    return () => {
+      if (this.#unwritten !== exchanges) return failure;
+      this.#unwritten = [];
+      try {
+        journal.requests(exchanges);
+        for (const exchange of exchanges) this.#record(exchange);
+      } catch (error) {
+        failure = error as Error;
+      }
+      return failure;
+    };
   }
 
   readonly #record = (exchange: RecordedExchange): void => {
@@ -113,11 +133,6 @@ export class ExchangeRecord {
     this.counts.answered(exchange.endpoint, exchange.status, exchange.durationMs);
     this.#onRecorded(exchange);
   };
-
-  /** Makes the journal write the lines that wait, and records their exchanges. Does not throw. */
-  settle(): void {
-    this.#batch?.settle();
-  }
 
   /** The end of a delayed reply. `requestsAgo`: 1 for the last request. `isSeen`: by the client. */
   ended(requestsAgo: number, atMs: number, isSeen: boolean): void {

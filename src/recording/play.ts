@@ -3,7 +3,7 @@
  * compares: replies byte for byte, results of operations by digest.
  */
 
-import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import {
@@ -31,8 +31,8 @@ export interface ReplayTarget {
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
   readonly exchangeRecord: ExchangeRecord;
-  /** `turn`: the reply may wait for the write that records the request. */
-  handle(request: ApiRequest, turn?: RequestTurn): ApiReply;
+  /** `awaits`: the reply may wait for the write that records the request. */
+  handle(request: ApiRequest, awaits?: Awaits): ApiReply;
   /** Runs a recorded operation again; undefined if no operation has this name. */
   replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
   /** An empty simulation of the same classes. */
