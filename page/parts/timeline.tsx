@@ -6,7 +6,7 @@ import { dayMs, isoTime } from '#contract/time.ts';
 import { useReply } from '../resource.ts';
 import { addressOf, pageArgument, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
-import { durationText } from '../words.ts';
+import { durationText, findingText } from '../words.ts';
 import { faultText } from './exchange.tsx';
 import { Loaded } from './frame.tsx';
 import { Bar, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
@@ -79,7 +79,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
 }
 
 function titleOf({ kind, number, reply, text, href }: TraceEvent) {
-  if (kind === 'finding') return <span class="reason">{linked(text ?? '')}</span>;
+  if (kind === 'finding') return <span class="reason">{linked(findingText(text ?? ''))}</span>;
   if (typeof reply !== 'number') {
     return (
       <span class="step">
@@ -176,7 +176,7 @@ interface TraceProps {
 
 export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
   const expected = expectedStatuses.map((text) => ({ kind: 'expected', at: '', text }) as const);
-  const trace = useReply('requests.trace', [intent], ['traffic', 'message', 'clock']);
+  const trace = useReply('requests.trace', [intent], ['traffic', 'messages', 'clock']);
   return (
     <Loaded resource={trace} what="the trace" isQuiet>
       {({ events, omitted, account, what, request_id: requestId, to }) => (
