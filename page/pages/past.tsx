@@ -3,7 +3,6 @@
  * inputs and shows the world after the chosen one: what that line changed, one message as of then if
  * the address names it, and a fork from there.
  */
-
 import { useSignal } from '@preact/signals';
 import { matchRoute } from '#contract/routes.ts';
 import { state } from '../clock.ts';
@@ -183,7 +182,7 @@ function WorldThen({ line }: { readonly line: number }) {
       )}
       <Loaded resource={states} what="that instant">
         {([after, before]) => [
-          before && <p class="dim">→ shows what changed since the line before.</p>,
+          before && <p class="dim lead">→ shows what changed since the line before.</p>,
           <Facts facts={differences(before ?? after, after, state.value)} />,
         ]}
       </Loaded>

@@ -65,20 +65,20 @@ export function SendPage() {
   );
 }
 
-interface SenderProps {
-  readonly onSent: (reply: Row) => void;
-}
+type SenderProps = Readonly<{ onSent: (reply: Row) => void }>;
 
 function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
   const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
   const scripted = useReply('outcomes.get', [], ['operation']);
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
   const numbers = numbersOf(account);
+  const ownSims = world.sims.filter(({ account_id: id }) => id === account);
+  const hasSim = ownSims.some(({ connected, active }) => connected && active);
   const outcomes = scripted.value?.outcomes ?? [];
   const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
   const hints: Readonly<Record<string, ComponentChildren>> = {
     endpoint: `POST ${sendPath(typed.value)}`,
-    from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
+    from: `${hasSim ? 'The shared pool is for accounts without a connected SIM.' : 'This account has no connected SIM: it sends from the shared pool.'} Default: ${numbers[0] ?? 'none'}.`,
     to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
     message: <Length text={typed.value['message'] ?? ''} />,
     send_at: sendAtChoices((value) => (typed.value = { ...typed.value, send_at: value })),
@@ -179,13 +179,4 @@ function sendAtChoices(onChoose: (iso: string) => void) {
       {choice('now', () => '')}
     </span>
   );
-}
-
-function senderHint(world: World, accountId: string): string {
-  const hasSim = world.sims.some(
-    (sim) => sim.account_id === accountId && sim.connected && sim.active,
-  );
-  return hasSim
-    ? 'The shared pool is for accounts without a connected SIM.'
-    : 'This account has no connected SIM: it sends from the shared pool.';
 }

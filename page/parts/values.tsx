@@ -11,14 +11,11 @@ import type { Account } from '../wire.ts';
 import { durationText } from '../words.ts';
 import { CopyButton } from './copy-and-save.tsx';
 
-interface TimeProps {
-  readonly at: string;
-  /** The time in the row above: a narrow list shows the day only where it changes. */
-  readonly above?: string | undefined;
-}
-
-/** A simulated time as the service writes it: UTC, with milliseconds. */
-export function Time({ at, above }: TimeProps) {
+/**
+ * A simulated time as the service writes it: UTC, with milliseconds. `above`: the time in the row
+ * above; a narrow list shows the day only where it changes.
+ */
+export function Time({ at, above }: { readonly at: string; readonly above?: string | undefined }) {
   const [day = '', timeOfDay = ''] = at.split('T');
   return (
     <time dateTime={at}>
@@ -136,12 +133,9 @@ export function VerdictBadge({ verdict }: { readonly verdict: string }) {
   return badge(verdictStatuses[verdict] ?? 'queued', verdict.replace('_', ' '));
 }
 
-interface LevelProps extends Readonly<Record<'remaining' | 'limit', number>> {
-  /** The accessible name. */
-  readonly name: string;
-}
+type LevelProps = Readonly<{ name: string; remaining: number; limit: number }>;
 
-/** A bar and numbers: how much of a limit is left. */
+/** A bar and numbers: how much of a limit is left. `name`: the accessible name. */
 export function Level({ name, remaining, limit }: LevelProps) {
   const shown = Math.max(0, remaining);
   return (
