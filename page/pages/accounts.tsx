@@ -89,8 +89,7 @@ function NewAccount() {
         <OperationForm
           operation="accounts.create"
           submit="Create account"
-          placeholders={{ monthly_quota: 'as the assumption monthlyQuota' }}
-          hints={{ monthly_quota: 'Messages a month, or `unlimited`.' }}
+          hints={{ monthly_quota: 'Messages a month, or `unlimited`. Empty: as `monthlyQuota`.' }}
           onDone={complete}
         />
         <Check isOn={isComplete}>with a key and a number</Check>

@@ -175,10 +175,6 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
 }
 
 /** The recipients of the page Faults, where they are changed, without counts of their messages. */
-const recipientList: ListDeclaration = {
-  ...outcomeList,
-  readRows: async () => (await call('outcomes.get')).outcomes.map(outcomeRow),
-  columns: ['to', 'its_message'],
-  actions: [],
-  forms: [],
-};
+const readRows = async () => (await call('outcomes.get')).outcomes.map(outcomeRow);
+const shown = { readRows, columns: ['to', 'its_message'], actions: [], forms: [] };
+const recipientList: ListDeclaration = { ...outcomeList, ...shown };

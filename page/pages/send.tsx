@@ -4,6 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
@@ -133,8 +134,11 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   const { method, path, body } = exchange.request;
   // A send that was accepted is answered with the id of its message.
   const reply = readJson(exchange.reply.body ?? '') as { readonly message_id?: string } | null;
+  const shown = useRef<HTMLDivElement>(null);
+  // On a small screen, it is below the form.
+  useEffect(() => shown.current?.scrollIntoView({ block: 'nearest' }), [exchange]);
   return (
-    <>
+    <div ref={shown}>
       <ExchangeView exchange={exchange} />
       <div class="actions">
         {reply?.message_id !== undefined && (
@@ -146,7 +150,7 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
           <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
         )}
       </div>
-    </>
+    </div>
   );
 }
 
