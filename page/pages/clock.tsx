@@ -45,7 +45,7 @@ export function ClockPage() {
         <h3>Advance</h3>
         <div class="actions">
           {jumps.map((jump) => (
-            <Action key={jump} act={() => advanceClock({ by: jump })} label={`Advance ${jump}`}>
+            <Action key={jump} act={() => advanceClock({ by: jump })} label={`Advance +${jump}`}>
               +{jump}
             </Action>
           ))}

@@ -142,9 +142,12 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
     );
   }
   const { baseUrl, account, key, from } = client;
-  const otherKeys = world.accounts
+  const others = world.accounts
     .filter(({ name, api_key: otherKey }) => name !== account && otherKey !== '')
-    .map(({ name, api_key: otherKey }) => [`API key of ${name}`, otherKey] as const);
+    .flatMap(({ name, api_key: otherKey, sims }) => [
+      [`API key of ${name}`, otherKey] as const,
+      [`Number of ${name} to send from`, (sims[0] ?? world.pool[0])?.number ?? 'none'] as const,
+    ]);
   const example = exampleIn(language.value, client);
   return (
     <Card title="Use it">
@@ -153,7 +156,7 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
           ['Base URL', baseUrl],
           [`API key of ${account}`, key],
           [`Number of ${account} to send from`, from],
-          ...otherKeys,
+          ...others,
         ]}
       />
       <div class="card-head section">

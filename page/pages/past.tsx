@@ -36,7 +36,7 @@ export function PastPage() {
   return (
     <div class="stack">
       <Loaded resource={inputs} what="the journal">
-        {(journal) => <TimeMachine journal={journal} line={line ?? journal.lines} />}
+        {(journal) => <TimeMachine journal={journal} chosen={line ?? journal.lines} />}
       </Loaded>
       <Card title="Take it with you">
         <div class="actions">
@@ -59,9 +59,10 @@ export function PastPage() {
 /** Line 1 is the start of the journal. */
 const firstInputLine = 2;
 
-/** `line`: the chosen line of the journal. */
-function TimeMachine({ journal, line }: { readonly journal: Journal; readonly line: number }) {
+/** `chosen`: the line of the journal that the address names. */
+function TimeMachine({ journal, chosen }: { readonly journal: Journal; readonly chosen: number }) {
   const { lines, entries, earliest } = journal;
+  const line = Math.min(chosen, lines);
   const messageId = filterValue('message_id');
   const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
   const linkTo = (target: number, text: string) => (

@@ -87,7 +87,7 @@ export function CellInput(props: CellInputProps) {
           role="switch"
           class="switch"
           aria-checked={isOn}
-          aria-label={label}
+          aria-label={`${label}: ${isOn ? 'yes' : 'no'}`}
           onClick={() => void change(isOn ? 'no' : 'yes')}
         >
           {isOn ? 'yes' : 'no'}

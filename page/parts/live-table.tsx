@@ -9,9 +9,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Action } from './action.tsx';
 import { Rows, type RowsProps } from './table.tsx';
 
-/** In pixels: as many rows as fit into the window are drawn, and more where the user scrolls. */
+/** In pixels: as many rows as fit into the window are drawn, and 40 more where the user scrolls. */
 const rowHeight = 34;
-const rowsAtOnce = 40;
 
 interface LiveTableProps<T> extends Omit<RowsProps<T>, 'class'> {
   readonly label: string;
@@ -41,7 +40,7 @@ export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps
     holdWhileRead();
     if (scrollTop === 0) moreDrawn.value = 0;
     else if (scrollTop + 2 * clientHeight > scrollHeight && mostDrawn < rows.length) {
-      moreDrawn.value += rowsAtOnce;
+      moreDrawn.value += 40;
     }
   };
   // The first row may have left the list: the row that has its place is held instead.
