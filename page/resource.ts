@@ -11,7 +11,7 @@ import type { OperationName, Reply } from './wire.ts';
 /** Events within this time share one read. */
 const eventGroupMs = 120;
 /** The least time between the starts of two reads that events cause. */
-const leastPeriodMs = 1_500;
+const leastPeriodMs = 2_000;
 /**
  * The pause after a read lasts this many times as long as the read, but at most `longestPauseMs`:
  * the CPU is for the simulator's clients.

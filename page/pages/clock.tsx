@@ -40,7 +40,6 @@ export function ClockPage() {
           kind="plain"
         />
       </div>
-      {/* The header of every page (`page/parts/header.tsx`) has the other ways to advance. */}
       <div class="jumps">
         <h3>Advance</h3>
         <div class="actions">
