@@ -16,7 +16,7 @@ const leastPeriodMs = 2_000;
  * The pause after a read lasts this many times as long as the read, but at most `longestPauseMs`:
  * the CPU is for the simulator's clients.
  */
-const pausePerRead = 40;
+const pausePerRead = 100;
 const longestPauseMs = 5_000;
 
 /** This long after this page changed something, reads do not pause: the outcome shows at once. */
