@@ -15,7 +15,7 @@ test.each([
   [{ client, depth: 0 }, 'depth: expected at least 1; got 0'],
   [{ client, depth: 'x' }, 'depth: expected a number; got "x"'],
   [{ client, dept: 1 }, 'dept: this key is not known here'],
-  [{ client, faults: [] }, 'faults: expected at least 1 entries; got a list of 0'],
+  [{ client, faults: [] }, 'faults: expected at least 1 entry; got a list of 0'],
   [{ client, slow: 'x' }, 'slow: expected a duration above 0, such as "3s", or milliseconds'],
   [{ client, timeout: 0 }, 'timeout: expected a duration above 0, such as "3s", or milliseconds'],
   [{ client, schedule: 'finding-1.json' }, 'schedule: expected a list; got "finding-1.json"'],

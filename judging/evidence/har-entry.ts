@@ -39,6 +39,8 @@ const entrySchema = z.object({
     _error: z.string().nullish(),
   }),
   connection: z.unknown().optional(),
+  /** Of the simulator's own HAR file: the real time that an exchange took. */
+  _smstwin: z.object({ duration_ms: z.number() }).optional().catch(undefined),
 });
 export type HarEntry = z.output<typeof entrySchema>;
 
@@ -54,7 +56,9 @@ export function readEntry(value: unknown, index: number): HarEntry | string {
 
 /** The exchange of an entry, with names for keys. */
 export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchange {
-  const { startedDateTime, time, request, response, connection } = entry;
+  const { startedDateTime, request, response, connection, _smstwin: own } = entry;
+  // Simulated time is exact, and no real time that an exchange took belongs to it: as in a journal.
+  const time = own === undefined ? entry.time : Math.round(entry.time - own.duration_ms);
   const sentAt = Date.parse(startedDateTime);
   const { host, pathname, search } = URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
   const { authorization, ...others } = headersOf(request.headers, requestHeaders);
@@ -66,7 +70,7 @@ export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchang
     answeredAt: sentAt + Math.max(0, time),
     // An exchange that took less than no time was not measured.
     ...(time < 0 && { lacksEnd: true }),
-    precisionMs: precisionOf(startedDateTime),
+    precisionMs: own === undefined ? precisionOf(startedDateTime) : 0,
     host,
     ...(typeof connection === 'string' && connection !== '' && { connection }),
     method: request.method,
