@@ -68,8 +68,8 @@ class Grouping {
   readonly #names: IntentNames;
   readonly #all: GatheredIntent[] = [];
   readonly #reuses: Reuse[] = [];
-  /** By caller and `request_id`; holds every id of the record from the start. */
-  readonly #idUses = new Map<string, IdUse>();
+  /** By caller and then by `request_id`; holds every id of the record from the start. */
+  readonly #idUses = new Map<string, Map<string, IdUse>>();
   /** By name in the client's file; holds every name of the record from the start. */
   readonly #named = new Map<string, NamedIntents>();
   /** By content: intents without a `request_id` that a later send may continue. */
@@ -122,7 +122,7 @@ class Grouping {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
       intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.atMs);
     }
-    if (id !== undefined) this.#recordUse({ intent, send }, id);
+    if (id !== undefined) this.#recordUse(intent, send, id);
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
   }
 
@@ -223,9 +223,7 @@ class Grouping {
 
   /** A new intent, still without its first attempt. */
   #begin(send: Exchange, id: string | undefined): GatheredIntent {
-    const content = contentOf(send);
     const intent: GatheredIntent = {
-      content,
       name: undefined,
       attempts: [],
       requestId: id,
@@ -234,7 +232,7 @@ class Grouping {
       unattributableFrom: this.#mayContinueUnseen(send) ? 0 : Number.POSITIVE_INFINITY,
     };
     this.#all.push(intent);
-    if (id === undefined) push(this.#withoutId, content, intent);
+    if (id === undefined) push(this.#withoutId, contentOf(send), intent);
     else if (send.accountId === undefined) push(this.#withUnknownKey, id, intent);
     return intent;
   }
@@ -260,9 +258,8 @@ class Grouping {
     return continuable;
   }
 
-  #recordUse(attempt: Attempt, id: string): void {
-    const { intent, send } = attempt;
-    this.#useOf(send, id).add(attempt);
+  #recordUse(intent: GatheredIntent, send: Exchange, id: string): void {
+    this.#useOf(send, id).add(intent, send);
     const named = this.#namedOf(send, id);
     if (named === undefined) return;
     intent.name = this.#names.of(send, id);
@@ -274,15 +271,18 @@ class Grouping {
   /** True if the send left the intent unresolved and its id and name are not used again. */
   #isAbandonedAfter({ requestId, name }: GatheredIntent, send: Exchange): boolean {
     if (requestId === undefined || !isUnresolved(send)) return false;
-    const lastOfId = this.#idUses.get(idKey(send, requestId))?.lastNumber ?? 0;
+    const lastOfId = this.#useOf(send, requestId).lastNumber;
     const lastOfName = this.#named.get(name ?? '')?.lastNumber ?? 0;
     return Math.max(lastOfId, lastOfName) <= send.number;
   }
 
-  #useOf(send: Exchange, id: string): IdUse {
-    const key = idKey(send, id);
-    const use = this.#idUses.get(key) ?? new IdUse();
-    this.#idUses.set(key, use);
+  #useOf({ caller }: Exchange, id: string): IdUse {
+    const uses = this.#idUses.get(caller) ?? new Map<string, IdUse>();
+    if (uses.size === 0) this.#idUses.set(caller, uses);
+    const known = uses.get(id);
+    if (known !== undefined) return known;
+    const use = new IdUse();
+    uses.set(id, use);
     return use;
   }
 
@@ -308,8 +308,4 @@ function doubtLastAttempt(intent: Intent): void {
 
 function hasUnknownKey(exchange: Exchange): boolean {
   return exchange.accountId === undefined && !isAccepted(exchange);
-}
-
-function idKey({ caller }: Exchange, id: string): string {
-  return `${caller}\n${id}`;
 }

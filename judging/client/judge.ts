@@ -131,10 +131,10 @@ function* recordsOf(
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   /** By caller and endpoint: the first send whose content is unknown. */
   const unclear = new Map<string, Exchange>();
-  const scopes = new Set(ofAccounts.filter(isSend).map(scopeOf));
-  for (const send of exchanges.filter(isUnclear)) {
+  const unclearSends = exchanges.filter(isUnclear);
+  for (const send of unclearSends) {
     // A send of an unknown caller may be of each one.
-    for (const scope of send.lacksCaller ? scopes : [scopeOf(send)])
+    for (const scope of (send.lacksCaller ? ofAccounts.filter(isSend) : [send]).map(scopeOf))
       if (!unclear.has(scope)) unclear.set(scope, send);
     if (send.lacksCaller) break;
   }
@@ -147,7 +147,7 @@ function* recordsOf(
     (one) => one.number >= (unclearSince(one) ?? Number.POSITIVE_INFINITY),
   );
   const reads = readsIn(exchanges);
-  const lacksSends = exchanges.some(isUnclear);
+  const lacksSends = unclearSends.length > 0;
   const known = { isPartial, isCutAtStart, lacksSends, reports: options.reports };
   const records = [
     yield* recordOf(clear, reads, known, options),

@@ -10,8 +10,6 @@ import type { Exchange } from './exchange.ts';
 import type { Report } from './intents-file.ts';
 
 export interface Intent {
-  /** The content of its first attempt, as `contentOf` gives it. */
-  readonly content: string;
   /** In order of arrival; never empty. */
   readonly attempts: Exchange[];
   /** The `request_id` that the intent got last; undefined while no attempt has one. */

@@ -56,19 +56,20 @@ export function readEntry(value: unknown, index: number): HarEntry | string {
 export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchange {
   const { startedDateTime, time, request, response, connection } = entry;
   const sentAt = Date.parse(startedDateTime);
-  const { host, pathname, search } = URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
-  const { authorization, ...others } = headersOf(request.headers, requestHeaders);
-  const headers =
-    authorization === undefined ? others : { ...others, authorization: keys.named(authorization) };
+  const { host, pathname, search } = addressIn(request.url);
+  const headers = headersOf(request.headers, requestHeaders);
+  const { authorization } = headers;
+  if (authorization !== undefined) headers['authorization'] = keys.named(authorization);
   const body = textOf(request.postData, request.bodySize);
+  // Named one by one: spreads would be a large part of the cost of reading.
   return {
     sentAt,
     answeredAt: sentAt + Math.max(0, time),
     // An exchange that took less than no time was not measured.
-    ...(time < 0 && { lacksEnd: true }),
+    lacksEnd: time < 0 || undefined,
     precisionMs: precisionOf(startedDateTime),
     host,
-    ...(typeof connection === 'string' && connection !== '' && { connection }),
+    connection: typeof connection === 'string' && connection !== '' ? connection : undefined,
     method: request.method,
     path: keys.hiddenInAddress(pathOf(pathname)),
     query: keys.hiddenInAddress(search.slice(1)),
@@ -91,15 +92,23 @@ function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
   const text = content?.text === undefined ? undefined : textOf(content, content.size);
   // Of a reply that broke off, the body may have come whole.
   const body = _error && valueIn(text) === undefined ? undefined : text;
+  const headers = headersOf(response.headers, replyHeaders);
+  if (typeof type === 'string' && type !== '') headers['content-type'] = type;
   return {
     status,
-    headers: {
-      ...headersOf(response.headers, replyHeaders),
-      ...(typeof type === 'string' && type !== '' && { 'content-type': type }),
-    },
-    ...(lacksHeaders && { lacksHeaders }),
+    headers,
+    lacksHeaders: lacksHeaders || undefined,
     body: body === undefined ? undefined : keys.hiddenIn(body),
   };
+}
+
+/** An address that a URL parser would not change: the host without a port, a plain path. */
+const plainAddress = /^https?:\/\/([a-z][a-z.-]*)((?:\/[\w-]+)*\/)$/;
+
+function addressIn(url: string): Pick<URL, 'host' | 'pathname' | 'search'> {
+  const [, host, pathname] = plainAddress.exec(url) ?? [];
+  if (host !== undefined && pathname !== undefined) return { host, pathname, search: '' };
+  return URL.canParse(url) ? new URL(url) : unknownUrl;
 }
 
 /** Some proxies write whole seconds. */
@@ -127,7 +136,8 @@ function textOf(content: z.output<typeof contentSchema>, size: unknown): string 
 
 function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const { name, value } of Array.isArray(headers) ? headers.map(Object) : []) {
+  for (const header of Array.isArray(headers) ? headers : []) {
+    const { name, value } = Object(header);
     const lower = String(name).toLowerCase();
     if (names.includes(lower) && typeof value === 'string') found[lower] ??= value;
   }

@@ -18,7 +18,7 @@ import {
   requestIdOf,
 } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
-import { Findings, type Trace } from '../service/judge.ts';
+import { Findings, type Judge, type Trace } from '../service/judge.ts';
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
@@ -55,18 +55,10 @@ interface OpenBucket {
   readonly since: number;
 }
 
-/** Rules whose judges look at the same exchanges. */
-type SameRules = Omit<Shown, 'together'> & { readonly ids: RuleId[] };
-
-function sameRulesIn(judged: readonly (readonly [RuleId, Shown])[]): readonly SameRules[] {
-  const same = new Map<Shown['fits'], SameRules>();
-  for (const [id, how] of judged) {
-    const rows = same.get(how.fits) ?? { ...how, ids: [] };
-    rows.ids.push(id);
-    same.set(how.fits, rows);
-  }
-  return [...same.values()];
-}
+/** Rules whose judges look at the same exchanges, and what was found of each so far. */
+type SameRules = Omit<Shown, 'together'> & {
+  readonly rules: { readonly judge: Judge; readonly finding: RuleFinding }[];
+};
 
 /** Whether a message of this length is too long depends on the unit of length (SEND-6). */
 const longMessage = 1_400;
@@ -111,16 +103,27 @@ export class TrafficJudge {
       return how !== undefined && isJudged ? [[id, how]] : [];
     });
     const rulesOf = (together: Together) =>
-      sameRulesIn(judged.filter(([, how]) => how.together === together));
+      this.#sameRulesIn(judged.filter(([, how]) => how.together === together));
     this.#rulesOf = {
       message: rulesOf('message'),
       request_id: rulesOf('request_id'),
       bucket: rulesOf('bucket'),
       long: rulesOf('long'),
     };
-    for (const [id] of judged) this.findings.set(id, { exercised: 0, proof: [] });
     this.#messages = new Groups((group) => this.#judge('message', group));
     this.#requestIds = new Groups((group) => this.#judge('request_id', group));
+  }
+
+  #sameRulesIn(judged: readonly (readonly [RuleId, Shown])[]): readonly SameRules[] {
+    const same = new Map<Shown['fits'], SameRules>();
+    for (const [id, how] of judged) {
+      const finding: RuleFinding = { exercised: 0, proof: [] };
+      this.findings.set(id, finding);
+      const rows = same.get(how.fits) ?? { ...how, rules: [] };
+      rows.rules.push({ judge: judges[id], finding });
+      same.set(how.fits, rows);
+    }
+    return [...same.values()];
   }
 
   /** Keys that `joined` names and that are not in the traffic. */
@@ -170,7 +173,8 @@ export class TrafficJudge {
     const { caller, headers } = exchange;
     const id = requestIdOf(exchange);
     if (!isMessageSend(exchange) || id === undefined) return;
-    const key = JSON.stringify([host, caller.account, headers['authorization'], id]);
+    // Only the id may have a line break.
+    const key = `${host}\n${caller.account}\n${headers['authorization']}\n${id}`;
     this.#requestIds.add(key, exchange);
   }
 
@@ -230,23 +234,25 @@ export class TrafficJudge {
     if (group.length === 0) return;
     if (together === 'message' || together === 'request_id')
       this.#options.observations?.noteGroup(group);
-    const common = this.#commonOf(group, since);
-    for (const { fits, needsAll, ids } of this.#rulesOf[together]) {
+    let trace = this.#traceOf(group, group, since);
+    for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
       const exchanges = group.filter(fits);
       if (exchanges.length === 0) continue;
-      const trace = { exchanges, ...common };
-      for (const rule of ids) {
+      // Judges find once what they ask in turn of one trace.
+      if (!areEqual(exchanges, trace.exchanges)) trace = this.#traceOf(exchanges, group, since);
+      for (const { judge, finding } of rows) {
         this.#findings.clear();
-        judges[rule](trace, this.#findings);
-        this.#note(rule, this.#findings);
+        judge(trace, this.#findings);
+        noteIn(finding, this.#findings);
       }
     }
   }
 
-  /** What the traces of a group have in common. */
-  #commonOf(log: readonly Exchange[], knownSince: number): Omit<Trace, 'exchanges'> {
+  /** What judges see of a group. */
+  #traceOf(exchanges: readonly Exchange[], log: readonly Exchange[], knownSince: number): Trace {
     return {
+      exchanges,
       log,
       listings: none,
       createdKeys: none,
@@ -262,20 +268,22 @@ export class TrafficJudge {
       assumption: noAnswer,
     };
   }
+}
 
-  #note(rule: RuleId, found: Findings): void {
-    const { exercised, broken, proof } = found;
-    const finding = this.findings.get(rule);
-    if (finding === undefined) return;
-    finding.exercised += exercised;
-    finding.isTouched = true;
-    finding.missing ??= reasonOf(found);
-    if (broken === undefined) return;
-    const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
-    if (!isSmaller) return;
-    finding.broken = broken;
-    finding.proof = proof;
-  }
+function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {
+  return some.length === others.length && some.every((one, at) => one === others[at]);
+}
+
+function noteIn(finding: RuleFinding, found: Findings): void {
+  const { exercised, broken, proof } = found;
+  finding.exercised += exercised;
+  finding.isTouched = true;
+  finding.missing ??= reasonOf(found);
+  if (broken === undefined) return;
+  const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
+  if (!isSmaller) return;
+  finding.broken = broken;
+  finding.proof = proof;
 }
 
 const none: readonly never[] = [];

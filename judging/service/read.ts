@@ -14,7 +14,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import type { Findings, Trace } from './judge.ts';
+import { type Findings, onceInTurn, type Trace } from './judge.ts';
 import { judgeCurrentStatus } from './pace.ts';
 
 export const readJudges = {
@@ -45,10 +45,10 @@ function judgeOwnMessages(trace: Trace, findings: Findings): void {
 }
 
 /** Every accepted send of the run, by the `message_id` of its reply. */
-function acceptedSendsIn({ log }: Trace): Map<string, Exchange> {
+const acceptedSendsIn = onceInTurn(({ log }: Trace): ReadonlyMap<string, Exchange> => {
   const accepted = log.filter((exchange) => isSend(exchange) && isAccepted(exchange));
   return new Map(accepted.map((send) => [messageIdOf(send), send]));
-}
+});
 
 function readsIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(

@@ -12,6 +12,7 @@ import { dayMs } from '#contract/time.ts';
 import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, textOf } from './expectations.ts';
+import { onceInTurn } from './judge.ts';
 import { instantOf } from './written-send-at.ts';
 
 type Validity = 'valid' | 'invalid' | 'open';
@@ -25,20 +26,14 @@ export interface FieldValidity {
 const senderNames = ['from', 'from_number'];
 const documentedNames = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
 
-/** Results of `validityOf`, because several judges ask for the same exchange. */
-const knownValidities = {
-  exactTimes: new WeakMap<Exchange, FieldValidity>(),
-  estimatedTimes: new WeakMap<Exchange, FieldValidity>(),
-};
+const withExactTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, true));
+const withEstimatedTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, false));
 
 /**
  * With `hasExactTimes`, the target's clock shows `sentAt` (see `Trace`); otherwise it may differ.
  */
 export function validityOf(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
-  const known = hasExactTimes ? knownValidities.exactTimes : knownValidities.estimatedTimes;
-  const validity = known.get(exchange) ?? checkFields(exchange, hasExactTimes);
-  known.set(exchange, validity);
-  return validity;
+  return hasExactTimes ? withExactTimes(exchange) : withEstimatedTimes(exchange);
 }
 
 function checkFields(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
@@ -109,13 +104,15 @@ export function graphemesIn(text: string): number {
 
 /** No common database column for an id is shorter (`requestIdMaxLength`). */
 const surelyAcceptedBytes = 20;
+/** An id is any text: no assumption permits that a service takes letters of one script alone. */
+const plainId = /^[\p{L}\p{M}\p{N}\p{Emoji_Presentation}_-]+$/u;
 
 function checkRequestId(value: unknown): Validity {
   if (value === undefined) return 'valid';
   if (Array.isArray(value) || isObject(value)) return 'invalid';
   if (typeof value !== 'string' || value === '') return 'open';
   const isShort = Buffer.byteLength(value) <= surelyAcceptedBytes;
-  return isShort && /^[\w-]+$/.test(value) ? 'valid' : 'open';
+  return isShort && plainId.test(value) ? 'valid' : 'open';
 }
 
 /** The form of the document's example, which every answer of `sendAtFormats` reads. */
