@@ -202,6 +202,9 @@ export function readsIn(exchanges: readonly Exchange[]): readonly Exchange[] {
  * created. A garbled 202 does not name its message: each such 200 takes the place of a garbled 202.
  */
 export function firstAcceptances(attempts: readonly Exchange[]): readonly Exchange[] {
+  const [only] = attempts;
+  if (only !== undefined && attempts.length === 1)
+    return only.status === 202 || (only.status === 200 && hasMessageId(only)) ? attempts : [];
   const created = firstOfEachId(attempts.filter(({ status }) => status === 202));
   const named = created.filter(hasMessageId);
   const unnamed = created.filter((exchange) => !hasMessageId(exchange));

@@ -68,6 +68,8 @@ class Grouping {
   readonly #names: IntentNames;
   readonly #all: GatheredIntent[] = [];
   readonly #reuses: Reuse[] = [];
+  /** The use of the id of each send; undefined without one. */
+  readonly #uses: (IdUse | undefined)[] = [];
   /** By caller and then by `request_id`; holds every id of the record from the start. */
   readonly #idUses = new Map<string, Map<string, IdUse>>();
   /** By name in the client's file; holds every name of the record from the start. */
@@ -85,17 +87,20 @@ class Grouping {
     this.#names = new IntentNames(reports);
     for (const send of sends) {
       const id = requestIdOf(send);
-      if (id === undefined) continue;
-      this.#useOf(send, id).lastNumber = send.number;
+      const use = id === undefined ? undefined : this.#useOf(send, id);
+      this.#uses.push(use);
+      if (id === undefined || use === undefined) continue;
+      use.lastNumber = send.number;
       const named = this.#namedOf(send, id);
       if (named !== undefined) named.lastNumber = send.number;
     }
   }
 
   *run(): Generator<undefined, Intents> {
-    for (const [index, send] of this.#sends.entries()) {
-      this.#place(send);
-      if (index % sendsPerSlice === 0) yield;
+    let index = 0;
+    for (const send of this.#sends) {
+      this.#place(send, this.#uses[index]);
+      if (index++ % sendsPerSlice === 0) yield;
     }
     if (this.#isPartial) this.#doubtOpenAttempts();
     let unattributable = 0;
@@ -113,16 +118,20 @@ class Grouping {
     }
   }
 
-  #place(send: Exchange): void {
+  #place(send: Exchange, use: IdUse | undefined): void {
     const id = requestIdOf(send);
-    const intent = id === undefined ? this.#placeWithoutId(send) : this.#placeWithId(send, id);
+    const intent =
+      id === undefined || use === undefined
+        ? this.#placeWithoutId(send)
+        : this.#placeWithId(send, id, use);
     intent.attempts.push(send);
     // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
       intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.atMs);
     }
-    if (id !== undefined) this.#recordUse(intent, send, id);
+    use?.add(intent, send);
+    if (id !== undefined) this.#recordName(intent, send, id);
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
   }
 
@@ -143,8 +152,7 @@ class Grouping {
    * 1. The same message under this id; 2. an id with the same name in the file; 3. the intent that
    * holds the id; 4. if the id is new, an intent that it can continue; 5. a new intent.
    */
-  #placeWithId(send: Exchange, id: string): GatheredIntent {
-    const use = this.#useOf(send, id);
+  #placeWithId(send: Exchange, id: string, use: IdUse): GatheredIntent {
     const original = use.originalOf(send);
     const same = use.intentOfSameMessage(send, original);
     if (same !== undefined) return same;
@@ -258,8 +266,7 @@ class Grouping {
     return continuable;
   }
 
-  #recordUse(intent: GatheredIntent, send: Exchange, id: string): void {
-    this.#useOf(send, id).add(intent, send);
+  #recordName(intent: GatheredIntent, send: Exchange, id: string): void {
     const named = this.#namedOf(send, id);
     if (named === undefined) return;
     intent.name = this.#names.of(send, id);

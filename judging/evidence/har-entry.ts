@@ -44,12 +44,37 @@ export type HarEntry = z.output<typeof entrySchema>;
 
 /** The entry that a JSON value holds, or what is wrong with it. `index`: its place in the file. */
 export function readEntry(value: unknown, index: number): HarEntry | string {
+  if (isUsual(value)) return value;
   const reading = entrySchema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
   return mistakesOf(reading.error, [], ['log', 'entries', index])
     .slice(0, 1)
     .map(mistakeLine)
     .join();
+}
+
+/** True if the entry is as the schema would return it: most are, and are not copied. */
+function isUsual(value: unknown): value is HarEntry {
+  const { startedDateTime, time, request, response } = Object(value);
+  const { method, url, postData, bodySize } = Object(request);
+  const { status, content, _error: error } = Object(response);
+  return (
+    [startedDateTime, method, url, error ?? ''].every((text) => typeof text === 'string') &&
+    [time, bodySize, status].every((number) => typeof number === 'number') &&
+    !Number.isNaN(Date.parse(startedDateTime)) &&
+    isUsualContent(postData ?? {}) &&
+    isUsualContent(content ?? {})
+  );
+}
+
+function isUsualContent(content: object): boolean {
+  const { text = '', encoding = '' } = content as { text?: unknown; encoding?: unknown };
+  return (
+    typeof content === 'object' &&
+    !Array.isArray(content) &&
+    typeof text === 'string' &&
+    typeof encoding === 'string'
+  );
 }
 
 /** The exchange of an entry, with names for keys. */

@@ -37,9 +37,12 @@ export class Groups {
   add(key: string, exchange: Exchange): void {
     const { sentAt } = exchange;
     const group = this.#recent.get(key) ?? this.#taken(key);
-    group.exchanges.push(exchange);
-    group.lastAt = Math.max(group.lastAt, sentAt);
-    if (group.exchanges.length > mostInGroup) group.exchanges.splice(keptFirst, keptFirst);
+    if (group === undefined) this.#recent.set(key, { exchanges: [exchange], lastAt: sentAt });
+    else {
+      group.exchanges.push(exchange);
+      group.lastAt = Math.max(group.lastAt, sentAt);
+      if (group.exchanges.length > mostInGroup) group.exchanges.splice(keptFirst, keptFirst);
+    }
     if (++this.#added > reach) this.#endOlder();
     if (sentAt - this.#quietEndedAt < hourMs) return;
     this.#quietEndedAt = sentAt;
@@ -53,12 +56,13 @@ export class Groups {
     this.#endOlder();
   }
 
-  /** The group as one of the recent ones: a new one, or an older one. */
-  #taken(key: string): Group {
-    const group = this.#older.get(key) ?? { exchanges: [], lastAt: Number.NEGATIVE_INFINITY };
-    if (group.exchanges.length > 0) this.#older.delete(key);
-    this.#added += group.exchanges.length;
+  /** An older group, which becomes a recent one. */
+  #taken(key: string): Group | undefined {
+    const group = this.#older.get(key);
+    if (group === undefined) return undefined;
+    this.#older.delete(key);
     this.#recent.set(key, group);
+    this.#added += group.exchanges.length;
     return group;
   }
 

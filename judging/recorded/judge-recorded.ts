@@ -18,7 +18,7 @@ import {
   requestIdOf,
 } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
-import { Findings, type Judge, type Trace } from '../service/judge.ts';
+import { Findings, type Judge, type Recorded, type Trace } from '../service/judge.ts';
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
@@ -79,6 +79,8 @@ export class TrafficJudge {
   readonly #requestIds: Groups;
   /** By host, endpoint and owner. The bucket that was used last is the last. */
   readonly #buckets = new Map<string, OpenBucket>();
+  /** When the buckets that were not used for long were last judged. */
+  #idleEndedAt = Number.NEGATIVE_INFINITY;
   /** At most two accounts of keys that `joined` does not name; they may be one account. */
   readonly #undeclared = new Set<string>();
   /** True if a key that `joined` names was seen. */
@@ -173,9 +175,10 @@ export class TrafficJudge {
     const { caller, headers } = exchange;
     const id = requestIdOf(exchange);
     if (!isMessageSend(exchange) || id === undefined) return;
+    const owner = headers['authorization'] ?? caller.account;
+    const isKnown = caller.account === undefined ? 'unknown' : '';
     // Only the id may have a line break.
-    const key = `${host}\n${caller.account}\n${headers['authorization']}\n${id}`;
-    this.#requestIds.add(key, exchange);
+    this.#requestIds.add(`${host}${isKnown}${owner}\n${id}`, exchange);
   }
 
   /** Judges all groups that are still open. */
@@ -201,6 +204,8 @@ export class TrafficJudge {
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - latestMs);
+    if (this.#latest - this.#idleEndedAt < minuteMs) return;
+    this.#idleEndedAt = this.#latest;
     // A bucket that was not used for so long gets no more exchanges of these minutes.
     for (const [idle, { exchanges }] of this.#buckets) {
       const last = exchanges.at(-1)?.answeredAt ?? 0;
@@ -234,13 +239,14 @@ export class TrafficJudge {
     if (group.length === 0) return;
     if (together === 'message' || together === 'request_id')
       this.#options.observations?.noteGroup(group);
-    let trace = this.#traceOf(group, group, since);
+    const recorded = this.#recorded();
+    let trace = traceOf(group, group, since, recorded);
     for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
-      const exchanges = group.filter(fits);
+      // All of a group, if they fit: judges find once what they ask in turn of one trace.
+      const exchanges = group.every(fits) ? group : fittingIn(group, fits);
       if (exchanges.length === 0) continue;
-      // Judges find once what they ask in turn of one trace.
-      if (!areEqual(exchanges, trace.exchanges)) trace = this.#traceOf(exchanges, group, since);
+      if (!areEqual(exchanges, trace.exchanges)) trace = traceOf(exchanges, group, since, recorded);
       for (const { judge, finding } of rows) {
         this.#findings.clear();
         judge(trace, this.#findings);
@@ -249,28 +255,25 @@ export class TrafficJudge {
     }
   }
 
-  /** What judges see of a group. */
-  #traceOf(exchanges: readonly Exchange[], log: readonly Exchange[], knownSince: number): Trace {
+  /** How complete the recording is, as far as it was read. */
+  #recorded(): Recorded {
     return {
-      exchanges,
-      log,
-      listings: none,
-      createdKeys: none,
-      knownSince,
-      hasExactTimes: false,
-      recorded: {
-        ahead: this.#knowledge.seenAhead,
-        isComplete: this.#options.isComplete,
-        isOneAccount:
-          this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
-        spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
-      },
-      assumption: noAnswer,
+      ahead: this.#knowledge.seenAhead,
+      isComplete: this.#options.isComplete,
+      isOneAccount:
+        this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
+      spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
     };
   }
 }
 
+/** Most groups have one exchange: no list is made for those that do not fit. */
+function fittingIn(group: readonly Exchange[], fits: Shown['fits']): readonly Exchange[] {
+  return group.length === 1 ? none : group.filter(fits);
+}
+
 function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {
+  if (some === others) return true;
   return some.length === others.length && some.every((one, at) => one === others[at]);
 }
 
@@ -288,6 +291,25 @@ function noteIn(finding: RuleFinding, found: Findings): void {
 
 const none: readonly never[] = [];
 const noAnswer = () => undefined;
+
+/** What judges see of a group. */
+function traceOf(
+  exchanges: readonly Exchange[],
+  log: readonly Exchange[],
+  knownSince: number,
+  recorded: Recorded,
+): Trace {
+  return {
+    exchanges,
+    log,
+    listings: none,
+    createdKeys: none,
+    knownSince,
+    hasExactTimes: false,
+    recorded,
+    assumption: noAnswer,
+  };
+}
 
 /** Why the judge of a rule decided nothing. */
 function reasonOf({ missing }: Findings): string | undefined {
