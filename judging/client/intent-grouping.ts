@@ -79,12 +79,15 @@ class Grouping {
   /** By `request_id` alone: intents that began with a key which the service did not know. */
   readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
   readonly #abandoned = new AbandonedIntents();
+  /** By recipient and text: how many more ids begin a message of their own, see `Knowledge`. */
+  readonly #equalMessages: Map<string, number>;
 
-  constructor(sends: readonly Exchange[], { isPartial, isCutAtStart, reports }: Knowledge) {
+  constructor(sends: readonly Exchange[], knowledge: Knowledge) {
     this.#sends = sends;
-    this.#isPartial = isPartial;
-    this.#isCutAtStart = isCutAtStart;
-    this.#names = new IntentNames(reports);
+    this.#isPartial = knowledge.isPartial;
+    this.#isCutAtStart = knowledge.isCutAtStart;
+    this.#names = new IntentNames(knowledge.reports);
+    this.#equalMessages = new Map(knowledge.equalMessages);
     for (const send of sends) {
       const id = requestIdOf(send);
       const use = id === undefined ? undefined : this.#useOf(send, id);
@@ -163,11 +166,21 @@ class Grouping {
     const named = this.#intentOfName(send, id, isNewId);
     const holder = named === undefined ? this.#holderFor(send, use, original) : undefined;
     if (holder !== undefined) return holder;
-    const continued = named ?? (isNewId ? this.#continuedUnderNewId(send, id) : undefined);
+    const mayContinue = isNewId && !this.#isMessageOfItsOwn(send);
+    const continued = named ?? (mayContinue ? this.#continuedUnderNewId(send, id) : undefined);
     const intent = continued ?? this.#begin(send, id);
     intent.requestId = id;
     use.giveTo(intent);
     return intent;
+  }
+
+  /** True if the client also sends this message under an id of its own where nothing fails. */
+  #isMessageOfItsOwn(send: Exchange): boolean {
+    if (this.#equalMessages.size === 0) return false;
+    const message = recipientAndTextOf(send);
+    const left = this.#equalMessages.get(message) ?? 0;
+    this.#equalMessages.set(message, left - 1);
+    return left > 0;
   }
 
   /**

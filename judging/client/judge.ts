@@ -56,6 +56,8 @@ export interface JudgeOptions {
   /** Why the record is incomplete: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
+  /** See `Knowledge`. */
+  readonly equalMessages?: Knowledge['equalMessages'];
   /** What the exchanges may have been, too: a finding must hold in each of these readings. */
   readonly otherReadings?: readonly Reading[] | undefined;
   /** Exchanges in the midst of the record are missing. */
@@ -148,7 +150,8 @@ function* recordsOf(
   );
   const reads = readsIn(exchanges);
   const lacksSends = unclearSends.length > 0;
-  const known = { isPartial, isCutAtStart, lacksSends, reports: options.reports };
+  const { reports, equalMessages } = options;
+  const known = { isPartial, isCutAtStart, lacksSends, reports, equalMessages };
   const records = [
     yield* recordOf(clear, reads, known, options),
     yield* recordOf(before, reads, { ...known, isPartial: true }, options),

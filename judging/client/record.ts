@@ -45,6 +45,11 @@ export interface Knowledge {
   readonly lacksSends: boolean;
   /** What the client reported about its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
+  /**
+   * By recipient and text: under how many ids the client sends equal messages where nothing fails.
+   * So many of them are messages of their own, whatever became of the others.
+   */
+  readonly equalMessages?: ReadonlyMap<string, number> | undefined;
 }
 
 export function isAttributable({ unattributableFrom }: Intent): boolean {
