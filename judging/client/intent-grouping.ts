@@ -299,9 +299,7 @@ class Grouping {
   #useOf({ caller }: Exchange, id: string): IdUse {
     const uses = this.#idUses.get(caller) ?? new Map<string, IdUse>();
     if (uses.size === 0) this.#idUses.set(caller, uses);
-    const known = uses.get(id);
-    if (known !== undefined) return known;
-    const use = new IdUse();
+    const use = uses.get(id) ?? new IdUse();
     uses.set(id, use);
     return use;
   }

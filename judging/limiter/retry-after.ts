@@ -155,9 +155,11 @@ function judgeNextRequest(trace: Trace, wait: Wait, findings: Findings): boolean
   const next = later.find((one) => one !== refusal);
   if (next === undefined || next.sentAt < enoughAt || isUncertain(next)) return false;
   if (isRefused(next) && mayBeTaken(trace, wait, next, findings)) return false;
+  // A deactivated SIM is refused with 503 after the limit has let the send pass.
+  const hasPassed = next.reply.status < 500 || next.sender?.is === 'inactive';
   findings.judgeThat(
     [refusal, next],
-    next.reply.status !== 429 && next.reply.status < 500,
+    hasPassed && next.reply.status !== 429,
     `a success when Retry-After (${seconds} s) is over`,
   );
   return true;
