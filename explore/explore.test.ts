@@ -83,3 +83,25 @@ test('a client that sleeps less than a millisecond until a deadline gets there',
   const { exitCode } = await explore({ client: sleeping, depth: 1, faults: ['slow'] });
   expect(exitCode).toBe(0);
 });
+
+test('CLIENT-3 two equal messages at once under two ids stay two, also if one is given up', async () => {
+  const client: ExploreOptions['client'] = async ({ fetch, baseUrl, apiKey, from }) => {
+    const replies = await Promise.all(
+      ['one', 'two'].map((id) =>
+        fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ to: '+12025550123', from, message: 'Hi', request_id: id }),
+        }),
+      ),
+    );
+    if (!replies.every(({ ok }) => ok)) throw new Error('not sent');
+  };
+  const explored = await explore({
+    client,
+    faults: ['unavailable'],
+    clientMayFail: true,
+    depth: 1,
+  });
+  expect(explored.findings).toEqual([]);
+});

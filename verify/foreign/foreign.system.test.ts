@@ -38,7 +38,7 @@ test.concurrent.each(Object.entries(variations))(
         ({ kind, verdict, reason = '' }) =>
           kind === 'rule' &&
           verdict === 'not_exercised' &&
-          !reason.includes('without a broken connection') &&
+          !reason.includes('a target that stays up') &&
           !reason.includes('a machine that keeps up') &&
           // It hides whose a number is, or its device does not poll: that is permitted.
           !reason.startsWith('needs '),
