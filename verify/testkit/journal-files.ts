@@ -24,7 +24,7 @@ export function withChecksums(text: string): string {
 
 /** Reads no more than the first line: tests ask for it in every turn of the event loop. */
 export function headerOfFile(journal: string): JournalHeader {
-  const opening = Buffer.alloc(16_384);
+  const opening = Buffer.alloc(65_536);
   const file = openSync(journal, 'r');
   readSync(file, opening);
   closeSync(file);
