@@ -88,7 +88,7 @@ function targetName(
 }
 
 /** The content of a send, without the ids that differ in each world. */
-export function contentName(exchange: Exchange): string {
+function contentName(exchange: Exchange): string {
   return contentOf({ ...exchange, caller: exchange.accountName ?? '' });
 }
 

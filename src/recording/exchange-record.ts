@@ -5,7 +5,6 @@
  * record, up to a bound, which the referee judges; and counts of all.
  */
 
-import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
 import { RequestCounts } from '../sim/counts.ts';
@@ -13,6 +12,7 @@ import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
 import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
+import { RequestSeconds } from './request-seconds.ts';
 
 /** How many of the last exchanges are kept. */
 export const keptRequests = 1_000;
@@ -255,74 +255,32 @@ function messageIdIn(reply: string): number {
   return bits;
 }
 
-/** A series is the counts of one account in one second. Above this many, the oldest are dropped. */
-export const mostSeries = 20_000;
-/** The index of an endpoint in a series is that of its name; unknown paths come last. */
-const endpointCount = endpointNames.length + 1;
-
-interface Second {
-  readonly startMs: number;
-  /** By account; undefined: not authenticated. For each endpoint: all, and those answered 429. */
-  readonly counts: Map<string | undefined, Uint32Array>;
-}
-
-export interface SecondCount {
-  readonly startMs: number;
-  readonly accountId: string | undefined;
-  readonly endpoint: EndpointName | undefined;
-  readonly count: number;
-  readonly throttled: number;
-}
-
 /**
- * Counts requests by second of simulated time, endpoint and account, since the start or a reset. It
- * keeps the last seconds in which there were requests.
+ * The exchanges of one turn of the event loop: their lines wait for one write of the journal. They
+ * are counted, listed and reported once it has succeeded, so that these agree with the replies.
  */
-export class RequestSeconds {
-  #seconds: Second[] = [];
-  #series = 0;
+class ExchangeBatch implements PendingWrite {
+  /** Those that are not recorded, in order of arrival. */
+  readonly exchanges: RecordedExchange[] = [];
+  failure: Error | undefined;
+  isSettled = false;
+  readonly #journal: Journal;
+  readonly #record: (exchange: RecordedExchange) => void;
 
-  add({ atMs, accountId, endpoint, status }: RecordedExchange): void {
-    const startMs = atMs - (atMs % 1_000);
-    let second = this.#seconds.at(-1);
-    if (second?.startMs !== startMs) {
-      second = { startMs, counts: new Map() };
-      this.#seconds.push(second);
-    }
-    let counts = second.counts.get(accountId);
-    if (counts === undefined) {
-      counts = new Uint32Array(2 * endpointCount);
-      second.counts.set(accountId, counts);
-      if (++this.#series > mostSeries) this.#dropOlderHalf();
-    }
-    const endpointIndex =
-      endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
-    const index = 2 * endpointIndex;
-    counts[index] = (counts[index] ?? 0) + 1;
-    if (status === 429) counts[index + 1] = (counts[index + 1] ?? 0) + 1;
+  constructor(journal: Journal, record: (exchange: RecordedExchange) => void) {
+    this.#journal = journal;
+    this.#record = record;
   }
 
-  clear(): void {
-    this.#seconds = [];
-    this.#series = 0;
-  }
-
-  *[Symbol.iterator](): Generator<SecondCount> {
-    for (const { startMs, counts } of this.#seconds) {
-      for (const [accountId, series] of counts) {
-        for (let index = 0; index < endpointCount; index++) {
-          const count = series[2 * index] ?? 0;
-          if (count === 0) continue;
-          const throttled = series[2 * index + 1] ?? 0;
-          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled };
-        }
-      }
+  settle(): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    try {
+      this.#journal.flush?.();
+      for (const exchange of this.exchanges) this.#record(exchange);
+    } catch (error) {
+      this.failure = error as Error;
     }
-  }
-
-  /** Drops many at a time, so that dropping is rare. */
-  #dropOlderHalf(): void {
-    this.#seconds = this.#seconds.slice(Math.ceil(this.#seconds.length / 2));
-    this.#series = this.#seconds.reduce((sum, { counts }) => sum + counts.size, 0);
+    this.exchanges.length = 0;
   }
 }
