@@ -160,15 +160,16 @@ function joinBarCharts(all: readonly Fields[]): Json {
   /** Bars are numbered from the epoch, so that the bars of all shards meet. */
   const barAt = (ms: number) => Math.floor(ms / widthMs);
   const firstBar = Math.min(...charts.map((chart) => barAt(startMsOf(chart))));
-  const bars: { count: number; throttled: number }[] = [];
+  const bars: { count: number; throttled: number; spent: number }[] = [];
   for (const chart of charts) {
     for (const [index, bar] of barsOf(chart).entries()) {
       const position = barAt(startMsOf(chart) + index * Number(chart['width_ms'])) - firstBar;
-      while (bars.length <= position) bars.push({ count: 0, throttled: 0 });
+      while (bars.length <= position) bars.push({ count: 0, throttled: 0, spent: 0 });
       const sum = bars[position];
       if (sum === undefined) continue;
       sum.count += Number(bar['count']);
       sum.throttled += Number(bar['throttled']);
+      sum.spent += Number(bar['spent']);
     }
   }
   return { width_ms: widthMs, from: new Date(firstBar * widthMs).toISOString(), bars };

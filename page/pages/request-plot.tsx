@@ -1,6 +1,6 @@
 /**
- * A plot of the rule of a limit: for each account, how many of its requests passed in the last 60
- * seconds, against the limit, and when requests were answered 429.
+ * A plot of the rule of a limit: for each account, how many of its requests passed, and so spent a
+ * token, in the last 60 seconds, against the limit, and when requests were answered 429.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -152,15 +152,12 @@ function Plot({ data, onZoom }: PlotProps) {
 }
 
 function barAt({ bars, start }: Chart, second: number): Chart['bars'][number] {
-  return bars[second - start] ?? { count: 0, throttled: 0 };
+  return bars[second - start] ?? { count: 0, throttled: 0, spent: 0 };
 }
 
-/** How many requests passed in the 60 s up to each second. */
+/** How many requests spent a token in the 60 s up to each second. */
 function lastMinutes(chart: Chart, seconds: readonly number[]): number[] {
-  const passed = (second: number) => {
-    const { count, throttled } = barAt(chart, second);
-    return count - throttled;
-  };
+  const passed = (second: number) => barAt(chart, second).spent;
   let sum = 0;
   return seconds.map((second) => {
     sum += passed(second) - passed(second - minuteMs / secondMs);

@@ -5,9 +5,11 @@
  * record, up to a bound, which the referee judges; and counts of all.
  */
 
+import { faultKinds } from '#contract/fault-kinds.ts';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
 import { RequestCounts } from '../sim/counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
@@ -89,6 +91,7 @@ export class ExchangeRecord {
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
     exchange.waitRate = limiter.retryAfterRate;
+    exchange.hasSpent = hasSpent(exchange, world.assumptions);
     this.#noteSend(exchange, number);
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
@@ -243,6 +246,16 @@ export class ExchangeRecord {
   }
 }
 
+/** Whether a request took a token of its caller's bucket, and kept it. */
+function hasSpent(
+  { status, isReplay, faultKind }: RecordedExchange,
+  { errorsSpendToken, replaySpends }: Assumptions,
+): boolean {
+  if (status === 429 || (faultKind !== undefined && !faultKinds[faultKind].isHandled)) return false;
+  if (status >= 400) return errorsSpendToken === 'yes';
+  return !isReplay || replaySpends === 'throttle';
+}
+
 /** 48 bits of the id of a message; a text of the reply would keep the whole reply in memory. */
 function messageIdIn(reply: string): number {
   const start = reply.indexOf(messageIdField) + messageIdField.length;
@@ -262,7 +275,7 @@ const endpointCount = endpointNames.length + 1;
 
 interface Second {
   readonly startMs: number;
-  /** By account; undefined: not authenticated. For each endpoint: all, and those answered 429. */
+  /** By account; undefined: not authenticated. For each endpoint: all, those answered 429, spent. */
   readonly counts: Map<string | undefined, Uint32Array>;
 }
 
@@ -272,6 +285,8 @@ export interface SecondCount {
   readonly endpoint: EndpointName | undefined;
   readonly count: number;
   readonly throttled: number;
+  /** Those that spent a token. */
+  readonly spent: number;
 }
 
 /**
@@ -282,7 +297,7 @@ export class RequestSeconds {
   #seconds: Second[] = [];
   #series = 0;
 
-  add({ atMs, accountId, endpoint, status }: RecordedExchange): void {
+  add({ atMs, accountId, endpoint, status, hasSpent }: RecordedExchange): void {
     const startMs = atMs - (atMs % 1_000);
     let second = this.#seconds.at(-1);
     if (second?.startMs !== startMs) {
@@ -291,15 +306,16 @@ export class RequestSeconds {
     }
     let counts = second.counts.get(accountId);
     if (counts === undefined) {
-      counts = new Uint32Array(2 * endpointCount);
+      counts = new Uint32Array(3 * endpointCount);
       second.counts.set(accountId, counts);
       if (++this.#series > mostSeries) this.#dropOlderHalf();
     }
     const endpointIndex =
       endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
-    const index = 2 * endpointIndex;
+    const index = 3 * endpointIndex;
     counts[index] = (counts[index] ?? 0) + 1;
     if (status === 429) counts[index + 1] = (counts[index + 1] ?? 0) + 1;
+    if (hasSpent) counts[index + 2] = (counts[index + 2] ?? 0) + 1;
   }
 
   clear(): void {
@@ -311,10 +327,11 @@ export class RequestSeconds {
     for (const { startMs, counts } of this.#seconds) {
       for (const [accountId, series] of counts) {
         for (let index = 0; index < endpointCount; index++) {
-          const count = series[2 * index] ?? 0;
+          const count = series[3 * index] ?? 0;
           if (count === 0) continue;
-          const throttled = series[2 * index + 1] ?? 0;
-          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled };
+          const throttled = series[3 * index + 1] ?? 0;
+          const spent = series[3 * index + 2] ?? 0;
+          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled, spent };
         }
       }
     }

@@ -48,8 +48,10 @@ export const requestCountsSchema = z
     width_ms: countSchema.describe('The length of a bar, in simulated time.'),
     from: timeSchema.describe('The start of the first bar.'),
     bars: z
-      .array(z.strictObject({ count: countSchema, throttled: countSchema }))
-      .describe('All requests, and those answered 429; bars without requests included.'),
+      .array(z.strictObject({ count: countSchema, throttled: countSchema, spent: countSchema }))
+      .describe(
+        'All requests, those answered 429, and those that spent a token; bars without requests included.',
+      ),
   })
   .meta({ id: 'RequestCounts' });
 
@@ -79,12 +81,13 @@ export function requestCounts(
     barSeconds === undefined ? 0 : lastBar - mostFineBars + 1,
   );
   const barCount = Math.max(fewestBars, lastBar - firstBar + 1);
-  const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0 }));
-  for (const { startMs, count, throttled } of counted) {
+  const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0, spent: 0 }));
+  for (const { startMs, count, throttled, spent } of counted) {
     const bar = bars[Math.floor(startMs / widthMs) - firstBar];
     if (bar === undefined) continue;
     bar.count += count;
     bar.throttled += throttled;
+    bar.spent += spent;
   }
   return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
@@ -182,7 +185,8 @@ export const requests = {
 
   counts: defineOperation({
     http: 'GET /control/requests/counts',
-    summary: 'Requests over simulated time, and those answered 429, since the start or a reset.',
+    summary:
+      'Requests over simulated time, those answered 429 and those that spent a token, since the start or a reset.',
     input: countsQuerySchema.prefault({}),
     output: requestCountsSchema,
     fleet: { joined: 'bars' },
