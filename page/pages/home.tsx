@@ -50,7 +50,10 @@ function Now({ report }: { readonly report: Report }) {
   const buckets = useBuckets();
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
-  const broken = (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
+  const finished = useReply('referee.report', [{ partial: false }], ['traffic']).value;
+  const broken = brokenIn(report);
+  const isNew = (text: string) => !broken.some((rule) => countIn(rule) === text);
+  const later = brokenIn(finished).map(countIn).filter(isNew);
   const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
   if (world === undefined) return <Loading what="what is now" />;
   const row = (href: string, name: string, ...text: readonly ComponentChildren[]) => (
@@ -78,11 +81,10 @@ function Now({ report }: { readonly report: Report }) {
       const state = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
-    ...broken.map(({ id, findings }) => {
-      const name = `${id}: ${counted(findings.length, 'finding')}`;
-      return row('#/referee', name, ruleText(id));
-    }),
-  ];
+    ...broken.map((rule) => row('#/referee', countIn(rule), ruleText(rule.id))),
+    later.length > 0 &&
+      row('#/referee?finished=yes', 'If the client has finished', later.join(', ')),
+  ].filter((each) => each !== false);
   return (
     <Card title="Now">
       {rows.length === 0 ? (
@@ -97,6 +99,15 @@ function Now({ report }: { readonly report: Report }) {
       )}
     </Card>
   );
+}
+
+/** The rules that the client breaks; advice is left out. */
+function brokenIn(report: Report) {
+  return (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
+}
+
+function countIn({ id, findings }: ReturnType<typeof brokenIn>[number]): string {
+  return `${id}: ${counted(findings.length, 'finding')}`;
 }
 
 /** Counts, each with a link to the page that lists what it counts. */

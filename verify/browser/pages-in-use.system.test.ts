@@ -529,11 +529,41 @@ pageTest(
 
     const givenUp = page.getByRole('region', { name: 'CLIENT-9' });
     expect(await givenUp.count()).toBe(0);
-    await page.getByRole('checkbox', { name: /^The client has finished/ }).check();
+    await page.getByRole('checkbox', { name: /^Judge as finished/ }).check();
     await seen(givenUp.getByText('the message was given up after a 429'));
     await page.getByRole('button', { name: 'Clear record' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Clear record' }).click();
     await seen(page.getByText('No request yet.'));
+  },
+);
+
+pageTest(
+  'a retry under a new id after a lost reply is found from Home, and its ids lead to the sends',
+  {},
+  async ({ page, controlUrl, simulator, send }) => {
+    const ids = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+    simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
+    for (const id of ids) send({ request_id: id });
+    await page.goto(`${controlUrl}/#/referee`);
+    await seen(page.getByText('2 requests judged. Rules: 0 failed'));
+    await page.goto(`${controlUrl}/#/home`);
+    await seen(page.getByText('CLIENT-3: 1 finding, CLIENT-5: 1 finding'));
+    await page.getByRole('link', { name: 'If the client has finished' }).click();
+    const box = page.getByRole('checkbox', { name: /^Judge as finished/ });
+    expect(await box.isChecked()).toBe(true);
+    await page
+      .getByRole('region', { name: 'CLIENT-3' })
+      .getByRole('link', { name: ids[0] })
+      .click();
+    await seen(page.getByText('1 of 2 requests match'));
+    await page.getByRole('link', { name: 'Referee', exact: true }).click();
+    expect(await box.isChecked()).toBe(true);
+    const messages = page.getByRole('region', { name: 'CLIENT-5' }).getByRole('link');
+    await messages
+      .filter({ hasText: /^[0-9a-f-]{36}$/ })
+      .first()
+      .click();
+    await seen(page.getByRole('complementary', { name: 'Message' }));
   },
 );
 
