@@ -9,7 +9,13 @@ import type { AnyJoin } from '#src/operations/joins.ts';
 import { widthFor } from '#src/operations/requests/requests.ts';
 import type { Shard } from './shard.ts';
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json };
 type Fields = { readonly [name: string]: Json };
 type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 /** One value or list for each shard, in their order; null: this shard has none. */
@@ -135,7 +141,12 @@ function fieldsOf(value: Json): Fields {
 }
 
 /** `all`: the paths of the fields of an entry with numbers of requests on its shard. */
-function withFleetNumbers(entry: Json, all: AnyJoin, shardIndex: number, shardCount: number): Json {
+export function withFleetNumbers(
+  entry: Json,
+  all: AnyJoin,
+  shardIndex: number,
+  shardCount: number,
+): Json {
   if (!Array.isArray(all)) return entry;
   const inFleet = (number: Json) =>
     number === null ? null : fleetNumber(Number(number), shardIndex, shardCount);

@@ -11,21 +11,55 @@ import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
 import type { Reply } from '../wire.ts';
+import { durationText } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, useKey } from './copies.ts';
 
 /** `number`: the request's number, from the address. */
 export function RequestDetail({ number }: { readonly number: string }) {
-  const request = useReply('requests.get', [number]);
+  const request = useReply('requests.get', [number], ['traffic']);
+  const { status, previous, next } = request.value ?? {};
   return (
     <Detail
       title={`Request ${number}`}
-      badge={request.value && <ReplyStatus status={request.value.status} />}
+      badge={status && <ReplyStatus status={status} />}
+      links={
+        <>
+          {previous && neighbour(previous, 'Previous', `‹ ${previous.number}`)}
+          {next && neighbour(next, 'Next', `${next.number} ›`)}
+        </>
+      }
     >
-      <Loaded resource={request} what="the request">
+      <Loaded resource={request} what="the request" isQuiet>
         {(loaded) => <Content request={loaded} />}
       </Loaded>
     </Detail>
+  );
+}
+
+type Near = NonNullable<Reply<'requests.get'>['next']>;
+
+function neighbour({ number, status }: Near, which: string, text: string) {
+  return (
+    <a class="button plain" href={addressOf('requests', String(number))}>
+      <span class="hidden">{which}: </span>
+      {text} <ReplyStatus status={status} />
+    </a>
+  );
+}
+
+/** What the client did after a fault. */
+function sentAgain(first: Reply<'requests.get'>, again: Near | null) {
+  if (again === null) return 'no further request for this';
+  const { number, at, status, request_id: id } = again;
+  const isSameId = id === first.request_id;
+  const idText = isSameId ? 'same request_id' : `new request_id ${id ?? '(none)'}`;
+  return (
+    <>
+      {durationText(Date.parse(at) - Date.parse(first.at))} later:{' '}
+      <a href={addressOf('requests', String(number))}>request {number}</a>, same recipient and text,{' '}
+      {isSameId ? idText : <b>{idText}</b>} <ReplyStatus status={status} />
+    </>
   );
 }
 
@@ -50,6 +84,13 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
       what is left
     </>
   );
+  const { spent, fault, is_lost: isLost, endpoint, to, account } = request;
+  const why = spent && (
+    <>
+      {endpoint} of {account}: {spent.count} of {spent.limit} passed since <Time at={spent.since} />
+    </>
+  );
+  const wasStruck = to !== null && (fault !== null || isLost);
   const replay = (
     <>
       This is a <Replay of={request.repeats} />, with the same reply.
@@ -62,7 +103,9 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
           ['Time', <Time key="at" at={at} />],
           ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
+          ['Why', why],
           ['Wait', wait],
+          ['Then', wasStruck ? sentAgain(request, request.sent_again) : null],
           ['Replay', request.is_replay ? replay : null],
           ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}

@@ -550,14 +550,14 @@ pageTest(
     await seen(page.getByText('CLIENT-3: 1 finding, CLIENT-5: 1 finding'));
     await page.getByRole('link', { name: 'If the client has finished' }).click();
     const box = page.getByRole('checkbox', { name: /^Judge as finished/ });
-    expect(await box.isChecked()).toBe(true);
+    await expect.poll(() => box.isChecked()).toBe(true);
     await page
       .getByRole('region', { name: 'CLIENT-3' })
       .getByRole('link', { name: ids[0] })
       .click();
     await seen(page.getByText('1 of 2 requests match'));
     await page.getByRole('link', { name: 'Referee', exact: true }).click();
-    expect(await box.isChecked()).toBe(true);
+    await expect.poll(() => box.isChecked()).toBe(true);
     const messages = page.getByRole('region', { name: 'CLIENT-5' }).getByRole('link');
     await messages
       .filter({ hasText: /^[0-9a-f-]{36}$/ })

@@ -22,3 +22,24 @@ test('a body that is an object is refused with what was expected', async () => {
   expect(json.error.path).toBe('body');
   expect(json.error.message).toContain('expected the body as a text');
 });
+
+test('a request names its neighbours, what was sent after its fault, and what spent its limit', () => {
+  const { simulator, send } = new Twin({ limits: { send: 2 } });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_request' } });
+  send({ request_id: 'order-1' });
+  simulator.clock.advance('1s');
+  send({ message: 'another' });
+  send({ request_id: 'order-2' });
+  send({ message: 'another' });
+  const near = (number: number, requestId: string | null, status = 202) => ({
+    ...{ number, at: '2026-01-01T00:00:01.000Z', status, request_id: requestId },
+  });
+  expect(simulator.requests.get(1)).toMatchObject({
+    ...{ previous: null, next: near(2, null), sent_again: near(3, 'order-2'), spent: null },
+  });
+  const since = '2026-01-01T00:00:01.000Z';
+  expect(simulator.requests.get(4)).toMatchObject({
+    ...{ previous: near(3, 'order-2'), next: null, sent_again: null },
+    spent: { limit: 2, count: 2, since },
+  });
+});

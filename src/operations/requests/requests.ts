@@ -12,6 +12,7 @@ import { defineOperation } from '../define.ts';
 import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
+import { surroundings, surroundingsOf } from './near-requests.ts';
 import { matcherOf, wordForms } from './request-search.ts';
 import {
   detailOf,
@@ -166,9 +167,10 @@ export const requests = {
   get: defineOperation({
     http: 'GET /control/requests/{number}',
     fleet: { scope: 'local' },
-    summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
-    output: requestDetailSchema,
-    run: (_, exchange) => detailOf(exchange),
+    summary:
+      'One of the last 1,000 requests as sent over the wire, with its reply, and what surrounds it.',
+    output: requestDetailSchema.extend(surroundings).meta({ id: 'RequestDetail' }),
+    run: (live, exchange) => ({ ...detailOf(exchange), ...surroundingsOf(live, exchange) }),
   }),
 
   trace: defineOperation({
