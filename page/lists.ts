@@ -218,6 +218,19 @@ export const assumptionList: ListDeclaration = {
   lead: 'What the document leaves open, and what the answer in force does; a change applies from now on.',
 };
 
+export const limitList: ListDeclaration = {
+  title: 'Requests per minute',
+  readOperation: 'limits.get',
+  readRows: async () =>
+    Object.entries(await call('limits.get')).map(([endpoint, limit]) => ({ endpoint, limit })),
+  keyColumn: 'endpoint',
+  columns: ['endpoint', 'limit'],
+  editOperation: 'limits.patch',
+  settingColumn: 'limit',
+  emptyText: 'There is no endpoint.',
+  lead: 'Empty: not limited. A changed limit starts with full buckets.',
+};
+
 export const accountList: ListDeclaration = {
   title: 'The account',
   readOperation: 'accounts.list',
