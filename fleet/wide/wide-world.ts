@@ -22,7 +22,7 @@ import { WideClock } from './wide-clock.ts';
 import { pageOfMessages, waitForMessages } from './wide-messages.ts';
 
 /** The fields of a request that hold numbers of requests. */
-const requestNumbers = ['number', 'repeats', 'previous.number', 'next.number', 'sent_again.number'];
+const requestNumbers = ['number', 'repeats', 'previous.number', 'next.number', 'afterwards.number'];
 
 export interface WideWorldOptions extends OwnersOptions {
   /** Lists the changes that shards have still to make; undefined without journals. */

@@ -11,7 +11,6 @@ import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
 import type { Reply } from '../wire.ts';
-import { durationText } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, useKey } from './copies.ts';
 
@@ -23,12 +22,10 @@ export function RequestDetail({ number }: { readonly number: string }) {
     <Detail
       title={`Request ${number}`}
       badge={status && <ReplyStatus status={status} />}
-      links={
-        <>
-          {previous && neighbour(previous, 'Previous', `‹ ${previous.number}`)}
-          {next && neighbour(next, 'Next', `${next.number} ›`)}
-        </>
-      }
+      links={[
+        previous && neighbour(previous, 'Previous', '‹'),
+        next && neighbour(next, 'Next', '›'),
+      ]}
     >
       <Loaded resource={request} what="the request" isQuiet>
         {(loaded) => <Content request={loaded} />}
@@ -37,29 +34,12 @@ export function RequestDetail({ number }: { readonly number: string }) {
   );
 }
 
-type Near = NonNullable<Reply<'requests.get'>['next']>;
-
-function neighbour({ number, status }: Near, which: string, text: string) {
+function neighbour(near: NonNullable<Reply<'requests.get'>['next']>, which: string, sign: string) {
   return (
-    <a class="button plain" href={addressOf('requests', String(number))}>
+    <a class="button plain" href={addressOf('requests', String(near.number))}>
       <span class="hidden">{which}: </span>
-      {text} <ReplyStatus status={status} />
+      {sign} {near.number} <ReplyStatus status={near.status} />
     </a>
-  );
-}
-
-/** What the client did after a fault. */
-function sentAgain(first: Reply<'requests.get'>, again: Near | null) {
-  if (again === null) return 'no further request for this';
-  const { number, at, status, request_id: id } = again;
-  const isSameId = id === first.request_id;
-  const idText = isSameId ? 'same request_id' : `new request_id ${id ?? '(none)'}`;
-  return (
-    <>
-      {durationText(Date.parse(at) - Date.parse(first.at))} later:{' '}
-      <a href={addressOf('requests', String(number))}>request {number}</a>, same recipient and text,{' '}
-      {isSameId ? idText : <b>{idText}</b>} <ReplyStatus status={status} />
-    </>
   );
 }
 
@@ -84,13 +64,8 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
       what is left
     </>
   );
-  const { spent, fault, is_lost: isLost, endpoint, to, account } = request;
-  const why = spent && (
-    <>
-      {endpoint} of {account}: {spent.count} of {spent.limit} passed since <Time at={spent.since} />
-    </>
-  );
-  const wasStruck = to !== null && (fault !== null || isLost);
+  const { number: again, sentence } = request.afterwards ?? {};
+  const then = again ? <a href={addressOf('requests', String(again))}>{sentence}</a> : sentence;
   const replay = (
     <>
       This is a <Replay of={request.repeats} />, with the same reply.
@@ -103,9 +78,9 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
           ['Time', <Time key="at" at={at} />],
           ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
-          ['Why', why],
+          ['Why', request.why],
           ['Wait', wait],
-          ['Then', wasStruck ? sentAgain(request, request.sent_again) : null],
+          ['Then', then ?? null],
           ['Replay', request.is_replay ? replay : null],
           ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}

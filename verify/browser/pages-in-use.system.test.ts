@@ -553,7 +553,7 @@ pageTest(
     await expect.poll(() => box.isChecked()).toBe(true);
     await page
       .getByRole('region', { name: 'CLIENT-3' })
-      .getByRole('link', { name: ids[0] })
+      .getByText(ids[0] ?? '')
       .click();
     await seen(page.getByText('1 of 2 requests match'));
     await page.getByRole('link', { name: 'Referee', exact: true }).click();

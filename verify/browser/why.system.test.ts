@@ -99,8 +99,10 @@ pageTest(
     const attempts = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
     // Two requests, and the status of the message.
     await expect.poll(() => attempts.count()).toBe(3);
-    await seen(detail.getByText('0 ms later: request 3, same recipient and text, same request_id'));
-    await detail.getByRole('link', { name: 'Next: 3 › 200' }).click();
+    await seen(
+      detail.getByRole('link', { name: 'later: same recipient and text, same request_id: 200' }),
+    );
+    await detail.getByRole('link', { name: 'Next: › 3 200' }).click();
     await seen(detail.getByText('This is a replay of 2, with the same reply.'));
     await detail.getByRole('link', { name: 'Previous: ‹ 2 202' }).click();
     await attempts.filter({ hasText: 'replay 3' }).getByRole('link').click();

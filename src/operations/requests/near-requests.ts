@@ -5,52 +5,38 @@
 import { z } from 'zod';
 import { limitWindowMs } from '#contract/limits.ts';
 import { isoTime } from '#contract/time.ts';
+import { spanText } from '#judging/client/record.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { fieldOf } from './request-views.ts';
 
 const nearSchema = z
-  .strictObject({
-    number: z.int().min(1),
-    at: timeSchema,
-    status: z.int(),
-    request_id: z.string().nullable(),
-  })
+  .strictObject({ number: z.int().min(1), status: z.int() })
   .meta({ id: 'NearRequest' })
   .nullable();
 
 export const surroundings = {
   previous: nearSchema.describe('The request before it; null: not kept.'),
   next: nearSchema.describe('The request after it.'),
-  sent_again: nearSchema.describe(
-    'After a fault or a lost reply: the next send of the account with this recipient and text.',
-  ),
-  spent: z
-    .strictObject({
-      limit: z.int().nullable().describe('The limit in force.'),
-      count: z.int(),
-      since: timeSchema.describe('The time of the first of them.'),
-    })
-    .meta({ id: 'SpentLimit' })
+  afterwards: z
+    .strictObject({ number: z.int().nullable(), sentence: z.string() })
+    .meta({ id: 'Afterwards' })
     .nullable()
-    .describe('Before a 429: the kept requests of 60 s that had spent a token.'),
+    .describe(
+      'After a fault or a lost reply: the next send of the account with this recipient and text.',
+    ),
+  why: z
+    .string()
+    .nullable()
+    .describe('Of a 429: how many requests had spent a token, and since when.'),
 };
 
 export function surroundingsOf(
   { exchangeRecord, simulation: { limiter } }: RunningWorld,
   exchange: RecordedExchange,
 ) {
-  const { number, atMs, status, endpoint, accountId, faultKind } = exchange;
-  const isSameCaller = (other: RecordedExchange) =>
-    other.endpoint === endpoint && other.accountId === accountId;
+  const { number, atMs, status, endpoint, accountId, accountName, faultKind } = exchange;
   const all = [...exchangeRecord.newest()];
-  const earlier = all.filter((other) => other.number < number && isSameCaller(other));
-  const isThrottled = status === 429 && faultKind === undefined && accountId !== undefined;
-  const spending = isThrottled
-    ? earlier.filter((other) => other.hasSpent && other.atMs > atMs - limitWindowMs)
-    : [];
-  const first = spending.at(-1);
   const [to, text] = ['to', 'message'].map((name) => fieldOf(exchange.body, name));
   const isSentAgain = (other: RecordedExchange) =>
     other.number > number &&
@@ -58,19 +44,40 @@ export function surroundingsOf(
     fieldOf(other.body, 'to') === to &&
     fieldOf(other.body, 'message') === text;
   const wasStruck = (faultKind !== undefined || exchange.isLost) && to !== null;
+  const isThrottled = status === 429 && faultKind === undefined && accountId !== undefined;
+  const spending = all.filter(
+    (other) =>
+      isThrottled &&
+      other.hasSpent &&
+      other.number < number &&
+      other.endpoint === endpoint &&
+      other.accountId === accountId &&
+      other.atMs > atMs - limitWindowMs,
+  );
+  const first = spending.at(-1);
+  const limit = endpoint && limiter.limits[endpoint];
   return {
     previous: nearOf(exchangeRecord.get(number - 1)),
     next: nearOf(exchangeRecord.get(number + 1)),
-    sent_again: nearOf(wasStruck ? all.findLast(isSentAgain) : undefined),
-    spent:
-      first === undefined || endpoint === undefined
+    afterwards: wasStruck ? afterwardsOf(exchange, all.findLast(isSentAgain)) : null,
+    why:
+      first === undefined
         ? null
-        : { limit: limiter.limits[endpoint], count: spending.length, since: isoTime(first.atMs) },
+        : `${endpoint} of ${accountName}: ${spending.length} of ${limit} passed since ${isoTime(first.atMs).slice(11, 19)}`,
   };
 }
 
+/** `again`: the next send of the same. */
+function afterwardsOf(exchange: RecordedExchange, again: RecordedExchange | undefined) {
+  if (again === undefined) return { number: null, sentence: 'no further request for this' };
+  const { number, atMs, status, body } = again;
+  const id = fieldOf(body, 'request_id');
+  const isSameId = id === fieldOf(exchange.body, 'request_id');
+  const idText = isSameId ? 'same request_id' : `new request_id ${id ?? '(none)'}`;
+  const sentence = `${spanText(atMs - exchange.atMs)} later: same recipient and text, ${idText}: ${status}`;
+  return { number, sentence };
+}
+
 function nearOf(exchange: RecordedExchange | undefined): z.output<typeof nearSchema> {
-  if (exchange === undefined) return null;
-  const { number, atMs, status, body } = exchange;
-  return { number, at: isoTime(atMs), status, request_id: fieldOf(body, 'request_id') };
+  return exchange === undefined ? null : { number: exchange.number, status: exchange.status };
 }

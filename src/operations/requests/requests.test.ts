@@ -31,15 +31,13 @@ test('a request names its neighbours, what was sent after its fault, and what sp
   send({ message: 'another' });
   send({ request_id: 'order-2' });
   send({ message: 'another' });
-  const near = (number: number, requestId: string | null, status = 202) => ({
-    ...{ number, at: '2026-01-01T00:00:01.000Z', status, request_id: requestId },
-  });
+  const after = '1.0 s later: same recipient and text, new request_id order-2: 202';
   expect(simulator.requests.get(1)).toMatchObject({
-    ...{ previous: null, next: near(2, null), sent_again: near(3, 'order-2'), spent: null },
+    ...{ previous: null, next: { number: 2, status: 202 }, why: null },
+    afterwards: { number: 3, sentence: after },
   });
-  const since = '2026-01-01T00:00:01.000Z';
   expect(simulator.requests.get(4)).toMatchObject({
-    ...{ previous: near(3, 'order-2'), next: null, sent_again: null },
-    spent: { limit: 2, count: 2, since },
+    ...{ previous: { number: 3, status: 202 }, next: null, afterwards: null },
+    why: 'send of acme: 2 of 2 passed since 00:00:01',
   });
 });
