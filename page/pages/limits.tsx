@@ -17,11 +17,10 @@ import { RequestPlot } from './request-plot.tsx';
 export function LimitsPage() {
   const accounts = useReply('accounts.list', [], ['messages', 'operation']).value?.accounts;
   const buckets = useBuckets();
-  const limits = useReply('limits.get', [], ['operation', 'clock']);
   const { columns, rows } = gauges(buckets.value?.buckets ?? [], accounts ?? []);
   return (
     <div class="stack">
-      <RequestPlot accounts={accounts ?? []} limits={limits.value} />
+      <RequestPlot accounts={accounts ?? []} buckets={buckets.value?.buckets ?? []} />
       <TableCard
         title="Requests left this minute"
         head={<Action act={() => call('limits.reset')}>Fill every bucket</Action>}

@@ -14,7 +14,7 @@ import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Account, Endpoint, Reply } from '../wire.ts';
+import type { Account, Bucket, Reply } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountChoices } from '../world.ts';
 
@@ -22,9 +22,9 @@ import { accountChoices } from '../world.ts';
 const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
-type Props = Readonly<{ accounts: readonly Account[]; limits: Reply<'limits.get'> | undefined }>;
+type Props = Readonly<{ accounts: readonly Account[]; buckets: readonly Bucket[] }>;
 
-export function RequestPlot({ accounts, limits }: Props) {
+export function RequestPlot({ accounts, buckets }: Props) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
@@ -67,7 +67,7 @@ export function RequestPlot({ accounts, limits }: Props) {
               start: Date.parse(from) / secondMs,
               bars,
             }))}
-            limit={limits?.[endpoint as Endpoint] ?? null}
+            limit={buckets.find((bucket) => bucket.endpoint === endpoint)?.limit ?? null}
             endpoint={endpoint}
           />
         )}
