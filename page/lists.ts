@@ -189,6 +189,11 @@ export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly TextF
   ];
 }
 
+/** True if the answer of an assumption is not the default. */
+export function isChanged({ answer, default: usual }: Row): boolean {
+  return JSON.stringify(answer) !== JSON.stringify(usual);
+}
+
 export const assumptionList: ListDeclaration = {
   title: 'Assumptions',
   readOperation: 'assumptions.ledger',
@@ -207,8 +212,7 @@ export const assumptionList: ListDeclaration = {
     {
       operation: 'assumptions.patch',
       label: 'Reset',
-      isOfferedFor: ({ answer, default: usual }) =>
-        JSON.stringify(answer) !== JSON.stringify(usual),
+      isOfferedFor: isChanged,
       toInput: ({ name, default: usual }) => ({ [String(name)]: usual }),
     },
   ],

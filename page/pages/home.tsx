@@ -9,14 +9,15 @@ import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
-import { outcomeList, outcomeRow } from '../lists.ts';
+import { assumptionList, isChanged, outcomeList, outcomeRow } from '../lists.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Choices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
 import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
-import { useReply } from '../resource.ts';
+import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
+import { textOf } from '../typed-values.ts';
 import type { Reply } from '../wire.ts';
 import { counted, faultSubject, faultWords } from '../words.ts';
 import { accountName, useBuckets, useWorld } from '../world.ts';
@@ -51,6 +52,9 @@ function Now({ report }: { readonly report: Report }) {
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
   const finished = useReply('referee.report', [{ partial: false }], ['traffic']).value;
+  const assumptions = useResource(async () => assumptionList.readRows?.(), ['operation']);
+  const changed = (assumptions.value ?? []).filter(isChanged);
+  const answers = changed.map(({ name, answer }) => `${name} = ${textOf(answer)}`).join(', ');
   const broken = brokenIn(report);
   const isNew = (text: string) => !broken.some((rule) => countIn(rule) === text);
   const later = brokenIn(finished).map(countIn).filter(isNew);
@@ -70,9 +74,9 @@ function Now({ report }: { readonly report: Report }) {
     }),
     ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
       const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
-      const since = <Time at={group.since} />;
-      const text = [<CodeText text={group.sentence} />, <span class="dim"> since {since}</span>];
-      return row(href, `${counted(messages, 'message')} from ${from}`, ...text);
+      const name = `${counted(messages, 'message')} from ${from}`;
+      const text = [<CodeText text={group.sentence} />, '; the oldest came '];
+      return row(href, name, ...text, <Time at={group.since} />);
     }),
     ...(faults.value?.faults ?? []).map((fault) => {
       const { fault_id: id, hits, paused } = fault;
@@ -82,6 +86,8 @@ function Now({ report }: { readonly report: Report }) {
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
     ...broken.map((rule) => row('#/referee', countIn(rule), ruleText(rule.id))),
+    answers !== '' &&
+      row('#/rules', `Not the default: ${counted(changed.length, 'assumption')}`, answers),
     later.length > 0 &&
       row('#/referee?finished=yes', 'If the client has finished', later.join(', ')),
   ].filter((each) => each !== false);

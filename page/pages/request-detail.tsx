@@ -66,11 +66,6 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
   );
   const { number: again, sentence } = request.afterwards ?? {};
   const then = again ? <a href={addressOf('requests', String(again))}>{sentence}</a> : sentence;
-  const replay = (
-    <>
-      This is a <Replay of={request.repeats} />, with the same reply.
-    </>
-  );
   return (
     <>
       <Facts
@@ -81,7 +76,7 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
           ['Why', request.why],
           ['Wait', wait],
           ['Then', then ?? null],
-          ['Replay', request.is_replay ? replay : null],
+          ['The reply', request.is_replay ? <Replay key="of" of={request.repeats} /> : null],
           ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}
       />

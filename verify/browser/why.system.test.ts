@@ -103,10 +103,10 @@ pageTest(
       detail.getByRole('link', { name: 'later: same recipient and text, same request_id: 200' }),
     );
     await detail.getByRole('link', { name: 'Next: › 3 200' }).click();
-    await seen(detail.getByText('This is a replay of 2, with the same reply.'));
+    await seen(detail.getByText('replay of 2'));
     await detail.getByRole('link', { name: 'Previous: ‹ 2 202' }).click();
     await attempts.filter({ hasText: 'replay 3' }).getByRole('link').click();
-    await seen(detail.getByText('This is a replay of 2, with the same reply.'));
+    await seen(detail.getByText('replay of 2'));
     await page.keyboard.press('Escape');
     await gone(detail);
     expect(await page.evaluate<string>('document.activeElement.textContent')).toContain('2026');
