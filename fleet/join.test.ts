@@ -243,7 +243,7 @@ test('an entry of the HAR file has the number of the request in the list of requ
 const chart = (from: string, widthMs: number, ...counts: readonly number[]) => ({
   width_ms: widthMs,
   from,
-  bars: counts.map((count) => ({ count, throttled: count === 0 ? 0 : 1 })),
+  bars: counts.map((count) => ({ count, throttled: count === 0 ? 0 : 1, spent: count })),
 });
 
 test('counts over time: the bars of all shards add up where they meet', () => {
@@ -253,8 +253,8 @@ test('counts over time: the bars of all shards add up where they meet', () => {
     width_ms: 5_000,
     from: early,
     bars: [
-      { count: 3, throttled: 2 },
-      { count: 4, throttled: 1 },
+      { count: 3, throttled: 2, spent: 3 },
+      { count: 4, throttled: 1, spent: 4 },
     ],
   });
 });

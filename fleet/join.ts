@@ -9,7 +9,13 @@ import type { AnyJoin } from '#src/operations/joins.ts';
 import { widthFor } from '#src/operations/requests/requests.ts';
 import type { Shard } from './shard.ts';
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json };
 type Fields = { readonly [name: string]: Json };
 type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 /** One value or list for each shard, in their order; null: this shard has none. */
@@ -135,7 +141,12 @@ function fieldsOf(value: Json): Fields {
 }
 
 /** `all`: the paths of the fields of an entry with numbers of requests on its shard. */
-function withFleetNumbers(entry: Json, all: AnyJoin, shardIndex: number, shardCount: number): Json {
+export function withFleetNumbers(
+  entry: Json,
+  all: AnyJoin,
+  shardIndex: number,
+  shardCount: number,
+): Json {
   if (!Array.isArray(all)) return entry;
   const inFleet = (number: Json) =>
     number === null ? null : fleetNumber(Number(number), shardIndex, shardCount);
@@ -160,15 +171,16 @@ function joinBarCharts(all: readonly Fields[]): Json {
   /** Bars are numbered from the epoch, so that the bars of all shards meet. */
   const barAt = (ms: number) => Math.floor(ms / widthMs);
   const firstBar = Math.min(...charts.map((chart) => barAt(startMsOf(chart))));
-  const bars: { count: number; throttled: number }[] = [];
+  const bars: { count: number; throttled: number; spent: number }[] = [];
   for (const chart of charts) {
     for (const [index, bar] of barsOf(chart).entries()) {
       const position = barAt(startMsOf(chart) + index * Number(chart['width_ms'])) - firstBar;
-      while (bars.length <= position) bars.push({ count: 0, throttled: 0 });
+      while (bars.length <= position) bars.push({ count: 0, throttled: 0, spent: 0 });
       const sum = bars[position];
       if (sum === undefined) continue;
       sum.count += Number(bar['count']);
       sum.throttled += Number(bar['throttled']);
+      sum.spent += Number(bar['spent']);
     }
   }
   return { width_ms: widthMs, from: new Date(firstBar * widthMs).toISOString(), bars };

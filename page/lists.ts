@@ -189,6 +189,11 @@ export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly TextF
   ];
 }
 
+/** True if the answer of an assumption is not the default. */
+export function isChanged({ answer, default: usual }: Row): boolean {
+  return JSON.stringify(answer) !== JSON.stringify(usual);
+}
+
 export const assumptionList: ListDeclaration = {
   title: 'Assumptions',
   readOperation: 'assumptions.ledger',
@@ -207,8 +212,7 @@ export const assumptionList: ListDeclaration = {
     {
       operation: 'assumptions.patch',
       label: 'Reset',
-      isOfferedFor: ({ answer, default: usual }) =>
-        JSON.stringify(answer) !== JSON.stringify(usual),
+      isOfferedFor: isChanged,
       toInput: ({ name, default: usual }) => ({ [String(name)]: usual }),
     },
   ],
@@ -216,6 +220,19 @@ export const assumptionList: ListDeclaration = {
   settingColumn: 'answer',
   emptyText: 'There is no assumption.',
   lead: 'What the document leaves open, and what the answer in force does; a change applies from now on.',
+};
+
+export const limitList: ListDeclaration = {
+  title: 'Requests per minute',
+  readOperation: 'limits.get',
+  readRows: async () =>
+    Object.entries(await call('limits.get')).map(([endpoint, limit]) => ({ endpoint, limit })),
+  keyColumn: 'endpoint',
+  columns: ['endpoint', 'limit'],
+  editOperation: 'limits.patch',
+  settingColumn: 'limit',
+  emptyText: 'There is no endpoint.',
+  lead: 'Empty: not limited. A changed limit starts with full buckets.',
 };
 
 export const accountList: ListDeclaration = {

@@ -17,5 +17,4 @@ export type Message = Reply<'messages.get'>;
 export type Exchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
 export type ServiceRequest = Reply<'requests.list'>['requests'][number];
 export type Bucket = Reply<'limits.buckets'>['buckets'][number];
-export type Endpoint = Bucket['endpoint'];
 export type RefereeReport = Reply<'referee.report'>;

@@ -73,10 +73,11 @@ export function faultWords({ fault }: Pick<Fault, 'fault'>): string {
 
 /** Which requests a fault strikes, such as `1st send of acme`. */
 export function faultSubject(
-  { when, match, times }: Pick<Fault, 'when' | 'match' | 'times'>,
+  { when, match, times, hits, seen }: Fault,
   accountName: (id: string) => string,
 ): string {
   const { endpoint = 'request', account_id: id, to, text, headers = {} } = match;
+  const isSpent = hits >= (times ?? Infinity) || ('nth' in when && seen >= Math.max(...when.nth));
   let which = `every ${endpoint}`;
   if ('nth' in when) which = `${ordinals(when.nth)} ${endpoint}`;
   else if ('every' in when && when.every > 1) which = `every ${ordinals([when.every])} ${endpoint}`;
@@ -91,5 +92,6 @@ export function faultSubject(
     text === undefined ? '' : ` with “${text}”`,
     ...Object.entries(headers).map(([name, part]) => ` with ${name}: ${part}`),
     times === undefined ? '' : `, at most ${counted(times, 'time')}`,
+    isSpent ? '; spent: it cannot strike again' : '',
   ].join('');
 }

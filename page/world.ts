@@ -12,9 +12,9 @@ const resource = new Resource(readWorld);
 /** Undefined until the first read; kept up to date only while a component calls `useWorld`. */
 export const world = resource.value;
 
-/** The accounts and SIMs, kept up to date while the component is shown. */
-export function useWorld(): World | undefined {
-  useEffect(() => resource.follow(['sim', 'clock', 'operation']), []);
+/** The accounts and SIMs, kept up to date while the component is shown, if it needs them. */
+export function useWorld(isNeeded = true): World | undefined {
+  useEffect(() => (isNeeded ? resource.follow(['sim', 'clock', 'operation']) : undefined), []);
   return world.value;
 }
 

@@ -12,7 +12,7 @@ import { clock } from '#src/operations/service/clock.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { parseBody, requestForShard, type ShardReply, type ShardRequest } from '../ask.ts';
 import { type ChangeOptions, Changes } from '../changes.ts';
-import { joinBodies, shardNumber } from '../join.ts';
+import { type Json, joinBodies, shardNumber, withFleetNumbers } from '../join.ts';
 import { Owners, type OwnersOptions } from '../owners.ts';
 import { refuseInexact } from '../refusals.ts';
 import { changedReply, okReply, openEvents, passedReply } from '../replies.ts';
@@ -20,6 +20,9 @@ import type { FleetParts } from '../routes.ts';
 import type { Shard } from '../shard.ts';
 import { WideClock } from './wide-clock.ts';
 import { pageOfMessages, waitForMessages } from './wide-messages.ts';
+
+/** The fields of a request that hold numbers of requests. */
+const requestNumbers = ['number', 'repeats', 'previous.number', 'next.number', 'afterwards.number'];
 
 export interface WideWorldOptions extends OwnersOptions {
   /** Lists the changes that shards have still to make; undefined without journals. */
@@ -140,7 +143,9 @@ export class WideWorld {
     const path = shardRequest.path.replace(id, String(number));
     const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
     if (reply.status === 200) {
-      return changedReply(reply, (view: object) => ({ ...view, number: Number(id) }));
+      return changedReply(reply, (view: Json) =>
+        withFleetNumbers(view, requestNumbers, shardIndex, shards.length),
+      );
     }
     // A refusal names the number that was asked for.
     return passedReply({ ...reply, body: reply.body.replace(String(number), id) });

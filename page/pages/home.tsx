@@ -9,14 +9,15 @@ import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
-import { outcomeList, outcomeRow } from '../lists.ts';
+import { assumptionList, isChanged, outcomeList, outcomeRow } from '../lists.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Choices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
 import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
-import { useReply } from '../resource.ts';
+import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
+import { textOf } from '../typed-values.ts';
 import type { Reply } from '../wire.ts';
 import { counted, faultSubject, faultWords } from '../words.ts';
 import { accountName, useBuckets, useWorld } from '../world.ts';
@@ -50,7 +51,13 @@ function Now({ report }: { readonly report: Report }) {
   const buckets = useBuckets();
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
-  const broken = (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
+  const finished = useReply('referee.report', [{ partial: false }], ['traffic']).value;
+  const assumptions = useResource(async () => assumptionList.readRows?.(), ['operation']);
+  const changed = (assumptions.value ?? []).filter(isChanged);
+  const answers = changed.map(({ name, answer }) => `${name} = ${textOf(answer)}`).join(', ');
+  const broken = brokenIn(report);
+  const isNew = (text: string) => !broken.some((rule) => countIn(rule) === text);
+  const later = brokenIn(finished).map(countIn).filter(isNew);
   const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
   if (world === undefined) return <Loading what="what is now" />;
   const row = (href: string, name: string, ...text: readonly ComponentChildren[]) => (
@@ -67,9 +74,9 @@ function Now({ report }: { readonly report: Report }) {
     }),
     ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
       const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
-      const since = <Time at={group.since} />;
-      const text = [<CodeText text={group.sentence} />, <span class="dim"> since {since}</span>];
-      return row(href, `${counted(messages, 'message')} from ${from}`, ...text);
+      const name = `${counted(messages, 'message')} from ${from}`;
+      const text = [<CodeText text={group.sentence} />, '; the oldest came '];
+      return row(href, name, ...text, <Time at={group.since} />);
     }),
     ...(faults.value?.faults ?? []).map((fault) => {
       const { fault_id: id, hits, paused } = fault;
@@ -78,11 +85,12 @@ function Now({ report }: { readonly report: Report }) {
       const state = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
-    ...broken.map(({ id, findings }) => {
-      const name = `${id}: ${counted(findings.length, 'finding')}`;
-      return row('#/referee', name, ruleText(id));
-    }),
-  ];
+    ...broken.map((rule) => row('#/referee', countIn(rule), ruleText(rule.id))),
+    answers !== '' &&
+      row('#/rules', `Not the default: ${counted(changed.length, 'assumption')}`, answers),
+    later.length > 0 &&
+      row('#/referee?finished=yes', 'If the client has finished', later.join(', ')),
+  ].filter((each) => each !== false);
   return (
     <Card title="Now">
       {rows.length === 0 ? (
@@ -97,6 +105,15 @@ function Now({ report }: { readonly report: Report }) {
       )}
     </Card>
   );
+}
+
+/** The rules that the client breaks; advice is left out. */
+function brokenIn(report: Report) {
+  return (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
+}
+
+function countIn({ id, findings }: ReturnType<typeof brokenIn>[number]): string {
+  return `${id}: ${counted(findings.length, 'finding')}`;
 }
 
 /** Counts, each with a link to the page that lists what it counts. */

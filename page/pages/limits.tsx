@@ -3,25 +3,24 @@
  * account has left at each endpoint, and a form that changes the limits.
  */
 import { endpointNames } from '#contract/limits.ts';
-import { call, declared } from '../control.ts';
+import { call } from '../control.ts';
+import { limitList } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
-import { CellInput } from '../parts/cells.tsx';
-import { Card, Loaded } from '../parts/frame.tsx';
+import { List } from '../parts/list.tsx';
 import { type Column, TableCard } from '../parts/table.tsx';
 import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
-import type { Account, Bucket, Endpoint } from '../wire.ts';
+import type { Account, Bucket } from '../wire.ts';
 import { useBuckets } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 export function LimitsPage() {
   const accounts = useReply('accounts.list', [], ['messages', 'operation']).value?.accounts;
   const buckets = useBuckets();
-  const limits = useReply('limits.get', [], ['operation', 'clock']);
   const { columns, rows } = gauges(buckets.value?.buckets ?? [], accounts ?? []);
   return (
     <div class="stack">
-      <RequestPlot accounts={accounts ?? []} limits={limits.value} />
+      <RequestPlot accounts={accounts ?? []} buckets={buckets.value?.buckets ?? []} />
       <TableCard
         title="Requests left this minute"
         head={<Action act={() => call('limits.reset')}>Fill every bucket</Action>}
@@ -31,28 +30,7 @@ export function LimitsPage() {
         searched={({ name }) => [name]}
         emptyText="No endpoint is limited."
       />
-      <Card
-        title="Requests per minute"
-        lead="Empty: not limited. A changed limit starts with full buckets."
-      >
-        <Loaded resource={limits} what="limits">
-          {(current) => (
-            <div class="row">
-              {declared['limits.patch'].input?.map((field) => (
-                <div class="field" key={field.name}>
-                  <span aria-hidden="true">{field.name}</span>
-                  <CellInput
-                    field={field}
-                    label={field.name}
-                    value={current[field.name as Endpoint]}
-                    onChange={(value) => call('limits.patch', { [field.name]: value })}
-                  />
-                </div>
-              ))}
-            </div>
-          )}
-        </Loaded>
-      </Card>
+      <List declaration={limitList} />
     </div>
   );
 }

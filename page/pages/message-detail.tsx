@@ -1,5 +1,5 @@
 /**
- * One message in full: what happened to it, what it waits for, and the exchange that created it.
+ * One message in full: what happened to it, and what it waits for.
  */
 import { advanceClock, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
@@ -7,11 +7,10 @@ import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
-import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
-import { useReply, useResource } from '../resource.ts';
+import { useReply } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
@@ -39,7 +38,6 @@ function Content({ message }: { readonly message: Message }) {
     everyMs: () => (isFinal ? undefined : whileRunning(2_000)),
     key: `${id} ${status}`,
   });
-  const creation = useResource(() => readCreation(id), [], { key: id });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
   return (
     <>
@@ -55,21 +53,12 @@ function Content({ message }: { readonly message: Message }) {
         <a class="button plain" href={`#/past?message_id=${id}`}>
           At earlier instants
         </a>
+        <a class="button plain" href={`#/requests?search=message_id%3A${id}`}>
+          Its exchanges
+        </a>
       </div>
       <blockquote class="said">{message.message}</blockquote>
       <Facts facts={factsOf(message)} />
-      <h3 class="section">The exchange that created it</h3>
-      <Loaded resource={creation} what="the exchange">
-        {({ exchange }) =>
-          exchange === undefined ? (
-            <p class="dim">
-              It is not kept: it is older than the last 1,000 requests, or than the last start over.
-            </p>
-          ) : (
-            <ExchangeView exchange={exchange} />
-          )
-        }
-      </Loaded>
     </>
   );
 }
@@ -80,13 +69,6 @@ const usualStatuses: readonly Status[] = ['queued', 'sending', 'sent', 'delivere
 function statusesToCome({ history }: Message): readonly Status[] {
   const last = history.at(-1)?.status ?? 'queued';
   return usualStatuses.slice(usualStatuses.indexOf(last) + 1);
-}
-
-/** The exchange of the send that was answered 202, if the simulator still has it. */
-async function readCreation(id: string) {
-  const { requests } = await call('requests.list', { message_id: id });
-  const created = requests.find(({ status }) => status === 202);
-  return { exchange: created && (await call('requests.get', created.number)) };
 }
 
 function factsOf(message: Message): readonly Fact[] {

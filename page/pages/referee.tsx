@@ -3,7 +3,8 @@
  * shows the verdict on each rule, the requests that break it, and the timeline of one intent (one
  * message that the client means to send once).
  */
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import type { FindingView } from '#contract/finding-view.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
@@ -14,6 +15,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
+import { filterValue } from '../route.ts';
 import { readJson } from '../typed-values.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted, findingText } from '../words.ts';
@@ -25,8 +27,14 @@ type RuleVerdict = RefereeReport['rules'][number];
 const verdicts = ['failed', 'advice', 'passed', 'not_exercised'] as const;
 const mostShownFindings = 50;
 
+/** The tick of the page's box; it stays while other pages are shown. */
+const isFinished = signal(false);
+
 export function RefereePage() {
-  const isFinished = useSignal(false);
+  const isAsked = filterValue('finished') !== '';
+  useEffect(() => {
+    if (isAsked) isFinished.value = true;
+  }, [isAsked]);
   const input = { partial: !isFinished.value };
   const report = useReply('referee.report', [input], ['traffic', 'clock']);
   // The findings show account names, which come from the world.
@@ -44,7 +52,9 @@ export function RefereePage() {
       )}
     >
       <div class="card-head">
-        <Check isOn={isFinished}>The client has finished: judge what it left undone, too</Check>
+        <Check isOn={isFinished}>
+          Judge as finished: also retries under a new request_id, and intents given up
+        </Check>
         <Action
           warning="The requests so far are no longer judged."
           act={() => call('referee.restart')}

@@ -16,16 +16,30 @@ import { asCurl, useKey } from './copies.ts';
 
 /** `number`: the request's number, from the address. */
 export function RequestDetail({ number }: { readonly number: string }) {
-  const request = useReply('requests.get', [number]);
+  const request = useReply('requests.get', [number], ['traffic']);
+  const { status, previous, next } = request.value ?? {};
   return (
     <Detail
       title={`Request ${number}`}
-      badge={request.value && <ReplyStatus status={request.value.status} />}
+      badge={status && <ReplyStatus status={status} />}
+      links={[
+        previous && neighbour(previous, 'Previous', '‹'),
+        next && neighbour(next, 'Next', '›'),
+      ]}
     >
-      <Loaded resource={request} what="the request">
+      <Loaded resource={request} what="the request" isQuiet>
         {(loaded) => <Content request={loaded} />}
       </Loaded>
     </Detail>
+  );
+}
+
+function neighbour(near: NonNullable<Reply<'requests.get'>['next']>, which: string, sign: string) {
+  return (
+    <a class="button plain" href={addressOf('requests', String(near.number))}>
+      <span class="hidden">{which}: </span>
+      {sign} {near.number} <ReplyStatus status={near.status} />
+    </a>
   );
 }
 
@@ -50,11 +64,8 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
       what is left
     </>
   );
-  const replay = (
-    <>
-      This is a <Replay of={request.repeats} />, with the same reply.
-    </>
-  );
+  const { number: again, sentence } = request.afterwards ?? {};
+  const then = again ? <a href={addressOf('requests', String(again))}>{sentence}</a> : sentence;
   return (
     <>
       <Facts
@@ -62,8 +73,10 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
           ['Time', <Time key="at" at={at} />],
           ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
+          ['Why', request.why],
           ['Wait', wait],
-          ['Replay', request.is_replay ? replay : null],
+          ['Then', then ?? null],
+          ['The reply', request.is_replay ? <Replay key="of" of={request.repeats} /> : null],
           ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}
       />

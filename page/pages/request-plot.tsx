@@ -1,6 +1,6 @@
 /**
- * A plot of the rule of a limit: for each account, how many of its requests passed in the last 60
- * seconds, against the limit, and when requests were answered 429.
+ * A plot of the rule of a limit: for each account, how many of its requests passed, and so spent a
+ * token, in the last 60 seconds, against the limit, and when requests were answered 429.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -14,7 +14,7 @@ import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Account, Endpoint, Reply } from '../wire.ts';
+import type { Account, Bucket, Reply } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountChoices } from '../world.ts';
 
@@ -22,9 +22,9 @@ import { accountChoices } from '../world.ts';
 const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
-type Props = Readonly<{ accounts: readonly Account[]; limits: Reply<'limits.get'> | undefined }>;
+type Props = Readonly<{ accounts: readonly Account[]; buckets: readonly Bucket[] }>;
 
-export function RequestPlot({ accounts, limits }: Props) {
+export function RequestPlot({ accounts, buckets }: Props) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
@@ -67,7 +67,7 @@ export function RequestPlot({ accounts, limits }: Props) {
               start: Date.parse(from) / secondMs,
               bars,
             }))}
-            limit={limits?.[endpoint as Endpoint] ?? null}
+            limit={buckets.find((bucket) => bucket.endpoint === endpoint)?.limit ?? null}
             endpoint={endpoint}
           />
         )}
@@ -152,15 +152,12 @@ function Plot({ data, onZoom }: PlotProps) {
 }
 
 function barAt({ bars, start }: Chart, second: number): Chart['bars'][number] {
-  return bars[second - start] ?? { count: 0, throttled: 0 };
+  return bars[second - start] ?? { count: 0, throttled: 0, spent: 0 };
 }
 
-/** How many requests passed in the 60 s up to each second. */
+/** How many requests spent a token in the 60 s up to each second. */
 function lastMinutes(chart: Chart, seconds: readonly number[]): number[] {
-  const passed = (second: number) => {
-    const { count, throttled } = barAt(chart, second);
-    return count - throttled;
-  };
+  const passed = (second: number) => barAt(chart, second).spent;
   let sum = 0;
   return seconds.map((second) => {
     sum += passed(second) - passed(second - minuteMs / secondMs);

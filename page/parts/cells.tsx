@@ -78,6 +78,8 @@ export function CellInput(props: CellInputProps) {
       problem.value = errorText(failure);
     }
   };
+  const asChoice = (word: string) =>
+    [word, word === defaultText ? `${word} (default)` : word] as const;
   const isOn = value === true;
   return (
     <>
@@ -96,6 +98,7 @@ export function CellInput(props: CellInputProps) {
         <Input
           field={{ ...field, isRequired: true }}
           aria-label={label}
+          choices={field.kind === 'choice' ? field.words?.map(asChoice) : undefined}
           value={draft.value ?? textOf(value)}
           placeholder={placeholder || (field.isNullable ? 'none' : undefined)}
           onType={(text) => (draft.value = text)}

@@ -28,11 +28,13 @@ export function Split({ kind = 'split-list', detail, children }: SplitProps) {
 type DetailProps = Readonly<{
   title: string;
   badge?: ComponentChildren;
+  /** Beside the button that closes it. */
+  links?: ComponentChildren;
   children: ComponentChildren;
 }>;
 
 /** The pane. */
-export function Detail({ title, badge, children }: DetailProps) {
+export function Detail({ title, badge, links, children }: DetailProps) {
   const id = pageArgument.value;
   useEffect(() => {
     const closeOnEscape = ({ key, defaultPrevented }: KeyboardEvent) => {
@@ -54,9 +56,12 @@ export function Detail({ title, badge, children }: DetailProps) {
       <div class="detail-head">
         <h2>{title}</h2>
         {badge}
-        <a class="button plain close" href={addressOf(pageName.value)}>
-          Close
-        </a>
+        <span class="actions close">
+          {links}
+          <a class="button plain" href={addressOf(pageName.value)}>
+            Close
+          </a>
+        </span>
       </div>
       {children}
     </aside>

@@ -34,8 +34,8 @@ interface ListProps {
 export function List({ declaration, only = () => true, accountId }: ListProps) {
   const { title, readOperation, keyColumn } = declaration;
   const { actions = [], forms = [], lead, emptyText, settingColumn } = declaration;
-  // Keeps the account names that cells show up to date.
-  useWorld();
+  // Keeps the account names that cells show up to date; settings show none.
+  useWorld(settingColumn === undefined);
   const readAll = async () => {
     const read = await declaration.readRows?.();
     // Otherwise the reply has one field: the rows.

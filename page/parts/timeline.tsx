@@ -28,20 +28,17 @@ export interface TraceEvent
 export function Timeline({ events }: { readonly events: readonly TraceEvent[] }) {
   const shown = addressOf(pageName.value, pageArgument.value);
   return (
-    <>
-      <Axis events={events} />
-      <ol class="timeline" aria-label="Timeline">
-        {events.map((event, index) => (
-          <li
-            key={`${event.at} ${event.number} ${event.text} ${index}`}
-            class={`event ${classesOf(event)}`}
-            aria-current={isRequest(event) && event.href === shown ? 'true' : undefined}
-          >
-            {contentOf(event, events.slice(0, index))}
-          </li>
-        ))}
-      </ol>
-    </>
+    <ol class="timeline" aria-label="Timeline">
+      {events.map((event, index) => (
+        <li
+          key={`${event.at} ${event.number} ${event.text} ${index}`}
+          class={`event ${classesOf(event)}`}
+          aria-current={isRequest(event) && event.href === shown ? 'true' : undefined}
+        >
+          {contentOf(event, events.slice(0, index))}
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -110,26 +107,6 @@ function classesOf({ kind, text }: TraceEvent): string {
   const rule = clientRules.find(({ id }) => text?.startsWith(`${id}:`));
   if (kind === 'finding' && rule?.level === 'should') return 'finding advice';
   return kind === 'status' ? `status status-${text}` : kind;
-}
-
-/** A line with a mark at the time of each event. */
-function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
-  const marks = events
-    .filter(({ at }) => at !== '')
-    .map((event) => ({ ...event, timeMs: Date.parse(event.at) }));
-  const [firstMs = 0, lastMs = 0] = [marks[0]?.timeMs, marks.at(-1)?.timeMs];
-  if (firstMs === lastMs) return null;
-  return (
-    <div class="axis" aria-hidden="true">
-      {marks.map((mark, index) => (
-        <span
-          key={`${mark.at} ${index}`}
-          class={classesOf(mark)}
-          style={{ left: `${(100 * (mark.timeMs - firstMs)) / (lastMs - firstMs)}%` }}
-        />
-      ))}
-    </div>
-  );
 }
 
 /** A fault may set any `Retry-After`; later ends than this are not computed. */

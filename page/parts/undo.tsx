@@ -2,7 +2,6 @@
  * A notice for some seconds after an operation of this page that changed the world: it takes the
  * world back to before it. Later, the time machine does the same.
  */
-import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { call, lastChange } from '../control.ts';
 import type { OperationName } from '../wire.ts';
@@ -12,19 +11,13 @@ import { Action } from './action.tsx';
 const shownMs = 12_000;
 
 export function Undo() {
-  const outcome = useSignal('');
   const change = lastChange.value;
   useEffect(() => {
-    if (change !== undefined) outcome.value = '';
-    const timer = setTimeout(() => {
-      lastChange.value = undefined;
-      outcome.value = '';
-    }, shownMs);
+    const timer = setTimeout(() => (lastChange.value = undefined), shownMs);
     return () => clearTimeout(timer);
   }, [change]);
   const undo = async (name: OperationName) => {
     await goBackBefore(name);
-    outcome.value = `Undone: ${name}.`;
     lastChange.value = undefined;
   };
   return (
@@ -35,7 +28,6 @@ export function Undo() {
           <Action act={() => undo(change)}>Undo</Action>
         </p>
       )}
-      {outcome.value !== '' && <p class="card">{outcome.value}</p>}
     </div>
   );
 }

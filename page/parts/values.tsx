@@ -25,14 +25,16 @@ export function Time({ at, above }: { readonly at: string; readonly above?: stri
   );
 }
 
-const codeOrMessageId = /(`[^`]*`|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+const codeOrId = /(`[^`]*`|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
 
-/** A sentence with the text between backticks as code, and links to the messages that it names. */
+/** A sentence with text between backticks as code, and links to what has the ids that it names. */
 export function CodeText({ text }: { readonly text: string }) {
-  return text.split(codeOrMessageId).map((part, index) => {
+  return text.split(codeOrId).map((part, index, parts) => {
     if (index % 2 === 0) return part;
     if (part.startsWith('`')) return <code key={index}>{part.slice(1, -1)}</code>;
-    return <a href={`#/messages/${part}`}>{part}</a>;
+    const isRequestId = /(request_id|instead of) $/.test(parts[index - 1] ?? '');
+    const page = isRequestId ? 'requests?search=request_id%3A' : 'messages/';
+    return <a href={`#/${page}${part}`}>{part}</a>;
   });
 }
 

@@ -121,7 +121,10 @@ const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
       .describe('JSON, or a string that is sent unchanged.'),
     headers: headersWithout(transportHeaders, (name) => `the transport writes ${name} itself`)
       .exactOptional()
-      .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
+      .meta({
+        title: 'Headers of the reply',
+        description: 'Sent unchanged. A 429 without headers gets a correct Retry-After.',
+      }),
   },
 } satisfies { [K in keyof FaultFields]: Record<keyof FaultFields[K], z.ZodType> };
 
@@ -143,7 +146,10 @@ export const faultInputSchema = z.strictObject({
       text: z.string().min(1).max(1_600).exactOptional().describe('A part of the message.'),
       headers: headersWithout(secretHeaders, (name) => `${name} holds a secret: match account_id`)
         .exactOptional()
-        .describe('By name, a part of the value; an empty text: any. The record keeps them.'),
+        .meta({
+          title: 'Headers of the request',
+          description: 'By name, a part of the value; an empty text: any. The record keeps them.',
+        }),
     })
     .meta({ id: 'FaultMatch', description: 'Which requests; without a field, all.' })
     .default({}),

@@ -5,8 +5,10 @@
  * record, up to a bound, which the referee judges; and counts of all.
  */
 
+import { faultKinds } from '#contract/fault-kinds.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
 import { RequestCounts } from '../sim/counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
@@ -89,6 +91,7 @@ export class ExchangeRecord {
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
     exchange.waitRate = limiter.retryAfterRate;
+    exchange.hasSpent = hasSpent(exchange, world.assumptions);
     this.#noteSend(exchange, number);
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
@@ -241,6 +244,16 @@ export class ExchangeRecord {
     this.#ring[index] = exchange;
     return exchange;
   }
+}
+
+/** Whether a request took a token of its caller's bucket, and kept it. */
+function hasSpent(
+  { status, isReplay, faultKind }: RecordedExchange,
+  { errorsSpendToken, replaySpends }: Assumptions,
+): boolean {
+  if (status === 429 || (faultKind !== undefined && !faultKinds[faultKind].isHandled)) return false;
+  if (status >= 400) return errorsSpendToken === 'yes';
+  return !isReplay || replaySpends === 'throttle';
 }
 
 /** 48 bits of the id of a message; a text of the reply would keep the whole reply in memory. */

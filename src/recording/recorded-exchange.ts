@@ -55,6 +55,8 @@ export class RecordedExchange {
   address = '';
   /** Simulated seconds per second of `Retry-After`; above 1 if the clock outruns real time. */
   waitRate = 1;
+  /** True if it took a token of its caller's bucket, and kept it. */
+  hasSpent = false;
   status = 0;
   headers: ApiReply['headers'] = undefined;
   delivery: ApiReply['delivery'] = undefined;

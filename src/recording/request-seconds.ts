@@ -12,7 +12,7 @@ const endpointCount = endpointNames.length + 1;
 
 interface Second {
   readonly startMs: number;
-  /** By account; undefined: not authenticated. For each endpoint: all, and those answered 429. */
+  /** By account; undefined: not authenticated. For each endpoint: all, those answered 429, spent. */
   readonly counts: Map<string | undefined, Uint32Array>;
 }
 
@@ -22,13 +22,15 @@ export interface SecondCount {
   readonly endpoint: EndpointName | undefined;
   readonly count: number;
   readonly throttled: number;
+  /** Those that spent a token. */
+  readonly spent: number;
 }
 
 export class RequestSeconds {
   #seconds: Second[] = [];
   #series = 0;
 
-  add({ atMs, accountId, endpoint, status }: RecordedExchange): void {
+  add({ atMs, accountId, endpoint, status, hasSpent }: RecordedExchange): void {
     const startMs = atMs - (atMs % 1_000);
     let second = this.#seconds.at(-1);
     if (second?.startMs !== startMs) {
@@ -37,15 +39,16 @@ export class RequestSeconds {
     }
     let counts = second.counts.get(accountId);
     if (counts === undefined) {
-      counts = new Uint32Array(2 * endpointCount);
+      counts = new Uint32Array(3 * endpointCount);
       second.counts.set(accountId, counts);
       if (++this.#series > mostSeries) this.#dropOlderHalf();
     }
     const endpointIndex =
       endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
-    const index = 2 * endpointIndex;
+    const index = 3 * endpointIndex;
     counts[index] = (counts[index] ?? 0) + 1;
     if (status === 429) counts[index + 1] = (counts[index + 1] ?? 0) + 1;
+    if (hasSpent) counts[index + 2] = (counts[index + 2] ?? 0) + 1;
   }
 
   clear(): void {
@@ -57,10 +60,11 @@ export class RequestSeconds {
     for (const { startMs, counts } of this.#seconds) {
       for (const [accountId, series] of counts) {
         for (let index = 0; index < endpointCount; index++) {
-          const count = series[2 * index] ?? 0;
+          const count = series[3 * index] ?? 0;
           if (count === 0) continue;
-          const throttled = series[2 * index + 1] ?? 0;
-          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled };
+          const throttled = series[3 * index + 1] ?? 0;
+          const spent = series[3 * index + 2] ?? 0;
+          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled, spent };
         }
       }
     }

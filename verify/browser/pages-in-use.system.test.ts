@@ -39,8 +39,7 @@ pageTest(
     await seen(steps.filter({ hasText: '+20 s' }));
     await seen(steps.filter({ hasText: 'request 1' }).getByText('202'));
     await seen(detail.getByText('12 characters, 1 segment, GSM-7'));
-    await seen(detail.getByRole('region', { name: 'Request' }).getByText('"order-1"'));
-    await seen(detail.getByRole('region', { name: 'Reply' }).getByText('Accepted'));
+    await seen(detail.getByText('order-1'));
     await detail.getByRole('link', { name: 'Close' }).click();
     await gone(detail);
   },
@@ -307,6 +306,7 @@ pageTest(
     expect(await fault.getByRole('cell', { name: '0', exact: true }).count()).toBe(2);
     send();
     await seen(fault.getByRole('link', { name: '1 Struck' }));
+    await seen(fault.getByText('1st send; spent: it cannot strike again'));
     await fault.getByRole('switch', { name: /^Paused of/ }).click();
     await expect.poll(() => simulator.faults.list()[0]?.paused).toBe(true);
     await fault.getByRole('link', { name: '1 Struck' }).click();
@@ -365,6 +365,8 @@ pageTest(
     await page.getByRole('combobox', { name: 'limiterRefill' }).selectOption('continuous');
     await seen(page.getByText('not the default (sliding)'));
     expect(simulator.assumptions.get().limiterRefill).toBe('continuous');
+    const refill = page.getByRole('combobox', { name: 'limiterRefill' });
+    expect(await refill.textContent()).toContain('sliding (default)');
     const interval = page.getByRole('textbox', { name: 'pollIntervalSeconds' });
     await interval.fill('never');
     await interval.press('Enter');
@@ -376,6 +378,10 @@ pageTest(
     await stated.getByRole('searchbox').fill('send-4');
     await seen(stated.getByRole('row').filter({ hasText: 'SEND-4' }));
     expect(await stated.getByRole('row').count()).toBe(2);
+    await page.getByRole('link', { name: 'Home', exact: true }).click();
+    await seen(page.getByText('limiterRefill = continuous, pollIntervalSeconds = 5'));
+    await page.getByRole('link', { name: 'Not the default: 2 assumptions' }).click();
+    await seen(stated);
   },
 );
 
@@ -468,21 +474,22 @@ pageTest(
 );
 
 pageTest(
-  'the exchange that created a message is shown while it is kept, and then that it is not',
+  'the exchange that created a message is reached while it is kept',
   { settings: { noLimits: true } },
   async ({ page, controlUrl, send }) => {
     const { message_id: id } = JSON.parse(
       send({ from: undefined, from_number: '+12025550102', nonce: 7 }),
     );
     await page.goto(`${controlUrl}/#/messages/${id}`);
-    const detail = page.getByRole('complementary');
-    const request = detail.getByRole('region', { name: 'Request' });
+    await page.getByRole('link', { name: 'Its exchanges' }).click();
+    await page.getByRole('row').filter({ hasText: '202' }).getByRole('link').first().click();
+    const request = page.getByRole('complementary').getByRole('region', { name: 'Request' });
     await seen(request.getByText('"from_number": "+12025550102"'));
     await seen(request.getByText('"nonce": 7'));
     await seen(request.getByText(/^Bearer smst_.{4}…$/));
     for (let n = 0; n < 1_000; n++) send();
-    await page.reload();
-    await seen(detail.getByText('It is not kept'));
+    await page.goto(`${controlUrl}/#/requests?search=message_id%3A${id}`);
+    await seen(page.getByText('No request matches.'));
   },
 );
 
@@ -529,11 +536,41 @@ pageTest(
 
     const givenUp = page.getByRole('region', { name: 'CLIENT-9' });
     expect(await givenUp.count()).toBe(0);
-    await page.getByRole('checkbox', { name: /^The client has finished/ }).check();
+    await page.getByRole('checkbox', { name: /^Judge as finished/ }).check();
     await seen(givenUp.getByText('the message was given up after a 429'));
     await page.getByRole('button', { name: 'Clear record' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Clear record' }).click();
     await seen(page.getByText('No request yet.'));
+  },
+);
+
+pageTest(
+  'a retry under a new id after a lost reply is found from Home, and its ids lead to the sends',
+  {},
+  async ({ page, controlUrl, simulator, send }) => {
+    const ids = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+    simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
+    for (const id of ids) send({ request_id: id });
+    await page.goto(`${controlUrl}/#/referee`);
+    await seen(page.getByText('2 requests judged. Rules: 0 failed'));
+    await page.goto(`${controlUrl}/#/home`);
+    await seen(page.getByText('CLIENT-3: 1 finding, CLIENT-5: 1 finding'));
+    await page.getByRole('link', { name: 'If the client has finished' }).click();
+    const box = page.getByRole('checkbox', { name: /^Judge as finished/ });
+    await expect.poll(() => box.isChecked()).toBe(true);
+    await page
+      .getByRole('region', { name: 'CLIENT-3' })
+      .getByText(ids[0] ?? '')
+      .click();
+    await seen(page.getByText('1 of 2 requests match'));
+    await page.getByRole('link', { name: 'Referee', exact: true }).click();
+    await expect.poll(() => box.isChecked()).toBe(true);
+    const messages = page.getByRole('region', { name: 'CLIENT-5' }).getByRole('link');
+    await messages
+      .filter({ hasText: /^[0-9a-f-]{36}$/ })
+      .first()
+      .click();
+    await seen(page.getByRole('complementary', { name: 'Message' }));
   },
 );
 

@@ -99,8 +99,14 @@ pageTest(
     const attempts = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
     // Two requests, and the status of the message.
     await expect.poll(() => attempts.count()).toBe(3);
+    await seen(
+      detail.getByRole('link', { name: 'later: same recipient and text, same request_id: 200' }),
+    );
+    await detail.getByRole('link', { name: 'Next: › 3 200' }).click();
+    await seen(detail.getByText('replay of 2'));
+    await detail.getByRole('link', { name: 'Previous: ‹ 2 202' }).click();
     await attempts.filter({ hasText: 'replay 3' }).getByRole('link').click();
-    await seen(detail.getByText('This is a replay of 2, with the same reply.'));
+    await seen(detail.getByText('replay of 2'));
     await page.keyboard.press('Escape');
     await gone(detail);
     expect(await page.evaluate<string>('document.activeElement.textContent')).toContain('2026');
@@ -292,12 +298,14 @@ pageTest(
   'a plot shows the last 60 s of each account by key and pointer, and zooms to requests',
   {},
   async ({ page, controlUrl, simulator, send }) => {
-    for (let n = 0; n < 122; n++) send();
+    simulator.faults.add({ fault: { kind: 'status', status: 503 }, when: { nth: [1] }, times: 1 });
+    for (let n = 0; n < 123; n++) send();
     simulator.clock.advance('90s');
     send();
     await page.goto(`${controlUrl}/#/limits`);
     await page.getByRole('combobox', { name: 'Account' }).last().selectOption('acme');
-    const plot = page.getByRole('slider', { name: /^123 requests, 2 of them/ });
+    const plot = page.getByRole('slider', { name: /^124 requests, 2 of them/ });
+    await expect.poll(() => plot.locator('.u-legend').textContent()).toContain('acme1limit120');
     const shows = (text: string) =>
       expect.poll(() => plot.getAttribute('aria-valuetext')).toBe(text);
     await plot.press('Home');
@@ -320,7 +328,7 @@ pageTest(
     await page.mouse.up();
     await expect.poll(() => link.textContent()).not.toContain('00:00:00');
     await link.click();
-    await seen(page.getByText('1 of 123 requests match'));
+    await seen(page.getByText('1 of 124 requests match'));
     expect(page.url()).toContain('since');
     const csv = (await savedBy(page, 'Save these as CSV')).split('\r\n');
     expect(csv[0]).toMatch(/^number,at,method/);

@@ -133,6 +133,7 @@ function optionsOf(
           label,
           stroke,
           width: 2,
+          value: (_, value) => value?.toLocaleString('en') ?? '–',
           points: { show: isMarks, size: markSize, fill: stroke },
           ...(look === 'dashes' && { dash: [6, 4] }),
           ...(isMarks && { paths: () => null }),
@@ -140,7 +141,14 @@ function optionsOf(
         };
       }),
     ],
-    hooks: { setScale: [(plot, key) => key === 'x' && onScale(plot)] },
+    hooks: {
+      setScale: [(plot, key) => key === 'x' && onScale(plot)],
+      // Without a pointer, the legend shows the last values.
+      setLegend: [
+        (plot) =>
+          plot.cursor.idx == null && plot.setLegend({ idx: plot.data[0].length - 1 }, false),
+      ],
+    },
   };
 }
 

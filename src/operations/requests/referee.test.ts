@@ -74,8 +74,8 @@ test('a long report lets other requests in between, and leaves them out', async 
   const { simulator, call } = new Twin({ limits: {} });
   for (let n = 0; n < 3_000; n++) sendBy(simulator, 0, { request_id: `id-${n}` });
   const alone = simulator.referee();
-  // Another question, so that the kept report does not answer this one.
-  simulator.referee({ strict: true });
+  // Two other questions, so that no kept report answers this one.
+  for (const partial of [true, false]) simulator.referee({ strict: true, partial });
   let turns = 0;
   let next = setImmediate(function turn() {
     if (++turns === 2) sendBy(simulator, 0, { request_id: 'meanwhile' });

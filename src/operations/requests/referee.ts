@@ -1,6 +1,6 @@
 /**
  * The operations on the referee, which judges the client by its requests so far: get its report,
- * and start it anew. Pages and tests ask again and again, so the last report is kept until the
+ * and start it anew. Pages and tests ask again and again, so the last reports are kept until the
  * record changes. Rules: CLIENT-1 to CLIENT-17.
  */
 import { z } from 'zod';
@@ -220,7 +220,8 @@ interface KeptReport {
   readonly changes: number;
 }
 
-const keptReports = new WeakMap<ExchangeRecord, KeptReport>();
+/** The last two, as the page asks for the verdict so far, and for that of a finished client. */
+const keptReports = new WeakMap<ExchangeRecord, readonly KeptReport[]>();
 
 /** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
 export function* reportingOn(
@@ -230,8 +231,10 @@ export function* reportingOn(
   const { changes, lack, isCutAtStart } = exchangeRecord;
   const { keyRing, messages } = simulation.world;
   const optionsText = JSON.stringify(options);
-  const last = keptReports.get(exchangeRecord);
-  if (last?.changes === changes && last.options === optionsText) return last.report;
+  const isCurrent = (kept: KeptReport) => kept.changes === changes;
+  const kept = keptReports.get(exchangeRecord)?.filter(isCurrent) ?? [];
+  const last = kept.find((each) => each.options === optionsText);
+  if (last !== undefined) return last.report;
   const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
     ...options,
     lack,
@@ -240,7 +243,11 @@ export function* reportingOn(
   });
   // A client's own reports are judged by what became of its messages, which may still change.
   if (options.reports === undefined) {
-    keptReports.set(exchangeRecord, { report, options: optionsText, changes });
+    const [latest] = kept;
+    keptReports.set(exchangeRecord, [
+      { report, options: optionsText, changes },
+      ...(latest === undefined ? [] : [latest]),
+    ]);
   }
   return report;
 }

@@ -22,17 +22,36 @@ test('requests are counted by second, endpoint and account, since a reset', asyn
   expect(sums({ account_id: 'globex' })).toEqual([1, 0]);
   const { json } = await call('GET', '/control/requests/counts?endpoint=send');
   expect(json).toMatchObject({ width_ms: 5_000, from: '2026-01-01T00:00:00.000Z' });
-  expect(json.bars[0]).toEqual({ count: 3, throttled: 1 });
-  expect(json.bars[14]).toEqual({ count: 1, throttled: 0 });
+  expect(json.bars[0]).toEqual({ count: 3, throttled: 1, spent: 2 });
+  expect(json.bars[14]).toEqual({ count: 1, throttled: 0, spent: 1 });
   const fine = simulator.requests.counts({ endpoint: 'send', bar_s: 1 });
   expect(fine).toMatchObject({ width_ms: 1_000, from: '2026-01-01T00:00:00.000Z' });
-  expect([fine.bars.length, fine.bars[70]]).toEqual([71, { count: 1, throttled: 0 }]);
+  expect([fine.bars.length, fine.bars[70]]).toEqual([71, { count: 1, throttled: 0, spent: 1 }]);
   simulator.clock.advance('2h');
   sendBy(simulator, 1, {});
   const last = simulator.requests.counts({ bar_s: 1 });
   expect([last.bars.length, last.bars.at(-1)?.count, last.bars[0]?.count]).toEqual([3_600, 1, 0]);
   simulator.reset();
   expect(sums({})).toEqual([0, 0]);
+  await simulator.close();
+});
+
+test('only requests that kept a token count as spent', async () => {
+  const { simulator } = new Twin({ limits: { send: 9 } });
+  const spent = () => simulator.requests.counts({ endpoint: 'send' }).bars[0]?.spent;
+  simulator.faults.add({ fault: { kind: 'status', status: 503 }, when: { nth: [1] } });
+  simulator.faults.add({ fault: { kind: 'lost_response' }, when: { nth: [2] } });
+  for (let n = 0; n < 2; n++) sendBy(simulator, 0, {});
+  expect(spent()).toBe(1);
+  for (const errorsSpendToken of ['yes', 'no'] as const) {
+    simulator.assumptions.patch({ errorsSpendToken });
+    sendBy(simulator, 0, { to: 'nonsense' });
+    expect(spent()).toBe(2);
+  }
+  simulator.assumptions.patch({ replaySpends: 'nothing' });
+  for (let n = 0; n < 2; n++) sendBy(simulator, 0, { request_id: 'order-1' });
+  expect(spent()).toBe(3);
+  expect(simulator.limits.buckets()[0]?.available).toBe(6);
   await simulator.close();
 });
 

@@ -90,17 +90,15 @@ const keptBody = z
   .string()
   .nullable()
   .describe(`Null: longer than ${longestKeptBody.toLocaleString('en')} bytes, not kept.`);
-export const requestDetailSchema = requestRowSchema
-  .extend({
-    request: request.extend({ body: keptBody }).meta({
-      id: 'KeptRequest',
-      description:
-        'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
-    }),
-    reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
-    message_id: z.uuid().nullable().describe('The message that the reply is.'),
-  })
-  .meta({ id: 'RequestDetail' });
+export const requestDetailSchema = requestRowSchema.extend({
+  request: request.extend({ body: keptBody }).meta({
+    id: 'KeptRequest',
+    description:
+      'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
+  }),
+  reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
+  message_id: z.uuid().nullable().describe('The message that the reply is.'),
+});
 export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
 
 /** A request, without what its bodies say. */

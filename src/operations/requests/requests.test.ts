@@ -22,3 +22,22 @@ test('a body that is an object is refused with what was expected', async () => {
   expect(json.error.path).toBe('body');
   expect(json.error.message).toContain('expected the body as a text');
 });
+
+test('a request names its neighbours, what was sent after its fault, and what spent its limit', () => {
+  const { simulator, send } = new Twin({ limits: { send: 2 } });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_request' } });
+  send({ request_id: 'order-1' });
+  simulator.clock.advance('1s');
+  send({ message: 'another' });
+  send({ request_id: 'order-2' });
+  send({ message: 'another' });
+  const after = '1.0 s later: same recipient and text, new request_id order-2: 202';
+  expect(simulator.requests.get(1)).toMatchObject({
+    ...{ previous: null, next: { number: 2, status: 202 }, why: null },
+    afterwards: { number: 3, sentence: after },
+  });
+  expect(simulator.requests.get(4)).toMatchObject({
+    ...{ previous: { number: 3, status: 202 }, next: null, afterwards: null },
+    why: 'send of acme: 2 of 2 passed since 00:00:01',
+  });
+});

@@ -12,6 +12,7 @@ import { defineOperation } from '../define.ts';
 import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
+import { surroundings, surroundingsOf } from './near-requests.ts';
 import { matcherOf, wordForms } from './request-search.ts';
 import {
   detailOf,
@@ -48,8 +49,10 @@ export const requestCountsSchema = z
     width_ms: countSchema.describe('The length of a bar, in simulated time.'),
     from: timeSchema.describe('The start of the first bar.'),
     bars: z
-      .array(z.strictObject({ count: countSchema, throttled: countSchema }))
-      .describe('All requests, and those answered 429; bars without requests included.'),
+      .array(z.strictObject({ count: countSchema, throttled: countSchema, spent: countSchema }))
+      .describe(
+        'All requests, those answered 429, and those that spent a token; bars without requests included.',
+      ),
   })
   .meta({ id: 'RequestCounts' });
 
@@ -79,12 +82,13 @@ export function requestCounts(
     barSeconds === undefined ? 0 : lastBar - mostFineBars + 1,
   );
   const barCount = Math.max(fewestBars, lastBar - firstBar + 1);
-  const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0 }));
-  for (const { startMs, count, throttled } of counted) {
+  const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0, spent: 0 }));
+  for (const { startMs, count, throttled, spent } of counted) {
     const bar = bars[Math.floor(startMs / widthMs) - firstBar];
     if (bar === undefined) continue;
     bar.count += count;
     bar.throttled += throttled;
+    bar.spent += spent;
   }
   return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
@@ -163,9 +167,10 @@ export const requests = {
   get: defineOperation({
     http: 'GET /control/requests/{number}',
     fleet: { scope: 'local' },
-    summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
-    output: requestDetailSchema,
-    run: (_, exchange) => detailOf(exchange),
+    summary:
+      'One of the last 1,000 requests as sent over the wire, with its reply, and what surrounds it.',
+    output: requestDetailSchema.extend(surroundings).meta({ id: 'RequestDetail' }),
+    run: (live, exchange) => ({ ...detailOf(exchange), ...surroundingsOf(live, exchange) }),
   }),
 
   trace: defineOperation({
@@ -182,7 +187,8 @@ export const requests = {
 
   counts: defineOperation({
     http: 'GET /control/requests/counts',
-    summary: 'Requests over simulated time, and those answered 429, since the start or a reset.',
+    summary:
+      'Requests over simulated time, those answered 429 and those that spent a token, since the start or a reset.',
     input: countsQuerySchema.prefault({}),
     output: requestCountsSchema,
     fleet: { joined: 'bars' },
