@@ -82,15 +82,13 @@ export class Evidence {
   }
 
   #refresh(): void {
-    this.#space.areBlocksCut ||= this.#isSettled;
     this.#space.update(this.decisions.slice(this.#start));
-    const { candidates, areBlocksCut } = this.#space;
-    const shown = areBlocksCut
-      ? candidates
-      : candidates.filter(({ family }) => family.refusals !== 'block');
+    const { candidates } = this.#space;
     const whole = this.#space.joined(this.decisions);
     this.#candidates =
-      this.#start === 0 ? shown : shown.filter((each) => isPossible(this.#ofPast(each), whole));
+      this.#start === 0
+        ? candidates
+        : candidates.filter((each) => isPossible(this.#ofPast(each), whole));
   }
 
   /**
@@ -119,7 +117,7 @@ export class Evidence {
   }
 
   /** The same version, if others may have spent before the first decision. */
-  #ofPast({ family, version }: Candidate): Candidate {
+  #ofPast({ family, version }: Candidate): Pick<Candidate, 'family' | 'version'> {
     return { family, version: { ...version, knownSince: this.#firstAt } };
   }
 
