@@ -6,7 +6,12 @@
  * a later burst, the evidence starts at the next mark: a burst after a recovery or a pause.
  */
 import type { Decision, Span } from '#judging/limiter/space/decision.ts';
-import { type Candidate, isPossible, Space } from '#judging/limiter/space/space.ts';
+import {
+  type Candidate,
+  isPossible,
+  type OneVersion,
+  Space,
+} from '#judging/limiter/space/space.ts';
 import type { Exchange } from './exchange.ts';
 import { decisionOf } from './run.ts';
 
@@ -19,7 +24,6 @@ export class Evidence {
   readonly #marks: number[] = [];
   #start = 0;
   #isPastUnknown = false;
-  #isSettled = false;
   #space: Space;
   #seen = 0;
   #candidates: readonly Candidate[] = [];
@@ -55,12 +59,6 @@ export class Evidence {
     return this.#candidates;
   }
 
-  /** Looks into what was left out to save time: nothing more is asked. */
-  settle(): void {
-    this.#isSettled = true;
-    this.#update();
-  }
-
   #update(): void {
     this.#seen = this.decisions.length;
     this.#refresh();
@@ -84,11 +82,10 @@ export class Evidence {
   #refresh(): void {
     this.#space.update(this.decisions.slice(this.#start));
     const { candidates } = this.#space;
-    const whole = this.#space.joined(this.decisions);
     this.#candidates =
       this.#start === 0
         ? candidates
-        : candidates.filter((each) => isPossible(this.#ofPast(each), whole));
+        : candidates.filter((each) => isPossible(this.#ofPast(each), this.decisions));
   }
 
   /**
@@ -117,7 +114,7 @@ export class Evidence {
   }
 
   /** The same version, if others may have spent before the first decision. */
-  #ofPast({ family, version }: Candidate): Pick<Candidate, 'family' | 'version'> {
+  #ofPast({ family, version }: Candidate): OneVersion {
     return { family, version: { ...version, knownSince: this.#firstAt } };
   }
 
@@ -188,44 +185,44 @@ export class Evidence {
   burstAt(
     from: number,
     timeFor: (count: number) => number,
-    candidates: readonly Candidate[],
+    versions: readonly OneVersion[],
     limit: number,
   ): readonly Span[] {
-    const { judged } = this.#space;
-    const known = new Map<string, readonly Decision[]>();
-    const after = (count: number, isRefused: boolean) => {
-      const key = `${count} ${isRefused}`;
+    const may = this.#next((key: string) => {
+      const count = Number.parseInt(key, 10);
       const to = from + timeFor(count);
       const passes = count === 0 ? [] : [{ from, to, passed: true, count }];
-      const refusals = isRefused ? [{ from: to, to, passed: false, count: 1 }] : [];
-      const decisions = known.get(key) ?? [...judged, ...passes, ...refusals];
-      known.set(key, decisions);
-      return decisions;
-    };
-    const can = (candidate: Candidate, count: number, isRefused: boolean) =>
-      isPossible(candidate, after(count, isRefused), judged.length);
-    return candidates.map((candidate) => {
-      const most = lastThat(limit, (count) => can(candidate, count, false));
-      const least = lastThat(most, (count) => !can(candidate, count - 1, true));
+      const refusals = key.endsWith('refused') ? [{ from: to, to, passed: false, count: 1 }] : [];
+      return [...passes, ...refusals];
+    });
+    return versions.map((version) => {
+      const most = lastThat(limit, (count) => may(version, `${count}`));
+      const least = lastThat(most, (count) => !may(version, `${count - 1} refused`));
       return [least, most];
     });
   }
 
   /** When the next request may pass at the earliest, by each version; no later than `until`. */
-  firstPasses(now: number, until: number, candidates: readonly Candidate[]): readonly number[] {
-    const { judged } = this.#space;
-    const canPass = (at: number, candidate: Candidate) =>
-      isPossible(
-        candidate,
-        [...judged, { from: at, to: at, passed: true, count: 1 }],
-        judged.length,
-      );
-    return candidates.map((candidate) => {
-      const steps = 1 << 12;
-      const timeOf = (step: number) => now + ((until - now) * step) / steps;
-      const refused = lastThat(steps, (step) => !canPass(timeOf(step), candidate));
-      return timeOf(refused);
-    });
+  firstPasses(now: number, until: number, versions: readonly OneVersion[]): readonly number[] {
+    const steps = 1 << 12;
+    const timeOf = (step: number) => now + ((until - now) * step) / steps;
+    const may = this.#next((step: number) => [
+      { from: timeOf(step), to: timeOf(step), passed: true, count: 1 },
+    ]);
+    return versions.map((version) => timeOf(lastThat(steps, (step) => !may(version, step))));
+  }
+
+  /** Tells whether a version permits further decisions. Those of one key are made once. */
+  #next<Key>(decisionsOf: (key: Key) => readonly Decision[]) {
+    const made = new Map<readonly Decision[], Map<Key, readonly Decision[]>>();
+    return (version: OneVersion, key: Key): boolean => {
+      const judged = this.#space.judgedFor(version);
+      const ofJudged = made.get(judged) ?? new Map<Key, readonly Decision[]>();
+      made.set(judged, ofJudged);
+      const decisions = ofJudged.get(key) ?? [...judged, ...decisionsOf(key)];
+      ofJudged.set(key, decisions);
+      return isPossible(version, decisions, judged.length);
+    };
   }
 
   /** True if so many more may have passed before this decision, by a version that remains. */

@@ -191,7 +191,6 @@ export class Audit {
     }
     const begin = this.#run.now();
     await this.#exhaustTogether();
-    this.#evidence.settle();
     if (this.#isOpen()) await this.#requests.recover(begin, this.#requests.turns(begin));
   }
 
@@ -266,10 +265,7 @@ export class Audit {
     });
   }
 
-  /** Blocks are looked into where nothing else is open. */
   #isOpen(): boolean {
-    if (isOpen(this.#evidence)) return true;
-    this.#evidence.settle();
     return isOpen(this.#evidence);
   }
 

@@ -1,4 +1,5 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
+import { grouped } from '#io/grouped.ts';
 import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
@@ -12,18 +13,16 @@ const freeRequests = 8;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
 /** So many of what remains show what separates it. */
-const mostSampled = 32;
+const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
-export function isOpen({ candidates, windowMs, isConfirmed }: Evidence): boolean {
+export function isOpen({ candidates, windowMs, limit, isConfirmed }: Evidence): boolean {
   if (candidates.length > 0 && !isConfirmed) return true;
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(
-    candidates.map(({ family, version }) =>
-      [family.algorithm, family.refusals, ...version.limit].join(),
-    ),
+    candidates.map(({ family: { algorithm, refusals } }) => `${algorithm} ${refusals}`),
   );
-  return kinds.size > 1 || windowMs[1] / windowMs[0] > 1.05;
+  return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
 }
 
 /** The windows of the family that permits the fewest: others are cut by the next requests. */
@@ -114,16 +113,18 @@ export function bestBurst(
   return bursts.find(({ score }) => score >= best * 0.6);
 }
 
-/** A sample; each family and limit counts the same, however many spans it has. */
+/** A sample; each family counts the same, however many spans it has. */
 function weighted(candidates: readonly Candidate[]) {
-  const step = Math.ceil(candidates.length / mostSampled);
-  const sample = candidates.filter((_, i) => i % step === 0);
-  const counts = new Map<string, number>();
-  const nameOf = ({ family, version }: Candidate) =>
-    [family.name, family.refusals, ...version.limit].join();
-  for (const each of sample) counts.set(nameOf(each), (counts.get(nameOf(each)) ?? 0) + 1);
-  return sample.map((candidate) => ({
-    candidate,
-    weight: 1 / counts.size / (counts.get(nameOf(candidate)) ?? 1),
-  }));
+  const groups = grouped(candidates, ({ family }) => `${family.name} ${family.refusals}`);
+  const size = Math.ceil(mostSampled / groups.size);
+  return [...groups.values()].flatMap((group) => {
+    const shown = group.filter(({ middle }) => middle !== undefined);
+    const known = shown.length > 0 ? shown : group;
+    const step = Math.ceil(known.length / size);
+    const sample = known.filter((_, i) => i % step === step >> 1);
+    return sample.map((each) => ({
+      candidate: each.middle ?? each,
+      weight: 1 / groups.size / sample.length,
+    }));
+  });
 }

@@ -10,19 +10,23 @@
 import { type Decision, joined, type Span, type Version } from './decision.ts';
 import { type Family, families } from './families.ts';
 
-/** A span of versions of one family. */
-export interface Candidate {
+/** A version of a family, or a span of them. */
+export interface OneVersion {
   readonly family: Family;
   readonly version: Version;
-  /** True if the version in the middle of the span permits the decisions. */
-  readonly isShown: boolean;
+}
+
+/** A span of versions of one family that remains. */
+export interface Candidate extends OneVersion {
+  /** The version in the middle, with its limits, if it permits the decisions. */
+  readonly middle: OneVersion | undefined;
 }
 
 /** The shortest window that is considered: a request takes about as long. */
 const shortestWindowMs = 10;
 /** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
-/** The upper end of the span of all limits that were not seen yet. Such a span is not cut. */
+/** More than any limit. */
 const anyLimit = 1e9;
 /**
  * How wide a span may stay whose middle is possible: of a window, as a logarithm; of the place where
@@ -34,78 +38,55 @@ const fine = { window: 0.008, place: 1 / 32 };
 /** The same while few remain, so that the numbers become exact. */
 const finest = { window: 0.0005, place: 1 / 256 };
 const few = 100;
-/** Cutting more spans of one family would take longer than the requests do. */
-const mostSpans = 1_500;
+/** Looking into more spans of one family after a request would take longer than the request. */
+const mostChecks = 2_000;
 /** Requests within this share of the shortest remaining window are joined to one decision. */
 const joinedShare = 1 / 200;
+/** From one level to the next, windows are so many times as long. */
+const levelStep = 4;
+const levels = 12;
 
 type Widths = typeof coarse;
 
 export class Space {
-  /** What remains, for each family and each span of limits that it began with. */
-  #groups: (readonly Candidate[])[] = [];
-  readonly #longestMs: number;
-  readonly #knownSince: number;
-  #most = 0;
-  #judged: readonly Decision[] = [];
+  /** What remains of each family. */
+  #groups: readonly (readonly Candidate[])[];
+  readonly #judged = new JudgedDecisions();
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
 
+  /** `knownSince`: before it, others may have spent; without it, they have not. */
   constructor(longestMs: number, knownSince = Number.NEGATIVE_INFINITY) {
-    this.#longestMs = longestMs;
-    this.#knownSince = knownSince;
+    this.#groups = families.map((family) => {
+      const version: Version = {
+        limit: [1, anyLimit],
+        windowMs: [isCounter(family) ? shortestCounterMs : shortestWindowMs, longestMs],
+        phase: family.hasPhase ? [0, 1] : [0, 0],
+        refusalsSpend: family.refusals === 'spend',
+        knownSince,
+      };
+      return [{ family, version, middle: { family, version } }];
+    });
   }
 
   get candidates(): readonly Candidate[] {
     return this.#groups.flat();
   }
 
-  /** The decisions at the last update, as `joined` returned them. */
-  get judged(): readonly Decision[] {
-    return this.#judged;
-  }
-
-  /** Joins decisions that the remaining windows need not tell apart: fewer are judged faster. */
-  joined(decisions: readonly Decision[]): Decision[] {
-    const shortest = Math.min(...this.candidates.map(({ version }) => version.windowMs[0]));
-    return joined(decisions, shortest * joinedShare);
+  /** The decisions of the last update as far as versions of this window need tell them apart. */
+  judgedFor({ version }: OneVersion): readonly Decision[] {
+    return this.#judged.forWindow(version.windowMs).decisions;
   }
 
   /** Drops what the decisions contradict. `decisions`: those of the last call, then new ones. */
   update(decisions: readonly Decision[]): void {
-    const highest = mostInARow(decisions, this.#knownSince);
-    if (highest === undefined) return;
-    const isFirst = !this.isBegun;
-    this.isBegun = true;
-    // A burst of a whole limit is the usual one, so that limit is looked into apart from the others.
-    if (highest > this.#most + 1) this.#begin(this.#most + 1, highest - 1);
-    if (highest > this.#most) this.#begin(highest, highest);
-    this.#most = Math.max(this.#most, highest);
-    // If others have spent before, no burst shows how high the limit may be.
-    if (isFirst && this.#knownSince !== Number.NEGATIVE_INFINITY)
-      this.#begin(highest + 1, anyLimit);
-    const judged = this.joined(decisions);
-    const since = Math.max(0, firstDifference(this.#judged, judged));
+    this.isBegun ||= decisions.some(({ passed }) => !passed);
+    if (!this.isBegun) return;
+    this.#judged.update(decisions);
     this.#groups = this.#groups
-      .map((group) =>
-        group.flatMap((each) => checked(above(each, this.#most), judged, since)),
-      )
+      .map((group) => group.flatMap((each) => narrowed(each, this.#judged)))
       .filter((group) => group.length > 0)
-      .map((group) => cutDown(group, judged));
-    this.#judged = judged;
-  }
-
-  #begin(least: number, most: number): void {
-    for (const family of families) {
-      const version: Version = {
-        limit: [least, most],
-        windowMs: [isCounter(family) ? shortestCounterMs : shortestWindowMs, this.#longestMs],
-        phase: family.hasPhase ? [0, 1] : [0, 0],
-        refusalsSpend: family.refusals === 'spend',
-        knownSince: this.#knownSince,
-      };
-      this.#groups.push([{ family, version, isShown: true }]);
-    }
+      .map((group) => cutDown(group, this.#judged));
   }
 }
 
@@ -113,34 +94,74 @@ function isCounter({ algorithm }: Family): boolean {
   return algorithm === 'aligned_window' || algorithm === 'sliding_counter';
 }
 
-/** The span, if it may hold a version that permits the decisions. */
-function checked(candidate: Candidate, decisions: readonly Decision[], since = 0): Candidate[] {
-  if (!isPossible(candidate, decisions, since)) return [];
-  const { family, version, isShown } = candidate;
-  const middle = { family, version: middleOf(version) };
-  return [{ family, version, isShown: isShown && isPossible(middle, decisions, since) }];
+/** The span with the limits that permit the new decisions, too; nothing if none does. */
+function narrowed(candidate: Candidate, judged: JudgedDecisions): Candidate[] {
+  const { decisions, known } = judged.forWindow(candidate.version.windowMs);
+  const span = permitted(candidate, decisions, known);
+  const middle = candidate.middle && permitted(candidate.middle, decisions, known);
+  return span === undefined ? [] : [{ ...span, middle }];
 }
 
-/** Cuts spans in two until all are as fine as they need be, or there are too many. */
-function cutDown(
+/** A half of a span, with the limits that permit all decisions; nothing if none does. */
+function half(whole: OneVersion, version: Version, judged: JudgedDecisions): Candidate[] {
+  const { decisions } = judged.forWindow(version.windowMs);
+  const span = permitted({ ...whole, version }, decisions);
+  return span === undefined ? [] : [{ ...span, middle: permitted(middleOf(span), decisions) }];
+}
+
+/** Cuts spans in two until all are as fine as they need be, or that takes too long. */
+function cutDown(group: readonly Candidate[], judged: JudgedDecisions): readonly Candidate[] {
+  const rough = cutTo(coarse, fine, group, judged);
+  return rough.length < few ? cutTo(finest, finest, rough, judged) : rough;
+}
+
+/** `shown`: how fine spans must be whose middle is possible; `hidden`: the others. */
+function cutTo(
+  shown: Widths,
+  hidden: Widths,
   group: readonly Candidate[],
-  decisions: readonly Decision[],
+  judged: JudgedDecisions,
 ): readonly Candidate[] {
-  const lengthMs = (decisions.at(-1)?.to ?? 0) - (decisions[0]?.from ?? 0);
-  let spans = group;
-  for (;;) {
-    const shown = spans.length < few ? finest : coarse;
-    const hidden = spans.length < few ? finest : fine;
-    const isDone = ({ version, isShown }: Candidate) =>
-      widest(version, isShown ? shown : hidden, lengthMs).cutsLeft <= 0;
-    const wide = spans.filter((each) => !isDone(each));
-    if (wide.length === 0 || spans.length > mostSpans) return spans;
-    const halves = wide.flatMap(({ family, version, isShown }) =>
-      widest(version, isShown ? shown : hidden, lengthMs)
-        .halves()
-        .flatMap((half) => checked({ family, version: half, isShown: true }, decisions)),
-    );
-    spans = [...spans.filter(isDone), ...halves];
+  const done: Candidate[] = [];
+  // The last ones first: where there was no time for them, they are looked into at the next update.
+  const left = [...group];
+  for (let checks = 0; checks < mostChecks; ) {
+    const span = left.pop();
+    if (span === undefined) break;
+    const isShown = span.middle !== undefined;
+    const { cutsLeft, halves } = widest(span.version, isShown ? shown : hidden, judged.lengthMs);
+    if (cutsLeft <= 0) {
+      done.push(span);
+      continue;
+    }
+    checks += 2;
+    for (const version of halves()) left.push(...half(span, version, judged));
+  }
+  return [...done, ...left];
+}
+
+/**
+ * The decisions at several widths: those that long windows need not tell apart are joined, since fewer
+ * are judged faster.
+ */
+class JudgedDecisions {
+  lengthMs = 0;
+  readonly #levels: { decisions: readonly Decision[]; known: number }[] = [];
+
+  update(decisions: readonly Decision[]): void {
+    this.lengthMs = (decisions.at(-1)?.to ?? 0) - (decisions[0]?.from ?? 0);
+    for (let level = 0; level < levels; level += 1) {
+      const now = joined(decisions, shortestWindowMs * levelStep ** level * joinedShare);
+      const before = this.#levels[level]?.decisions ?? [];
+      this.#levels[level] = { decisions: now, known: firstDifference(before, now) };
+    }
+  }
+
+  /** `known`: so many were there before the last update, too. */
+  forWindow([shortest]: Span) {
+    const level = Math.floor(Math.log(shortest / shortestWindowMs) / Math.log(levelStep));
+    const found = this.#levels[Math.max(0, Math.min(levels - 1, level))];
+    return found ?? { decisions: [], known: 0 };
   }
 }
 
@@ -152,74 +173,49 @@ function firstDifference(before: readonly Decision[], now: readonly Decision[]):
   return at < 0 ? now.length : at;
 }
 
+/** The version with the limits that permit the decisions. `since`: it permits those before. */
+function permitted(
+  { family, version }: OneVersion,
+  decisions: readonly Decision[],
+  since = 0,
+): OneVersion | undefined {
+  const limit = family.possibleLimits(decisions, version, since);
+  return limit && { family, version: { ...version, limit } };
+}
+
 /** `since`: the version permits the decisions before. */
 export function isPossible(
-  { family, version }: Pick<Candidate, 'family' | 'version'>,
+  { family, version }: OneVersion,
   decisions: readonly Decision[],
   since = 0,
 ): boolean {
-  return family.contradiction(decisions, version, since) === undefined;
+  return family.possibleLimits(decisions, version, since) !== undefined;
 }
 
-/** The most requests that passed before a refusal; undefined without a refusal. */
-function mostInARow(decisions: readonly Decision[], knownSince: number): number | undefined {
-  let [most, passes, isSeen] = [0, 0, false];
-  for (const { passed, count } of decisions) {
-    if (passed) passes += count;
-    most = Math.max(most, passes);
-    if (!passed) isSeen = true;
-    // Without what came before, a later run of passes may show a higher limit.
-    if (!passed && knownSince === Number.NEGATIVE_INFINITY) break;
-    if (!passed) passes = 0;
-  }
-  return isSeen ? most : undefined;
-}
-
-/** A span of limits that were not seen begins above those that were. */
-function above(candidate: Candidate, seen: number): Candidate {
-  const { version } = candidate;
-  if (version.limit[1] !== anyLimit) return candidate;
-  return { ...candidate, version: { ...version, limit: [seen + 1, anyLimit] } };
-}
-
-/** The version in the middle of its spans: one limiter. */
-function middleOf(version: Version): Version {
+/** The version with the window and the phase in the middle of their spans. */
+function middleOf({ family, version }: OneVersion): OneVersion {
   const windowMs = middleWindow(version.windowMs);
   const phase = middlePhase(version.phase);
-  const limit = version.limit[1] === anyLimit ? version.limit[0] : middleLimit(version.limit);
-  return { ...version, windowMs: [windowMs, windowMs], phase: [phase, phase], limit: [limit, limit] };
+  return { family, version: { ...version, windowMs: [windowMs, windowMs], phase: [phase, phase] } };
 }
 
 const middleWindow = ([least, most]: Span) => Math.sqrt(least * most);
 const middlePhase = ([least, most]: Span) => (least + most) / 2;
-const middleLimit = ([least, most]: Span) => Math.floor((least + most) / 2);
 
-/** The span of a version that is the widest: how often it must be cut in two, and its halves. */
+/** How often the window or the phase, whichever is wider, must be cut in two, and its halves. */
 function widest(version: Version, widths: Widths, lengthMs: number) {
-  const { windowMs, phase, limit } = version;
+  const { windowMs, phase } = version;
   const hasPhase = phase[1] > phase[0];
   // A border of a clock's windows is as exact as its window times the number of windows.
   const placeMs = widths.place * Math.min(windowMs[0], lengthMs);
   const windowWidth = hasPhase ? Math.min(widths.window, placeMs / lengthMs) : widths.window;
-  const isAny = limit[1] === anyLimit;
-  const cuts = [
-    Math.log2(Math.log(windowMs[1] / windowMs[0]) / windowWidth),
-    Math.log2(((phase[1] - phase[0]) * windowMs[1]) / placeMs),
-    isAny ? 0 : Math.log2(limit[1] - limit[0] + 1),
-  ] as const;
-  const cutsLeft = Math.max(...cuts);
-  const halves = (): Version[] => {
-    if (cutsLeft === cuts[0])
-      return halvesOf(windowMs, middleWindow(windowMs)).map((half) => ({ ...version, windowMs: half }));
-    if (cutsLeft === cuts[1])
-      return halvesOf(phase, middlePhase(phase)).map((half) => ({ ...version, phase: half }));
-    const middle = middleLimit(limit);
-    return [
-      { ...version, limit: [limit[0], middle] },
-      { ...version, limit: [middle + 1, limit[1]] },
-    ];
-  };
-  return { cutsLeft, halves };
+  const ofWindow = Math.log2(Math.log(windowMs[1] / windowMs[0]) / windowWidth);
+  const ofPhase = Math.log2(((phase[1] - phase[0]) * windowMs[1]) / placeMs);
+  const halves = (): Version[] =>
+    ofWindow >= ofPhase
+      ? halvesOf(windowMs, middleWindow(windowMs)).map((each) => ({ ...version, windowMs: each }))
+      : halvesOf(phase, middlePhase(phase)).map((each) => ({ ...version, phase: each }));
+  return { cutsLeft: Math.max(ofWindow, ofPhase), halves };
 }
 
 function halvesOf([least, most]: Span, middle: number): readonly Span[] {
