@@ -179,27 +179,19 @@ export class Evidence {
   }
 
   /**
-   * How many requests in a row may pass before one is refused, by each version: the least and the
-   * most, up to `limit`. The first one is sent at this time, and the last one after a time for each.
+   * How many requests in a row may pass, by each version, up to `limit`. The first one is sent at this
+   * time, and the last one after a time for each.
    */
-  burstAt(
+  passesAt(
     from: number,
     timeFor: (count: number) => number,
     versions: readonly OneVersion[],
     limit: number,
-  ): readonly Span[] {
-    const may = this.#next((key: string) => {
-      const count = Number.parseInt(key, 10);
-      const to = from + timeFor(count);
-      const passes = count === 0 ? [] : [{ from, to, passed: true, count }];
-      const refusals = key.endsWith('refused') ? [{ from: to, to, passed: false, count: 1 }] : [];
-      return [...passes, ...refusals];
-    });
-    return versions.map((version) => {
-      const most = lastThat(limit, (count) => may(version, `${count}`));
-      const least = lastThat(most, (count) => !may(version, `${count - 1} refused`));
-      return [least, most];
-    });
+  ): readonly number[] {
+    const may = this.#next((count: number) => [
+      { from, to: from + timeFor(count), passed: true, count },
+    ]);
+    return versions.map((version) => lastThat(limit, (count) => may(version, count)));
   }
 
   /** When the next request may pass at the earliest, by each version; no later than `until`. */

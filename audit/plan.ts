@@ -33,6 +33,12 @@ export interface Race {
   readonly passed: number;
 }
 
+/** What a step takes. */
+interface Cost {
+  readonly requests: number;
+  readonly windows: number;
+}
+
 /** This many refusals in a row end a burst. Fewer can come from one of several counters. */
 const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
@@ -58,6 +64,7 @@ export class Audit {
   readonly #plan: Plan;
   readonly #evidence: Evidence;
   readonly #requests: Recovery;
+  #pauses = 0;
   /** The time between two recoveries, if all came back at once. */
   #windowMs: Span | undefined;
 
@@ -93,17 +100,9 @@ export class Audit {
         await this.#startAfresh(0);
       }
     }
-    await this.#separate();
-    await this.#repeatShortWindows();
-    // A counter forgets after two windows.
-    const isCounter = this.#evidence.candidates.some(
-      ({ family }) => family.algorithm === 'sliding_counter',
-    );
-    const isDone = this.races.length > 0 && this.#evidence.isConfirmed;
-    const limit = this.#evidence.limit[1];
-    if (isDone || !this.#affords(limit + 2 * halfRace, isCounter ? 2.2 : 1.1)) return;
-    await this.#pause(isCounter ? 1.05 : 0);
-    await this.#exhaustTogether();
+    do await this.#separate(this.#afresh);
+    while (await this.#repeat());
+    await this.#separate({ requests: 0, windows: 0 });
   }
 
   /** A limit of N needs about 4 N requests. */
@@ -196,6 +195,7 @@ export class Audit {
 
   /** Waits until what was spent has come back, and a part of a window more. */
   async #pause(share: number): Promise<void> {
+    this.#pauses += 1;
     const [shortest, longest] = this.#likelyWindow();
     this.#run.doing('a pause, until all has come back');
     await this.#run.until(this.#run.now() + longest * 1.02 + 20 + shortest * share);
@@ -233,26 +233,24 @@ export class Audit {
   /** The most that may pass between these times. */
   #mostAt([from, to]: Span): number {
     const { candidates, limit } = this.#evidence;
-    const spans = this.#evidence.burstAt(from, () => to - from, candidates, 2 * limit[1]);
-    return Math.max(...spans.map(([, most]) => most));
+    return Math.max(...this.#evidence.passesAt(from, () => to - from, candidates, 2 * limit[1]));
   }
 
-  /** Asks bursts, each the one that separates most of what remains for each request. */
-  async #separate(): Promise<void> {
+  /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
+  async #separate(kept: Cost): Promise<void> {
     let idle = 0;
     while (idle < 3 && this.#isOpen()) {
       const before = this.#evidence.candidates;
-      const best = this.#bestBurst(idle);
+      const best = this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
       await this.#run.until(best.at);
-      for (let i = 0; i < best.count; i += 1)
-        if ((await this.#requests.ask()).outcome === 'refused') break;
+      await this.#requests.exhaust(best.count, 1);
       idle = this.#evidence.candidates.length < before.length ? 0 : idle + 1;
     }
   }
 
-  #bestBurst(idle: number): Planned | undefined {
+  #bestBurst(idle: number, kept: Cost): Planned | undefined {
     const { paceMs } = this.#run.settings;
     const windowMs = this.#likelyWindow()[1];
     // Requests that follow each other closely are one decision.
@@ -261,8 +259,41 @@ export class Audit {
       now: this.#run.now() + paceMs + idleMs,
       paceMs,
       horizonMs: windowMs * 1.5,
-      affords: (requests, waitMs) => this.#affords(requests, waitMs / windowMs),
+      affords: (requests, waitMs) =>
+        this.#affords({
+          requests: requests + kept.requests,
+          windows: waitMs / windowMs + kept.windows,
+        }),
     });
+  }
+
+  /** What a burst after a pause takes. */
+  get #afresh(): Cost {
+    const race = this.races.length > 0 ? firmRefusals : 2 * halfRace;
+    return {
+      requests: this.#evidence.limit[1] + race,
+      windows: this.#pauseShare + (this.#isOpen() ? 1.6 : 1.1),
+    };
+  }
+
+  /** The part of a window to wait longer than one. A counter forgets after two windows. */
+  get #pauseShare(): number {
+    const isCounter = this.#evidence.candidates.some(
+      ({ family }) => family.algorithm === 'sliding_counter',
+    );
+    return (isCounter ? 1.05 : 0) + (this.#isOpen() ? (this.#pauses % 3) / 4 : 0);
+  }
+
+  /**
+   * A burst after a pause, at another time of the window; false if nothing is left to ask. A limit
+   * over a longer time shows only after more requests than one short window takes.
+   */
+  async #repeat(): Promise<boolean> {
+    const isDone = !this.#isOpen() && this.races.length > 0;
+    const isShort = this.#evidence.windowMs[1] <= shortWindowMs;
+    if ((isDone && !isShort) || !this.#affords(this.#afresh)) return false;
+    await this.#startAfresh(this.#pauseShare);
+    return true;
   }
 
   #isOpen(): boolean {
@@ -276,7 +307,7 @@ export class Audit {
   }
 
   /** True if so many more requests and windows are left. */
-  #affords(requests: number, windows: number): boolean {
+  #affords({ requests, windows }: Cost): boolean {
     if (this.#evidence.candidates.length === 0) return false;
     const windowMs = this.#likelyWindow()[1];
     const isFew = this.#evidence.limit[1] < fewInAWindow;
@@ -290,23 +321,5 @@ export class Audit {
     const isShort = this.#evidence.windowMs[1] <= shortWindowMs;
     const most = Math.max(4 * this.#evidence.limit[1] + 40, isShort ? mostInShortWindows : 0);
     return Math.min(this.#run.settings.budget, most) - this.#run.requests;
-  }
-
-  /**
-   * A limit over a longer time shows only after more requests than one short window takes. The same
-   * bursts, each at another time, narrow what is still open.
-   */
-  async #repeatShortWindows(): Promise<void> {
-    for (let step = 0; this.#evidence.windowMs[1] <= shortWindowMs; step += 1) {
-      const limit = this.#evidence.limit[1];
-      if (!this.#affords(limit + 1 + 2 * halfRace, this.#isOpen() ? 1.6 : 1.1)) return;
-      await this.#pause(this.#isOpen() ? (step % 3) / 4 : 0);
-      this.#run.doing('bursts at other times of the window');
-      const begin = this.#run.now();
-      for (let i = 0; i <= limit; i += 1) await this.#requests.ask();
-      if (!this.#isOpen()) continue;
-      await this.#requests.recover(begin, this.#requests.turns(begin));
-      await this.#separate();
-    }
   }
 }

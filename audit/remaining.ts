@@ -7,7 +7,7 @@ import type { Evidence } from './evidence.ts';
 /** So many requests look for the end of a window. */
 const turns = 12;
 /** A share of what remains that is worth a request. */
-const leastScore = 0.02;
+const leastScore = 0.1;
 /** So many requests cost about as much as the wait before them. */
 const freeRequests = 8;
 /** So many times of a burst are compared. */
@@ -73,9 +73,8 @@ export function turnsOf(evidence: Evidence, now: number, until: number): readonl
 
 export interface Planned {
   readonly at: number;
+  /** The burst ends at a refusal, or after so many requests. */
   readonly count: number;
-  /** The share of what remains that is cut for each request. */
-  readonly score: number;
 }
 
 export interface BurstChoice {
@@ -86,7 +85,7 @@ export interface BurstChoice {
   readonly affords: (requests: number, waitMs: number) => boolean;
 }
 
-/** When to ask how many, so that what remains is cut most for each request. */
+/** When to ask until a refusal, so that what remains is separated most for each request. */
 export function bestBurst(
   evidence: Evidence,
   { now, paceMs, horizonMs, affords }: BurstChoice,
@@ -95,22 +94,25 @@ export function bestBurst(
   const candidates = sample.map(({ candidate }) => candidate);
   const longest = evidence.limit[1] + 1;
   const timeFor = (count: number) => Math.max(0, count - 1) * paceMs;
-  const bursts = Array.from({ length: mostTimes }, (_, step) => {
-    const at = now + (horizonMs * step) / (mostTimes - 1);
-    const spans = evidence.burstAt(at, timeFor, candidates, longest);
-    const weightOf = (holds: (span: Span) => boolean) =>
-      spans.reduce((sum, span, i) => sum + (holds(span) ? (sample[i]?.weight ?? 0) : 0), 0);
-    const counts = [...new Set(spans.map(([, most]) => most + 1))];
-    return counts.flatMap((count) => {
-      if (count > longest || !affords(count, at - now)) return [];
-      const passing = weightOf(([least]) => least >= count);
-      const refusing = weightOf(([, most]) => most < count);
-      const score = Math.min(passing, refusing);
-      return score < leastScore ? [] : [{ at, count, score: score / (count + freeRequests) }];
-    });
-  }).flat();
-  const best = Math.max(...bursts.map(({ score }) => score));
-  return bursts.find(({ score }) => score >= best * 0.6);
+  let best: (Planned & { readonly score: number }) | undefined;
+  for (let step = 0; step < mostTimes; step += 1) {
+    const waitMs = (horizonMs * step) / (mostTimes - 1);
+    const passes = evidence.passesAt(now + waitMs, timeFor, candidates, longest);
+    const count = Math.max(...passes) + 1;
+    if (!affords(count, waitMs)) continue;
+    const weights = new Map<number, number>();
+    let cost = freeRequests;
+    for (const [i, { weight }] of sample.entries()) {
+      const expected = passes[i] ?? 0;
+      weights.set(expected, (weights.get(expected) ?? 0) + weight);
+      cost += weight * (expected + 1);
+    }
+    const alike = [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
+    const score = (1 - alike) ** 2 / cost;
+    if (1 - alike >= leastScore && score > (best?.score ?? 0))
+      best = { at: now + waitMs, count, score };
+  }
+  return best;
 }
 
 /** A sample; each family counts the same, however many spans it has. */
