@@ -50,6 +50,8 @@ const shortAuditMs = 19_000;
 const longAuditMs = 32_000;
 /** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
 const fewInAWindow = 8;
+/** So few passes show nothing about how fast a limit comes back. */
+const fewPasses = 3;
 /** A window is short up to this length. */
 const shortWindowMs = 5_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
@@ -255,16 +257,11 @@ export class Audit {
     const windowMs = this.#likelyWindow()[1];
     // Requests that follow each other closely are one decision.
     const idleMs = (idle * this.#evidence.windowMs[0]) / 50;
-    return bestBurst(this.#evidence, {
-      now: this.#run.now() + paceMs + idleMs,
-      paceMs,
-      horizonMs: windowMs * 1.5,
-      affords: (requests, waitMs) =>
-        this.#affords({
-          requests: requests + kept.requests,
-          windows: waitMs / windowMs + kept.windows,
-        }),
-    });
+    const now = this.#run.now() + paceMs + idleMs;
+    const requests = this.#spare - kept.requests;
+    const timeMs = this.#endMs - now - kept.windows * windowMs;
+    if (requests < 1 || timeMs <= 0) return undefined;
+    return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
   }
 
   /** What a burst after a pause takes. */
@@ -302,18 +299,34 @@ export class Audit {
 
   #likelyWindow(): Span {
     const measured = this.#windowMs;
-    if (measured === undefined) return narrowestWindow(this.#evidence) ?? this.#requests.span;
-    return [measured[0], Math.max(measured[1], usualWindow(this.#evidence))];
+    if (measured !== undefined)
+      return [measured[0], Math.max(measured[1], usualWindow(this.#evidence))];
+    const [least, most] = narrowestWindow(this.#evidence) ?? this.#requests.span;
+    const longest = Math.max(least, Math.min(most, this.#refillMs));
+    return [Math.min(least, longest), longest];
+  }
+
+  /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
+  get #refillMs(): number {
+    const { decisions, limit } = this.#evidence;
+    const first = decisions.findIndex(({ passed }) => !passed);
+    const later = decisions.slice(first).filter(({ passed }) => passed);
+    const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
+    return later.length < fewPasses ? this.#plan.longestMs : (2 * limit[1] * lengthMs) / later.length;
   }
 
   /** True if so many more requests and windows are left. */
   #affords({ requests, windows }: Cost): boolean {
     if (this.#evidence.candidates.length === 0) return false;
+    const ms = windows * this.#likelyWindow()[1];
+    return requests <= this.#spare && this.#run.now() + ms <= this.#endMs;
+  }
+
+  get #endMs(): number {
     const windowMs = this.#likelyWindow()[1];
     const isFew = this.#evidence.limit[1] < fewInAWindow;
     const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : longAuditMs;
-    const endMs = Math.max(mostWindows * windowMs, shortMs);
-    return requests <= this.#spare && this.#run.now() + windows * windowMs <= endMs;
+    return Math.max(mostWindows * windowMs, shortMs);
   }
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */

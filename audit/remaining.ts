@@ -8,8 +8,8 @@ import type { Evidence } from './evidence.ts';
 const turns = 12;
 /** A share of what remains that is worth a request. */
 const leastScore = 0.1;
-/** So many requests cost about as much as the wait before them. */
-const freeRequests = 8;
+/** The share of what is left that a burst costs in any case. */
+const leastCost = 0.03;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
 /** So many of what remains show what separates it. */
@@ -82,13 +82,16 @@ export interface BurstChoice {
   readonly paceMs: number;
   /** Times within this are compared. */
   readonly horizonMs: number;
-  readonly affords: (requests: number, waitMs: number) => boolean;
+  /** Requests that are left. */
+  readonly requests: number;
+  /** Time that is left. */
+  readonly timeMs: number;
 }
 
-/** When to ask until a refusal, so that what remains is separated most for each request. */
+/** When to ask until a refusal, so that what remains is separated most for what that takes. */
 export function bestBurst(
   evidence: Evidence,
-  { now, paceMs, horizonMs, affords }: BurstChoice,
+  { now, paceMs, horizonMs, requests, timeMs }: BurstChoice,
 ): Planned | undefined {
   const sample = weighted(evidence.candidates);
   const candidates = sample.map(({ candidate }) => candidate);
@@ -96,16 +99,16 @@ export function bestBurst(
   const timeFor = (count: number) => Math.max(0, count - 1) * paceMs;
   let best: (Planned & { readonly score: number }) | undefined;
   for (let step = 0; step < mostTimes; step += 1) {
-    const waitMs = (horizonMs * step) / (mostTimes - 1);
+    const waitMs = (Math.min(horizonMs, timeMs) * step) / (mostTimes - 1);
     const passes = evidence.passesAt(now + waitMs, timeFor, candidates, longest);
     const count = Math.max(...passes) + 1;
-    if (!affords(count, waitMs)) continue;
+    if (count > requests) continue;
     const weights = new Map<number, number>();
-    let cost = freeRequests;
+    let cost = leastCost + waitMs / timeMs;
     for (const [i, { weight }] of sample.entries()) {
       const expected = passes[i] ?? 0;
       weights.set(expected, (weights.get(expected) ?? 0) + weight);
-      cost += weight * (expected + 1);
+      cost += (weight * (expected + 1)) / requests;
     }
     const alike = [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
     const score = (1 - alike) ** 2 / cost;
