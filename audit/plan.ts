@@ -7,7 +7,14 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import { bestBurst, isOpen, narrowestWindow, type Planned, usualWindow } from './remaining.ts';
+import {
+  bestBurst,
+  bestTime,
+  isOpen,
+  narrowestWindow,
+  type Planned,
+  usualWindow,
+} from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -52,6 +59,10 @@ const longAuditMs = 32_000;
 const fewInAWindow = 8;
 /** So few passes show nothing about how fast a limit comes back. */
 const fewPasses = 3;
+/** The longest window that remains is waited for if it is at most so much longer than the usual one. */
+const usualSpan = 1.3;
+/** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
+const pauseShares = [0, 0.13, 0.29, 0.47, 0.67];
 /** A window is short up to this length. */
 const shortWindowMs = 5_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
@@ -66,7 +77,6 @@ export class Audit {
   readonly #plan: Plan;
   readonly #evidence: Evidence;
   readonly #requests: Recovery;
-  #pauses = 0;
   /** The time between two recoveries, if all came back at once. */
   #windowMs: Span | undefined;
 
@@ -197,10 +207,14 @@ export class Audit {
 
   /** Waits until what was spent has come back, and a part of a window more. */
   async #pause(share: number): Promise<void> {
-    this.#pauses += 1;
-    const [shortest, longest] = this.#likelyWindow();
+    const [shortest, likely] = this.#likelyWindow();
+    const [, longest] = this.#evidence.windowMs;
+    const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
-    await this.#run.until(this.#run.now() + longest * 1.02 + 20 + shortest * share);
+    const over = this.#run.now() + windowMs * (1.01 + share) + 20;
+    const times = pauseShares.map((more) => over + shortest * more);
+    const { paceMs } = this.#run.settings;
+    await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
     this.#evidence.mark('next');
   }
 
@@ -269,7 +283,7 @@ export class Audit {
     const race = this.races.length > 0 ? firmRefusals : 2 * halfRace;
     return {
       requests: this.#evidence.limit[1] + race,
-      windows: this.#pauseShare + (this.#isOpen() ? 1.6 : 1.1),
+      windows: this.#pauseShare + (this.#isOpen() ? 1.9 : 1.1),
     };
   }
 
@@ -278,7 +292,7 @@ export class Audit {
     const isCounter = this.#evidence.candidates.some(
       ({ family }) => family.algorithm === 'sliding_counter',
     );
-    return (isCounter ? 1.05 : 0) + (this.#isOpen() ? (this.#pauses % 3) / 4 : 0);
+    return isCounter ? 1.01 : 0;
   }
 
   /**
@@ -312,7 +326,9 @@ export class Audit {
     const first = decisions.findIndex(({ passed }) => !passed);
     const later = decisions.slice(first).filter(({ passed }) => passed);
     const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
-    return later.length < fewPasses ? this.#plan.longestMs : (2 * limit[1] * lengthMs) / later.length;
+    return later.length < fewPasses
+      ? this.#plan.longestMs
+      : (2 * limit[1] * lengthMs) / later.length;
   }
 
   /** True if so many more requests and windows are left. */

@@ -6,8 +6,8 @@ import type { Evidence } from './evidence.ts';
 
 /** So many requests look for the end of a window. */
 const turns = 12;
-/** A share of what remains that is worth a request. */
-const leastScore = 0.1;
+/** A burst that separates less of what remains is not worth its requests. */
+const leastSeparated = 0.1;
 /** The share of what is left that a burst costs in any case. */
 const leastCost = 0.03;
 /** So many times of a burst are compared. */
@@ -93,29 +93,42 @@ export function bestBurst(
   evidence: Evidence,
   { now, paceMs, horizonMs, requests, timeMs }: BurstChoice,
 ): Planned | undefined {
-  const sample = weighted(evidence.candidates);
-  const candidates = sample.map(({ candidate }) => candidate);
-  const longest = evidence.limit[1] + 1;
-  const timeFor = (count: number) => Math.max(0, count - 1) * paceMs;
   let best: (Planned & { readonly score: number }) | undefined;
   for (let step = 0; step < mostTimes; step += 1) {
     const waitMs = (Math.min(horizonMs, timeMs) * step) / (mostTimes - 1);
-    const passes = evidence.passesAt(now + waitMs, timeFor, candidates, longest);
-    const count = Math.max(...passes) + 1;
-    if (count > requests) continue;
-    const weights = new Map<number, number>();
-    let cost = leastCost + waitMs / timeMs;
-    for (const [i, { weight }] of sample.entries()) {
-      const expected = passes[i] ?? 0;
-      weights.set(expected, (weights.get(expected) ?? 0) + weight);
-      cost += (weight * (expected + 1)) / requests;
-    }
-    const alike = [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
-    const score = (1 - alike) ** 2 / cost;
-    if (1 - alike >= leastScore && score > (best?.score ?? 0))
-      best = { at: now + waitMs, count, score };
+    const { separated, expected, count } = outcomesAt(evidence, now + waitMs, paceMs);
+    if (count > requests || separated < leastSeparated) continue;
+    const score = separated ** 2 / (leastCost + waitMs / timeMs + expected / requests);
+    if (score > (best?.score ?? 0)) best = { at: now + waitMs, count, score };
   }
   return best;
+}
+
+/** The time for a burst that separates most of what remains. */
+export function bestTime(evidence: Evidence, paceMs: number, times: readonly number[]): number {
+  const rows = times.map((at) => ({ at, ...outcomesAt(evidence, at, paceMs) }));
+  const most = Math.max(...rows.map(({ separated }) => separated));
+  return rows.find(({ separated }) => separated >= most)?.at ?? 0;
+}
+
+/** What the versions that remain expect of a burst at this time, which ends at a refusal. */
+function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
+  const sample = weighted(evidence.candidates);
+  const passes = evidence.passesAt(
+    at,
+    (count) => Math.max(0, count - 1) * paceMs,
+    sample.map(({ candidate }) => candidate),
+    evidence.limit[1] + 1,
+  );
+  const weights = new Map<number, number>();
+  let expected = 0;
+  for (const [i, { weight }] of sample.entries()) {
+    const most = passes[i] ?? 0;
+    weights.set(most, (weights.get(most) ?? 0) + weight);
+    expected += weight * (most + 1);
+  }
+  const alike = [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
+  return { separated: 1 - alike, expected, count: Math.max(...passes) + 1 };
 }
 
 /** A sample; each family counts the same, however many spans it has. */
