@@ -7,14 +7,7 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import {
-  bestBurst,
-  bestTime,
-  isOpen,
-  narrowestWindow,
-  type Planned,
-  usualWindow,
-} from './remaining.ts';
+import { bestBurst, bestTime, isOpen, type Planned, usualWindow } from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -212,7 +205,9 @@ export class Audit {
     const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
     const over = this.#run.now() + windowMs * (1.01 + share) + 20;
-    const times = pauseShares.map((more) => over + shortest * more);
+    const times = pauseShares
+      .map((more) => over + shortest * more)
+      .filter((at, i) => i === 0 || at <= this.#endMs);
     const { paceMs } = this.#run.settings;
     await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
     this.#evidence.mark('next');
@@ -283,7 +278,7 @@ export class Audit {
     const race = this.races.length > 0 ? firmRefusals : 2 * halfRace;
     return {
       requests: this.#evidence.limit[1] + race,
-      windows: this.#pauseShare + (this.#isOpen() ? 1.9 : 1.1),
+      windows: this.#pauseShare + 1.1,
     };
   }
 
@@ -311,13 +306,13 @@ export class Audit {
     return isOpen(this.#evidence);
   }
 
+  /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
   #likelyWindow(): Span {
+    const usual = usualWindow(this.#evidence);
     const measured = this.#windowMs;
-    if (measured !== undefined)
-      return [measured[0], Math.max(measured[1], usualWindow(this.#evidence))];
-    const [least, most] = narrowestWindow(this.#evidence) ?? this.#requests.span;
-    const longest = Math.max(least, Math.min(most, this.#refillMs));
-    return [Math.min(least, longest), longest];
+    if (measured !== undefined) return [measured[0], Math.max(measured[1], usual)];
+    const longest = Math.min(usual, this.#refillMs);
+    return [Math.min(this.#evidence.windowMs[0], longest), longest];
   }
 
   /** Longer than a whole limit takes to come back, where it comes back bit by bit. */

@@ -1,6 +1,6 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
-import type { Span } from '#judging/limiter/space/decision.ts';
+
 import type { Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -25,28 +25,15 @@ export function isOpen({ candidates, windowMs, limit, isConfirmed }: Evidence): 
   return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
 }
 
-/** The windows of the family that permits the fewest: others are cut by the next requests. */
-export function narrowestWindow({ candidates }: Evidence): Span | undefined {
-  const byFamily = new Map<string, Span>();
-  for (const { family, version } of candidates) {
-    const [least, most] = byFamily.get(family.name) ?? version.windowMs;
-    const { windowMs } = version;
-    byFamily.set(family.name, [Math.min(least, windowMs[0]), Math.max(most, windowMs[1])]);
-  }
-  const [first] = [...byFamily.values()].sort((a, b) => a[1] / a[0] - b[1] / b[0]);
-  return first;
-}
-
-/** Longer than most of the windows that remain, where each family and limit counts the same. */
+/** As long as half of the windows that remain, where each family counts the same. */
 export function usualWindow({ candidates }: Evidence): number {
-  const rows = weighted(candidates).map(({ candidate, weight }) => ({
-    windowMs: candidate.version.windowMs[1],
-    weight,
-  }));
+  const rows = weighted(candidates)
+    .map(({ candidate, weight }) => ({ windowMs: candidate.version.windowMs[1], weight }))
+    .sort((one, other) => one.windowMs - other.windowMs);
   let sum = 0;
-  for (const { windowMs, weight } of rows.sort((one, other) => one.windowMs - other.windowMs)) {
+  for (const { windowMs, weight } of rows) {
     sum += weight;
-    if (sum >= 0.7) return windowMs;
+    if (sum >= 0.5) return windowMs;
   }
   return 0;
 }
