@@ -7,7 +7,7 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import { bestBurst, bestTime, isOpen, type Planned, usualWindow } from './remaining.ts';
+import { bestBurst, bestTime, isOpen, type Planned, sizeOf, usualWindow } from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -251,13 +251,13 @@ export class Audit {
   async #separate(kept: Cost): Promise<void> {
     let idle = 0;
     while (idle < 3 && this.#isOpen()) {
-      const before = this.#evidence.candidates;
+      const before = sizeOf(this.#evidence);
       const best = this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
       await this.#run.until(best.at);
       await this.#requests.exhaust(best.count, 1);
-      idle = this.#evidence.candidates.length < before.length ? 0 : idle + 1;
+      idle = sizeOf(this.#evidence) < before * 0.98 ? 0 : idle + 1;
     }
   }
 
@@ -309,8 +309,8 @@ export class Audit {
   /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
   #likelyWindow(): Span {
     const usual = usualWindow(this.#evidence);
-    const measured = this.#windowMs;
-    if (measured !== undefined) return [measured[0], Math.max(measured[1], usual)];
+    const [least, most] = this.#windowMs ?? [0, 0];
+    if (most > 0) return [least, Math.min(most * usualSpan, Math.max(most, usual))];
     const longest = Math.min(usual, this.#refillMs);
     return [Math.min(this.#evidence.windowMs[0], longest), longest];
   }

@@ -25,6 +25,14 @@ export function isOpen({ candidates, windowMs, limit, isConfirmed }: Evidence): 
   return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
 }
 
+/** How much remains: it falls with each request that shows something. */
+export function sizeOf({ candidates }: Evidence): number {
+  return candidates.reduce((sum, { version: { windowMs, phase, limit } }) => {
+    const places = phase[1] > phase[0] ? phase[1] - phase[0] : 1;
+    return sum + Math.log(windowMs[1] / windowMs[0]) * places * (limit[1] - limit[0] + 1);
+  }, 0);
+}
+
 /** As long as half of the windows that remain, where each family counts the same. */
 export function usualWindow({ candidates }: Evidence): number {
   const rows = weighted(candidates)

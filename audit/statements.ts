@@ -133,13 +133,13 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     const sentence = 'no burst after a pause showed that nothing was sent before the audit';
     return all(undetermined(sentence, turning));
   }
-  // A span of versions may hold none that is possible: only a narrow one shows an algorithm.
-  const isNarrow = limit === highest && most / least <= sameWindow;
+  // A span of versions may hold none that is possible; the one in its middle was tried.
+  const isShown = candidates.some(({ middle }) => middle !== undefined);
   const isProlonged = candidates.every(({ family }) => family.algorithm === 'none_of_these');
   const algorithm =
-    isNarrow || isProlonged
+    isShown || isProlonged
       ? algorithmOf(candidates, turning)
-      : undetermined('its limit or its window is not certain', turning);
+      : undetermined('its limit and its window are not exact enough', turning);
   const seconds = roundest(least / 1_000, most / 1_000);
   const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
   const isTokens = algorithm.value === 'token_bucket';
@@ -163,7 +163,7 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     window_seconds: windowStatement,
     burst: isTokens ? limitStatement : notTokens,
     refill_per_second:
-      isTokens && isNarrow
+      isTokens && limit === highest && most / least <= sameWindow
         ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
         : notTokens,
     refusals_spend: refusalsSpend(candidates, evidence, turning),
