@@ -194,11 +194,20 @@ export class Evidence {
     return versions.map((version) => lastThat(limit, (count) => may(version, count)));
   }
 
-  /** When the next request may pass at the earliest, by each version; no later than `until`. */
-  firstPasses(now: number, until: number, versions: readonly OneVersion[]): readonly number[] {
+  /**
+   * When the next request may pass at the earliest, by each version; no later than `until`. `burst`: what
+   * is sent before it.
+   */
+  firstPasses(
+    now: number,
+    until: number,
+    versions: readonly OneVersion[],
+    burst: readonly Decision[] = [],
+  ): readonly number[] {
     const steps = 1 << 12;
     const timeOf = (step: number) => now + ((until - now) * step) / steps;
     const may = this.#next((step: number) => [
+      ...burst,
       { from: timeOf(step), to: timeOf(step), passed: true, count: 1 },
     ]);
     return versions.map((version) => timeOf(lastThat(steps, (step) => !may(version, step))));

@@ -1,7 +1,7 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
 
-import type { Candidate } from '#judging/limiter/space/space.ts';
+import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
 /** So many requests look for the end of a window. */
@@ -10,6 +10,8 @@ const turns = 12;
 const leastSeparated = 0.1;
 /** The share of what is left that a burst costs in any case. */
 const leastCost = 0.03;
+/** Requests that pass again within this share of a window of each other look the same. */
+const sameTurn = 0.03;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
 /** So many of what remains show what separates it. */
@@ -99,11 +101,36 @@ export function bestBurst(
   return best;
 }
 
-/** The time for a burst that separates most of what remains. */
+/**
+ * The time for a burst of the whole limit after which what remains differs most about when a request
+ * passes again.
+ */
 export function bestTime(evidence: Evidence, paceMs: number, times: readonly number[]): number {
-  const rows = times.map((at) => ({ at, ...outcomesAt(evidence, at, paceMs) }));
+  const sample = weighted(evidence.candidates);
+  const versions = sample.map(({ candidate }) => candidate);
+  const count = evidence.limit[1];
+  const windowMs = usualWindow(evidence);
+  const rows = times.map((at) => {
+    const to = at + count * paceMs;
+    const burst = { from: at, to, passed: true, count };
+    const passes = evidence.firstPasses(to, to + 2 * windowMs, versions, [burst]);
+    const turns = passes.map((each) => Math.round((each - to) / (sameTurn * windowMs)));
+    return { at, separated: separation(sample, turns) };
+  });
   const most = Math.max(...rows.map(({ separated }) => separated));
   return rows.find(({ separated }) => separated >= most)?.at ?? 0;
+}
+
+type Sample = readonly { readonly candidate: OneVersion; readonly weight: number }[];
+
+/** How likely two of what remains expect different outcomes. */
+function separation(sample: Sample, outcomes: readonly number[]): number {
+  const weights = new Map<number, number>();
+  for (const [i, { weight }] of sample.entries()) {
+    const outcome = outcomes[i] ?? 0;
+    weights.set(outcome, (weights.get(outcome) ?? 0) + weight);
+  }
+  return 1 - [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
 }
 
 /** What the versions that remain expect of a burst at this time, which ends at a refusal. */
@@ -115,19 +142,12 @@ function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
     sample.map(({ candidate }) => candidate),
     evidence.limit[1] + 1,
   );
-  const weights = new Map<number, number>();
-  let expected = 0;
-  for (const [i, { weight }] of sample.entries()) {
-    const most = passes[i] ?? 0;
-    weights.set(most, (weights.get(most) ?? 0) + weight);
-    expected += weight * (most + 1);
-  }
-  const alike = [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
-  return { separated: 1 - alike, expected, count: Math.max(...passes) + 1 };
+  const expected = sample.reduce((sum, { weight }, i) => sum + weight * ((passes[i] ?? 0) + 1), 0);
+  return { separated: separation(sample, passes), expected, count: Math.max(...passes) + 1 };
 }
 
 /** A sample; each family counts the same, however many spans it has. */
-function weighted(candidates: readonly Candidate[]) {
+function weighted(candidates: readonly Candidate[]): Sample {
   const groups = grouped(candidates, ({ family }) => `${family.name} ${family.refusals}`);
   const size = Math.ceil(mostSampled / groups.size);
   return [...groups.values()].flatMap((group) => {
