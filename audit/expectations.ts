@@ -1,6 +1,6 @@
 /** What `--expect` asks, and where the statements differ. */
 import { ValueError } from '#io/flags.ts';
-import type { Statements } from './statements.ts';
+import { names as algorithms, type Statements } from './statements.ts';
 
 export interface Expectation {
   readonly name: keyof Statements;
@@ -22,6 +22,8 @@ export function expectValue(text: string): readonly Expectation[] {
     .map((part) => {
       const [word = '', value = ''] = part.split('=', 2);
       const name = aliases[word] ?? names.find((known) => known === word);
+      if (name === 'algorithm' && !Object.hasOwn(algorithms, value))
+        throw new ValueError(`expected an algorithm of ${Object.keys(algorithms).join(', ')}`);
       if (name !== undefined && value !== '') return { name, value };
       throw new ValueError(`expected name=value with a name of ${names.join(', ')}`);
     });

@@ -59,7 +59,7 @@ export interface Seen {
 /** Spans of a window within this share are one number: a wait for it is right to a twentieth. */
 const sameWindow = 1.05;
 
-const names: Readonly<Record<AlgorithmValue, string>> = {
+export const names: Readonly<Record<AlgorithmValue, string>> = {
   fixed_window: 'a fixed window, which the first request opens',
   aligned_window: 'windows of the clock',
   sliding_log: 'a sliding log',

@@ -53,7 +53,7 @@ test.each([
   const { io, texts } = newIo();
   await expect(bench([target, ...flags], io)).rejects.toMatchObject({
     exitCode: 3,
-    lines: [`${target} is not reachable: ECONNREFUSED`],
+    lines: [`${target} is not reachable: ECONNREFUSED; start it, or name another address`],
   });
   expect(texts).toEqual({ out: '', error: '' });
 });
@@ -64,7 +64,7 @@ test('an unreachable or wrong control port is named: exit 3', async () => {
     const { baseUrl } = await simulator.listen();
     const silent = await closedAddress();
     for (const [url, line] of [
-      [silent, `${silent} is not reachable: ECONNREFUSED`],
+      [silent, `${silent} is not reachable: ECONNREFUSED; start it, or name another address`],
       [baseUrl, `${baseUrl} is not a control port: /control/health answered 404`],
     ] as const) {
       const { io, texts } = newIo();

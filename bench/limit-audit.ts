@@ -35,6 +35,8 @@ const longestStepMs = 40;
 /** The requests between two lines of progress. */
 const progressEvery = 5_000;
 
+const secondsOf = (ms: number) => Math.round(ms / 1_000);
+
 const limitedEndpoints = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
 /** Each endpoint occurs in proportion to its limit, which is a multiple of 60. */
 const weightedEndpoints = limitedEndpoints.flatMap((name) =>
@@ -71,6 +73,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
   const rng = Rng.stream(1, 'limit-audit');
   const record = new RecordReader();
+  const beganMs = performance.now();
   let sent = 0;
   const readRecord = () => record.take(simulator.requests.list());
   const callNext = (nowMs: number) => {
@@ -97,8 +100,10 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
     for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
     if (sent % progressEvery < perMs * stepMs) {
-      const [doneS, allS] = [nowMs - startMs, endMs - startMs].map((ms) => Math.round(ms / 1_000));
-      options.onProgress(`limit-audit: ${doneS} of ${allS} s simulated`, 'limit-audit');
+      const leftMs = ((performance.now() - beganMs) / (nowMs - startMs)) * (endMs - nowMs);
+      const simulated = `${secondsOf(nowMs - startMs)} of ${secondsOf(endMs - startMs)} s simulated`;
+      const line = `limit-audit: ${simulated}, about ${secondsOf(leftMs)} s left`;
+      options.onProgress(line, 'limit-audit');
     }
   }
   readRecord();

@@ -57,7 +57,10 @@ async function statusOf(url: URL, headers: Readonly<Record<string, string>>): Pr
   if (reply.status !== 0) return reply.status;
   const { failure = 'no reply' } = reply;
   const why = failure === 'timed out' ? `no answer within ${patienceMs / 1_000} s` : failure;
-  throw new CommandError(notReachable, `${url.origin} is not reachable: ${why}`);
+  throw new CommandError(
+    notReachable,
+    `${url.origin} is not reachable: ${why}; start it, or name another address`,
+  );
 }
 
 async function run(options: BenchOptions, io: CommandIo): Promise<number> {

@@ -134,7 +134,7 @@ function httpAddress(text: string): URL {
 /** Only loopback may be loaded, so that a typing mistake never becomes an attack. */
 function ownMachine(text: string): URL {
   const url = httpAddress(text);
-  if (isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) return url;
+  if (isLoopback(url.hostname)) return url;
   const why = 'is not this machine; a bench loads only loopback addresses';
   throw new ValueError(`${url.hostname} ${why}`);
 }

@@ -3,7 +3,6 @@
  * as expected, 1 differs from `--expect`, 2 usage, 3 not reachable, 4 no refusal came, 6 the budget
  * or the time ended first, 130 interrupted.
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
 import type { Headers } from '#audit/exchange.ts';
@@ -38,6 +37,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { writeOwn } from '#io/own-file.ts';
+import { readGiven } from '#io/plain-file.ts';
 import { progressTo } from '#io/terminal.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
@@ -104,8 +104,9 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   refuseForeign(url, flags);
   const timeout = flags.timeout ?? Math.min(mostMs(flags), 20 * 60_000);
   refuseTooLong(flags, timeout);
+  const plan = `at most ${flags.budget} requests in ${seconds(timeout)} s to ${url.origin}\n`;
   if (flags.dryRun) {
-    io.out(`at most ${flags.budget} requests in ${seconds(timeout)} s to ${url.origin}\n`);
+    io.out(plan);
     return 0;
   }
   const template = flags.request === undefined ? templateOf(flags) : rawRequest(flags.request);
@@ -117,10 +118,12 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   const [first] = callers;
   const progress = progressTo(io.error);
   try {
+    io.error(`smstwin audit: ${plan}`);
     const result = await learn({
       request: requests.request,
       now: () => performance.timeOrigin + performance.now(),
-      sleep: (ms) => sleep(ms, interrupt.signal),
+      // An interrupt ends the wait early; the run then sees it.
+      sleep: (ms) => setTimeout(ms, undefined, { signal: interrupt.signal }).catch(() => {}),
       maxWindow: flags.maxWindow,
       budget: flags.budget,
       rate: flags.rate,
@@ -154,11 +157,6 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
 /** A reply that takes longer is none. */
 const patienceMs = 30_000;
 
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  // An interrupt ends the wait early; the run then sees it.
-  await setTimeout(ms, undefined, { signal }).catch(() => {});
-}
-
 /** Six windows, and the time that its requests take at their rate. */
 function mostMs({ maxWindow, budget, rate }: AuditFlags): number {
   return 6 * maxWindow + (budget / rate) * 1_000;
@@ -185,22 +183,13 @@ function refuseTooLong(flags: AuditFlags, timeoutMs: number): void {
 }
 
 function templateOf({ method, header, body }: AuditFlags): Template {
-  const text = body?.startsWith('@') ? readText('--body', body.slice(1)) : body;
+  const text = body?.startsWith('@') ? readGiven(body.slice(1), '--body') : body;
   return { method, headers: Object.fromEntries(header), body: text };
-}
-
-function readText(what: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${what}: ${file} cannot be read (${code}); name another file`);
-  }
 }
 
 /** A request line, headers, an empty line, and a body. */
 function rawRequest(file: string): Template {
-  const text = readText('--request', file).replaceAll('\r\n', '\n');
+  const text = readGiven(file, '--request').replaceAll('\r\n', '\n');
   const [head = '', ...rest] = text.split('\n\n');
   const [line = '', ...lines] = head.split('\n');
   const method = /^([A-Z]+) \S+ HTTP\/1\.[01]$/.exec(line)?.[1];
@@ -279,7 +268,7 @@ async function report(
   const differences = differencesFrom(flags.expect.flat(), statements);
   const reported: Reported = { url: url.href, result, differences };
   const makers = { json: reportJson, html: reportHtml, markdown: reportMarkdown };
-  io.out(foreignLines(reportText(reported)));
+  io.out(reportText(reported).split('\n').map(foreignText).join('\n'));
   for (const { kind, file = '' } of flags.report) {
     if (kind === 'text') continue;
     writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
@@ -293,8 +282,4 @@ async function report(
   if (statements.algorithm.value === 'no_limit_seen') return 4;
   if (stopped !== undefined) return 6;
   return differences.length > 0 ? 1 : 0;
-}
-
-function foreignLines(text: string): string {
-  return text.split('\n').map(foreignText).join('\n');
 }

@@ -8,15 +8,8 @@ import { isFancy } from '#io/terminal.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 
 export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
-  return harness(argv, {
-    stdout: io.out,
-    stderr: io.error,
-    env: io.env,
-    onHelp: io.onHelp,
-    startOwn,
-    readTraffic,
-    isTerminal: isFancy(process.stdout) && isFancy(process.stderr),
-  });
+  const isTerminal = isFancy(process.stdout) && isFancy(process.stderr);
+  return harness(argv, { ...io, startOwn, readTraffic, isTerminal });
 }
 
 /** The simulator of a run without a base_url. On a manual clock, the harness can skip days. */

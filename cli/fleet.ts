@@ -19,7 +19,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
-import { readGiven } from '#io/plain-file.ts';
+import { parseJson, readGiven } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
@@ -166,12 +166,7 @@ function readJoined(file: string): readonly JoinedShard[] {
   const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
   const isShard = (entry: JoinedShard | null) =>
     isUrl(entry?.base_url) && isUrl(entry?.control_url);
-  const text = readGiven(file, '--join', mostJoinBytes);
-  try {
-    const list: unknown = JSON.parse(text);
-    if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
-  } catch {
-    // Not JSON.
-  }
+  const list = parseJson(`--join ${file}`, readGiven(file, '--join', mostJoinBytes));
+  if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
   throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
 }

@@ -162,9 +162,9 @@ test('conform ends with 3 and a line that names the variable of a wrong proxy', 
   };
   const report = join(folder, 'report.json');
   const argv = ['https://sms.example.test', '--report', `json=${report}`, 'AUTH-1'];
-  expect(await conform(argv, { stdout: say, stderr: say })).toBe(3);
+  expect(await conform(argv, { out: say, error: say })).toBe(3);
   expect(said).toContain(
-    'https://sms.example.test is not reachable: ECONNREFUSED (through the proxy of HTTPS_PROXY)',
+    'https://sms.example.test is not reachable: ECONNREFUSED (through the proxy of HTTPS_PROXY); start it, or name another address',
   );
   expect(said + readFileSync(report, 'utf8')).not.toContain('secret');
 });

@@ -2,7 +2,7 @@
  * `smstwin record` as a process: mistakes, ports, and a signal that loses no line.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -39,13 +39,18 @@ test.each(['SIGTERM', 'SIGHUP'] as const)(
     const simulator = await createSimulator({}, { journal: false });
     const { baseUrl } = await simulator.listen();
     const out = join(folder, `${signal}.ndjson`);
-    const { child, said, ended } = start('--upstream', baseUrl, '--out', out, '--port', '0');
-    await expect.poll(() => said.out).toMatch(/^Recording http:\/\/127\.0\.0\.1:\d+ -> /);
-    const [, url = ''] = /^Recording (\S+)/.exec(said.out) ?? [];
+    const ready = join(folder, `${signal}.json`);
+    const flags = ['--out', out, '--port', '0', '--ready-file', ready];
+    const { child, said, ended } = start('--upstream', baseUrl, ...flags);
+    await expect.poll(() => existsSync(ready)).toBe(true);
+    const { base_url: url, pid } = JSON.parse(readFileSync(ready, 'utf8'));
+    expect(pid).toBe(child.pid);
+    await expect.poll(() => said.out).toMatch(`Recording ${url} -> `);
     await Promise.all(Array.from({ length: 200 }, () => fetch(`${url}/api/v1/account/stats/`)));
     child.kill(signal);
     expect(await ended).toBe(0);
     expect(said.error).toBe('');
+    expect(existsSync(ready)).toBe(false);
     expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(200);
     await simulator.close();
   },
@@ -97,8 +102,8 @@ test('a command line that cannot be carried out ends with 2 and a line that name
   expect(runs.map(({ said }) => said.error)).toEqual([
     'smstwin record: --upstream is missing: name the service\n',
     'smstwin record: --out is missing: name the file to record in\n',
-    'smstwin record: --upstream http://user@host: expected a URL without a user, a query or a fragment\n',
-    'smstwin record: --redact keys: expected numbers, text, or numbers,text\n',
+    'smstwin record: --upstream http://user@host: expected a URL such as http://smstwin:8080, without a user or a query\n',
+    'smstwin record: --redact keys: expected one or more of numbers, text, with commas between\n',
     expect.stringMatching(/^smstwin record: faults\.json: .*\n$/),
     expect.stringMatching(/: --out .*none\/a\.ndjson: there is no such folder; create it\n$/),
   ]);

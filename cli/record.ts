@@ -4,37 +4,36 @@
  */
 import { isAbsolute } from 'node:path';
 import { UsageError } from '#io/command-error.ts';
-import { fileValue, webAddress } from '#io/flag-values.ts';
+import { fileValue, someOf } from '#io/flag-values.ts';
 import {
   addFlags,
   type CommandIo,
   type Flag,
   type FlagValues,
   flag,
+  heading,
   list,
   newCommand,
   readFlags,
-  ValueError,
 } from '#io/flags.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { startRecording } from '#record/record.ts';
-import { type Redaction, redactions } from '#record/redaction.ts';
-import { hostValue, portValue, sizeValue } from '#src/config/setting-values.ts';
+import { redactions } from '#record/redaction.ts';
+import { baseUrlValue, hostValue, portValue, sizeValue } from '#src/config/setting-values.ts';
 import { tlsOf } from '#src/config/tls.ts';
 import { readFaultsFile } from '#src/config/world-file.ts';
 import { closeAtStop, noticesTo, stopSignal } from './process.ts';
-import { writeAuthority } from './serve/ready-file.ts';
+import { prepareReadyFile, writeAuthority, writeReadyFile } from './serve/ready-file.ts';
 import { tlsFlags } from './serve/serve-options.ts';
 
 const recordFlags = [
-  flag('--upstream <url>', 'the service to forward to', upstreamValue),
+  heading('The recording'),
+  flag('--upstream <url>', 'the service to forward to', baseUrlValue),
   flag('--out <file>', 'the recording (.ndjson); appended to', fileValue),
-  flag('--host <host>', 'the address to listen on', hostValue, '127.0.0.1'),
-  flag('--port <port>', '0: any free port', portValue, 8090),
   list(
     '--redact <what>',
     'replace numbers, text, or both (numbers,text), each always by the same',
-    redactValue,
+    someOf(redactions),
     'neither',
   ),
   flag('--rotate <size>', 'start a new file at this size', sizeValue, 256 * 2 ** 20, '256MiB'),
@@ -43,6 +42,10 @@ const recordFlags = [
     'faults that strike at the proxy: a list of faults as the control port takes them',
     fileValue,
   ),
+  heading('Where it listens'),
+  flag('--host <host>', 'the address to listen on', hostValue, '127.0.0.1'),
+  flag('--port <port>', '0: any free port', portValue, 8090),
+  flag('--ready-file <file>', 'write its URL and process id here once it listens', fileValue),
   ...tlsFlags,
 ] as const satisfies readonly Flag[];
 
@@ -50,9 +53,11 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   const command = newCommand('record', 'Record what a service is asked and answers.', io);
   addFlags(command, recordFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const { upstream, out, faults, ...flags } = command.opts<FlagValues<typeof recordFlags>>();
+  const { upstream, out, faults, readyFile, ...flags } =
+    command.opts<FlagValues<typeof recordFlags>>();
   if (upstream === undefined) throw new UsageError('--upstream is missing: name the service');
   if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
+  if (readyFile !== undefined) prepareReadyFile(readyFile);
   const notice = noticesTo(io, 'smstwin record');
   const tls = await tlsOf(flags, [flags.host]);
   const caFile = tls?.ca === undefined ? undefined : writeAuthority(tls.ca, out);
@@ -65,6 +70,12 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
     faults: faults === undefined ? [] : await readFaultsFile(faults),
     onNotice: notice,
   });
+  if (readyFile !== undefined) {
+    // Only the service knows accounts and numbers.
+    const served = { base_url: recording.baseUrl, control_url: null, pid: process.pid, seed: 1 };
+    const trusted = caFile === undefined ? {} : { tls_ca_file: caFile };
+    writeReadyFile(readyFile, { ...served, ...trusted, accounts: [], pool: [] });
+  }
   io.out(
     `Recording ${recording.baseUrl} -> ${upstream} in ${isAbsolute(out) ? out : `./${out}`}\n`,
   );
@@ -79,19 +90,4 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   });
   await closeAtStop(stopped, () => recording.close());
   return process.exitCode === 1 ? 1 : 0;
-}
-
-function upstreamValue(text: string): string {
-  const { username, search, hash } = new URL(webAddress(text));
-  if (username === '' && search === '' && hash === '') return text;
-  throw new ValueError('expected a URL without a user, a query or a fragment');
-}
-
-function redactValue(text: string): readonly Redaction[] {
-  const words = text.split(',');
-  const known = words.filter((word): word is Redaction =>
-    redactions.some((redaction) => redaction === word),
-  );
-  if (known.length === words.length) return known;
-  throw new ValueError('expected numbers, text, or numbers,text');
 }

@@ -27,6 +27,7 @@ export const subcommands: Readonly<Record<string, Subcommand>> = {
 export async function wholeProgram(io: CommandIo): Promise<Command> {
   const about = 'A simulated twin of the Outbound SMS Service, and a harness for its rules.';
   const program = newCommand('', about, io);
+  program.helpCommand('help [command]', 'Print the help of a command.');
   program.configureHelp({ helpWidth: 80, subcommandTerm: (command) => command.name() });
   for (const command of await commandsOf(Object.keys(subcommands), io)) program.addCommand(command);
   return program;

@@ -6,6 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
 import { CommandError, onStopSignal, printedError, UsageError } from '#io/command-error.ts';
+import { isLoopback } from '#io/flag-values.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import { progressTo } from '#io/terminal.ts';
@@ -16,7 +17,7 @@ import { allCases } from './cases/all.ts';
 import { type ConformOptions, looksLikeHost, parseOptions } from './options.ts';
 import { BucketLedger } from './run/budget.ts';
 import type { AnyCase } from './run/case.ts';
-import { finish, type Streams } from './run/finish.ts';
+import { finish } from './run/finish.ts';
 import { runSuite, unreached } from './run/run.ts';
 import { conformTraffic } from './run/run-recorded.ts';
 import { dryRun, listing, select } from './run/select.ts';
@@ -34,9 +35,9 @@ export interface OwnSimulator {
   close(): Promise<void>;
 }
 
-export interface ConformIo extends Streams {
-  readonly env?: CommandIo['env'];
-  readonly onHelp?: CommandIo['onHelp'];
+type GivenIo = Pick<CommandIo, 'out' | 'error'> & Partial<CommandIo>;
+
+export interface ConformIo extends GivenIo {
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
   /** Reads recorded traffic. */
@@ -51,12 +52,11 @@ export interface ConformIo extends Streams {
 
 export async function conform(argv: readonly string[], io: ConformIo): Promise<number> {
   try {
-    const { stdout: out, stderr: error, env = process.env, onHelp } = io;
-    const options = parseOptions(argv, { out, error, env, onHelp, version: smstwinVersion() });
+    const options = parseOptions(argv, { env: process.env, version: smstwinVersion(), ...io });
     return options === undefined ? 0 : await carryOut(options, io);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    io.stderr(printedError('conform', error));
+    io.error(printedError('conform', error));
     return error.exitCode;
   }
 }
@@ -82,11 +82,11 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
   }
   const cases = select(allCases, options.patterns);
   if (options.list) {
-    io.stdout(listing(cases));
+    io.out(listing(cases));
     return 0;
   }
   if (options.dryRun) {
-    io.stdout(dryRun(cases, meansOf(options), profileOf(options)));
+    io.out(dryRun(cases, meansOf(options), profileOf(options)));
     return 0;
   }
   const { baseUrl } = options;
@@ -198,7 +198,7 @@ async function runOn(
   options: ConformOptions,
   io: ConformIo,
 ): Promise<Run> {
-  const progress = progressTo(io.stderr, io.isTerminal);
+  const progress = progressTo(io.error, io.isTerminal);
   try {
     return await runSuite(cases, target, {
       bail: options.bail === true,
@@ -211,13 +211,13 @@ async function runOn(
         const isKept = isFailure(result.verdict) || result.verdict === 'notice';
         if (io.isTerminal && !isKept) return progress(line.trimEnd());
         progress('');
-        io.stdout(line);
+        io.out(line);
       },
       onWait: (line) => io.isTerminal && progress(line),
     });
   } finally {
     progress('');
-    await target.control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
+    await target.control?.end().catch((error: unknown) => io.error(`${String(error)}\n`));
     target.client.close();
   }
 }
@@ -259,6 +259,5 @@ function meansOf(options: ConformOptions): Means {
 function profileOf(options: ConformOptions): Profile {
   if (options.profile !== undefined) return options.profile;
   if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';
-  const { hostname } = new URL(options.baseUrl);
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? 'full' : 'budget';
+  return isLoopback(new URL(options.baseUrl).hostname) ? 'full' : 'budget';
 }

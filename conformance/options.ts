@@ -147,7 +147,7 @@ function requiredRule(text: string): string {
 /** Parses the arguments; undefined if `--help` or `--version` has printed its text. */
 export function parseOptions(argv: readonly string[], io: CommandIo) {
   const about =
-    'Checks a target rule by rule; without a base_url it starts a simulator of its own.';
+    'Check a server rule by rule; without a base_url, a simulator that it starts itself.';
   const command = newCommand('conform', about, io);
   addArgument(command, '[base_url]', "the service's base URL (http:// or https://)", String);
   addArgument(

@@ -207,6 +207,10 @@ describe('usage', () => {
     expect(dry.out).toMatch(/Sends: about 9 /);
     expect(dry.out).toMatch(/429s: about \d+/);
     expect(dry.out).toMatch(/Minutes: about [\d.]+/);
+    const few = await run('http://127.0.0.1:9', '--api-key', 'k', '--dry-run');
+    expect(few.out).toMatch(/^Skipped: \d+ cases: needs --from/m);
+    expect(few.out).toMatch(/^Not tested: \d+ rules: .*SEND-4/m);
+    expect(few.out.split('\n').length).toBeLessThan(30);
   });
 
   test('--profile readonly sends nothing', async () => {
@@ -228,11 +232,11 @@ describe('usage', () => {
     const controller = new AbortController();
     let out = '';
     const code = await conform([slow.url, ...allFlags, '--report', `json=${file('cut')}`], {
-      stdout: (line) => {
+      out: (line) => {
         out += line;
         if (out.split('\n').length > 5) controller.abort();
       },
-      stderr: () => {},
+      error: () => {},
       signal: controller.signal,
     });
     await slow.close();

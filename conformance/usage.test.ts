@@ -8,8 +8,8 @@ async function call(...argv: string[]) {
   let err = '';
   let started = 0;
   const code = await conform(argv, {
-    stdout: () => {},
-    stderr: (text) => {
+    out: () => {},
+    error: (text) => {
       err += text;
     },
     startOwn: async () => {

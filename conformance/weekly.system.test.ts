@@ -65,7 +65,7 @@ test('a whole run fits into the default of --timeout', async () => {
   const flags = [...allFlags, '--second-from', '+12025550111', '--other-api-key', 'smst_other'];
   const all = [...flags, '--exhausted-from', '+12025550131', '--profile', 'full', '--dry-run'];
   let out = '';
-  const io = { stdout: (text: string) => (out += text), stderr: () => {} };
+  const io = { out: (text: string) => (out += text), error: () => {} };
   expect(await conform(['http://127.0.0.1:9', ...all], io)).toBe(0);
   expect(out).toContain('Sends: about');
   expect(out).not.toContain('longer than --timeout allows');
@@ -107,11 +107,11 @@ test('--recheck calls a failure flaky that passes when it is judged again', asyn
   let out = '';
   const argv = [url, '--api-key', 'smst_key', 'LIMIT-6/stats', '--recheck'];
   const code = await conform(argv, {
-    stdout: (text) => {
+    out: (text) => {
       out += text;
       state.broken = false;
     },
-    stderr: () => {},
+    error: () => {},
   });
   expect(code).toBe(1);
   expect(out).toContain('FLAKY  LIMIT-6/stats');

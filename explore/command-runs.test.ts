@@ -27,7 +27,7 @@ test.each([
       console.error('Error: no database');
       for (let n = 1; n <= 30 && ${lines} > 20; n++) console.error('  at frame ' + n);
       process.exitCode = 3;
-    }, 50);`;
+    }, 500);`;
   const { tail, how } = await runChild({
     command: [process.execPath, '-e', source],
     env: process.env,

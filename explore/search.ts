@@ -40,6 +40,8 @@ export interface SearchOptions extends LearnOptions {
   /** True if a run does not fail only because the client ends with an error. */
   readonly mayFail: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Called once a failure is confirmed and shrunk. */
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
 }
 
 export function search(options: SearchOptions): Promise<SearchResult> {
@@ -225,6 +227,7 @@ class Search {
     if (kind === undefined || !isConfirmed || this.#problem !== undefined) return;
     const finding = this.#findings.add(await this.#shrunk(run, kind, learned), kind);
     this.#findings.addSchedule(finding, run.schedule, kind);
+    this.#options.onFinding?.(finding);
     if (this.#options.bail) this.#stop ??= 'bail';
   }
 

@@ -39,10 +39,21 @@ export function printedError(command: string, { lines }: CommandError): string {
 /** They ask a process to stop: Ctrl-C, a service manager, and a terminal that closes. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Calls the listener at each of these signals, until the returned function is called. */
+/**
+ * Calls the listener at each of these signals, until the returned function is called. A signal to
+ * `npx smstwin` ends npx and its shell alone: that they have ended counts as one.
+ */
 export function onStopSignal(listener: () => void): () => void {
   for (const signal of stopSignals) process.on(signal, listener);
+  const { ppid: parent, env } = process;
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = env;
+  const isUnderNpx = event === 'npx' && /^["']?smstwin\b[^&;|]*$/.test(script);
+  const watch = setInterval(() => {
+    if (!isUnderNpx || process.ppid !== parent) clearInterval(watch);
+    if (isUnderNpx && process.ppid !== parent) listener();
+  }, 500).unref();
   return () => {
+    clearInterval(watch);
     for (const signal of stopSignals) process.off(signal, listener);
   };
 }

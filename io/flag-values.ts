@@ -2,7 +2,7 @@
  * Readers of flag values that several commands share: each reads one text, or throws a ValueError
  * that says what it expected.
  */
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { ValueError } from './flags.ts';
 import { type OwnKind, obstacleTo } from './own-file.ts';
 
@@ -24,6 +24,16 @@ export function oneOf<const W extends string>(words: readonly W[]) {
     throw new ValueError(`expected ${others === '' ? '' : `${others} or `}${words.at(-1)}`);
   };
   return Object.assign(read, { words });
+}
+
+/** A reader of some of several words, with commas between. */
+export function someOf<const W extends string>(words: readonly W[]): (text: string) => W[] {
+  return (text) => {
+    const given = text.split(',').map((word) => word.trim());
+    const known = words.filter((word) => given.includes(word));
+    if (known.length === new Set(given).size) return known;
+    throw new ValueError(`expected one or more of ${words.join(', ')}, with commas between`);
+  };
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -149,7 +159,9 @@ export function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text);
 }
 
-/** True if only this machine can reach the host. */
+/** True if only this machine can reach the host. Permits each spelling of `::1`, and brackets. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+  const name = host.replace(/^\[|\]$/g, '');
+  if (isIPv6(name)) return /^(?:0*:)*:?0*1$/.test(name);
+  return name === 'localhost' || (isIPv4(name) && name.startsWith('127.'));
 }

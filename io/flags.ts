@@ -186,10 +186,13 @@ export function readFlags(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 'answered';
-    if (error.code === 'commander.excessArguments') {
-      throw new UsageError(`unexpected argument '${command.args.join(' ')}'`);
-    }
-    throw new UsageError(oneLine(withoutValue(error, command)));
+    const line =
+      error.code === 'commander.excessArguments'
+        ? `unexpected argument '${command.args.join(' ')}'`
+        : oneLine(withoutValue(error, command));
+    // Without a subcommand, the caller says what there is.
+    const isClear = /Did you mean|takes no value/.test(line) || command.name() === 'smstwin';
+    throw new UsageError(isClear ? line : `${line}; see ${command.name()} --help`);
   }
 }
 

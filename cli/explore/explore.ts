@@ -12,7 +12,7 @@ import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { onStopSignal, UsageError } from '#io/command-error.ts';
-import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
+import { duration, fileValue, reportValue, someOf, wholeNumber } from '#io/flag-values.ts';
 import {
   addFlags,
   type CommandIo,
@@ -55,7 +55,7 @@ const exploreFlags = [
   flag(
     '--faults <list>',
     `which faults to try: ${faultNames.join(', ')} (default: all)`,
-    faultsValue,
+    someOf(faultNames),
   ),
   heading('How the command runs'),
   flag('--rate <n>', 'run service and Node commands at so many seconds per second', rateValue),
@@ -119,6 +119,7 @@ async function run(
   const ignoreSignals = onStopSignal(() => interrupt.abort());
   const startMs = Date.now();
   const show = progressTo(io.error);
+  const complain = noticesTo(io, 'smstwin explore');
   try {
     await runs.start();
     const options: SearchOptions = {
@@ -126,6 +127,10 @@ async function run(
       faults,
       runClient: runs.run.bind(runs),
       onProgress: (progress) => show(progressLine(progress), ''),
+      onFinding: ({ schedule, failures: [gravest] }) => {
+        show('');
+        complain(`found ${gravest?.cause} under ${scheduleText(schedule)}: ${gravest?.what}`);
+      },
     };
     const result =
       givenSchedule === undefined
@@ -149,13 +154,6 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
   throw new UsageError(
     `${needsCrash} kills the command and starts it again: add --crash to allow it`,
   );
-}
-
-function faultsValue(text: string): FaultName[] {
-  const names = text.split(',').map((name) => name.trim());
-  const known = faultNames.filter((name) => names.includes(name));
-  if (known.length === new Set(names).size) return known;
-  throw new ValueError(`expected names of ${faultNames.join(', ')}, with commas between`);
 }
 
 function variableValue(text: string): { readonly name: string; readonly value: Variable } {
@@ -185,18 +183,14 @@ function searchOptionsIn(flags: ExploreFlags) {
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
 function refuseDuplicates({ env, report }: ExploreFlags): void {
-  const refuseRepeated = (names: readonly string[], messageFor: (name: string) => string) => {
-    const repeated = names.find((name, index) => names.indexOf(name) !== index);
-    if (repeated !== undefined) throw new UsageError(messageFor(repeated));
-  };
-  refuseRepeated(
-    env.map(({ name }) => name),
-    (name) => `--env ${name}: the variable is set twice; remove one of the two`,
-  );
-  refuseRepeated(
-    report.flatMap(({ file }) => (file ? resolve(file) : [])),
-    (file) => `--report: two reports would be written to ${file}; name another file`,
-  );
+  const repeatedIn = (names: readonly string[]) =>
+    names.find((name, index) => names.indexOf(name) !== index);
+  const name = repeatedIn(env.map((variable) => variable.name));
+  if (name !== undefined)
+    throw new UsageError(`--env ${name}: the variable is set twice; remove one of the two`);
+  const path = repeatedIn(report.flatMap(({ file }) => (file ? resolve(file) : [])));
+  if (path !== undefined)
+    throw new UsageError(`--report: two reports would be written to ${path}; name another file`);
 }
 
 interface Context {

@@ -227,7 +227,7 @@ test('--list prints the client rules without reading a file', async () => {
 
 test.each([
   [[], 'name the recorded traffic: a journal, a recording or a HAR file'],
-  [['--stric', 'x'], "unknown option '--stric'"],
+  [['--stric', 'x'], "unknown option '--stric' (Did you mean --strict?)"],
   [['x', '--grace', 'soon'], '--grace'],
   [['x', '--report', 'pdf=a.pdf'], '--report'],
 ])('wrong usage %j ends with exit 2 and one line', async (argv, line) => {

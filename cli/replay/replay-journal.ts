@@ -104,7 +104,7 @@ function replayLines(
   lines: JournalLines | undefined,
   recordBound: RecordBound | undefined,
 ) {
-  if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
+  if (lines === undefined) throw new JournalError(`${path}: there is no such file; check the path`);
   if (lines.header === undefined) {
     const state = lines.isTruncated ? 'has an incomplete first line' : 'is empty';
     throw new JournalError(`${path}: the journal ${state}`);

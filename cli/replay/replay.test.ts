@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,6 +13,17 @@ const io = { out: () => {}, error: () => {}, env: {}, version: '1' };
 test('an empty journal name is refused in one line', async () => {
   await expect(replay([''], io)).rejects.toThrow(
     new UsageError('journal: expected the name of a file; the value is empty'),
+  );
+});
+
+test('another file than a journal is named, with what reads it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-replay-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const recording = join(folder, 'week.ndjson');
+  writeFileSync(recording, '{"sent":"2026-01-01T00:00:00.000Z"}\n');
+  const readBy = 'a recording, which smstwin referee and smstwin conform --traffic read';
+  await expect(replay([recording], io)).rejects.toThrow(
+    `${recording}: not a journal of smstwin: it is ${readBy}`,
   );
 });
 

@@ -121,8 +121,8 @@ test('a flag on the command line overrides its variable, which is not read', asy
 
 test.each([
   [['--prot', '1'], "unknown option '--prot' (Did you mean --port?)"],
-  [['8080'], "unexpected argument '8080'"],
-  [['--port'], "option '--port <port>' argument missing"],
+  [['8080'], "unexpected argument '8080'; see smstwin serve --help"],
+  [['--port'], "option '--port <port>' argument missing; see smstwin serve --help"],
   [['--port', '65536'], '--port 65536: expected a whole number from 0 to 65535'],
   [['--clock', 'fast'], '--clock fast: expected real, scaled or manual'],
   ...['0', '1e9', '2000000', 'x'].map((rate): [string[], string] => [
@@ -131,7 +131,7 @@ test.each([
   ]),
   ...['smstwin:8080', 'ftp://a', 'http://u@a', 'http://a?b'].map((url): [string[], string] => [
     ['--public-url', url],
-    `--public-url ${url}: expected a URL such as http://smstwin:8080, without a query`,
+    `--public-url ${url}: expected a URL such as http://smstwin:8080, without a user or a query`,
   ]),
   [['--rate', '60'], '--rate needs --clock scaled; the clock is real'],
   [['--clock', 'manual', '--start-time', '2026'], /^--start-time 2026: expected a time such as /],
@@ -166,8 +166,8 @@ test.each([
   ],
   [['--retry-after', 'wall'], '--retry-after wall: expected simulated or real'],
   [["--control-token=TOK' is invalid."], /^--control-token: expected 1 to 200 characters/],
-  [['--control-tokn=TOK'], "unknown option '--control-tokn'"],
-  [["--control-tokn=TOK'='\nTOK'"], "unknown option '--control-tokn'"],
+  [['--control-tokn=TOK'], "unknown option '--control-tokn'; see smstwin serve --help"],
+  [["--control-tokn=TOK'='\nTOK'"], "unknown option '--control-tokn'; see smstwin serve --help"],
   [['--no-control=TOK'], '--no-control takes no value'],
   [['--no-limits=1'], '--no-limits takes no value'],
   [['--help=1'], '--help takes no value'],
@@ -180,8 +180,11 @@ test.each([
     ['--no-control', flag, value],
     `${flag} needs a control port: leave out --no-control`,
   ]),
-  [['-t=TOK'], "unknown option '-t'"],
-  [['--port', '9', '--control-port', '9'], '--port and --control-port are both 9'],
+  [['-t=TOK'], "unknown option '-t'; see smstwin serve --help"],
+  [
+    ['--port', '9', '--control-port', '9'],
+    '--port and --control-port are both 9: change one of them',
+  ],
   [
     ['--control-host', '0.0.0.0'],
     '--control-host 0.0.0.0 is reachable from other machines: add a --control-token, or use ' +

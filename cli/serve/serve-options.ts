@@ -243,6 +243,6 @@ function refuseContradictions(flags: ServeFlags): void {
     );
   }
   if (flags.port !== 0 && flags.port === flags.controlPort && flags.host === flags.controlHost) {
-    throw new UsageError(`--port and --control-port are both ${flags.port}`);
+    throw new UsageError(`--port and --control-port are both ${flags.port}: change one of them`);
   }
 }

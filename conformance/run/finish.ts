@@ -5,6 +5,7 @@
  */
 
 import { sentenceOf } from '#contract/assumptions.ts';
+import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { compared } from '#judging/report/comparison.ts';
 import { expectationsOf, type Known, weigh, writeExpectations } from '#judging/report/expected.ts';
@@ -15,22 +16,16 @@ import { textReport } from '#judging/report/text.ts';
 import { writeReports } from '#judging/report/write.ts';
 import type { ConformOptions } from '../options.ts';
 
-/** Where the command writes its output. */
-export interface Streams {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-}
-
 /** `known`: all cases that an expectation may name. */
 export function finish(
   run: Run,
   facts: Facts,
   known: readonly Known[],
   options: ConformOptions,
-  { stdout: out, stderr }: Streams,
+  { out, error: print }: Pick<CommandIo, 'out' | 'error'>,
 ): number {
   const { results, unreached, interrupted, reachable } = run;
-  const error = (line: string) => stderr(`smstwin conform: ${line}\n`);
+  const error = (line: string) => print(`smstwin conform: ${line}\n`);
   const weighed = weigh(options.expected, results, known);
   const rules = ruleVerdicts(results);
   const summary = {

@@ -8,6 +8,7 @@ import { basename } from 'node:path';
 import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
+import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { many, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
@@ -16,11 +17,11 @@ import { shown, unseen } from '#judging/recorded/shown-rules.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
-import { finish, type Streams } from './finish.ts';
+import { finish } from './finish.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { isSelected } from './select.ts';
 
-interface TrafficIo extends Streams {
+interface TrafficIo extends Pick<CommandIo, 'out' | 'error'> {
   readonly readTraffic: TrafficReader;
   readonly isTerminal?: boolean;
 }
@@ -47,13 +48,13 @@ async function judged(
   const notice: NoticeTaker = (line, lacks) => {
     if (lacks !== undefined && traffic.isComplete)
       throw new CommandError(2, `${foreignText(line)}: leave out --traffic-complete`);
-    io.stderr(`smstwin conform: ${foreignText(line)}\n`);
+    io.error(`smstwin conform: ${foreignText(line)}\n`);
     notices.push(line);
   };
   for await (const event of io.readTraffic(files, notice)) {
     judge.take(event);
     if (io.isTerminal && judge.exchanges % progressEvery === 0)
-      io.stdout(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
+      io.out(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
   }
   judge.end();
   const results = [
@@ -117,13 +118,12 @@ async function drifted(
   ids: readonly RuleId[],
   io: TrafficIo,
 ): Promise<boolean> {
-  const rows = driftOf(await judged([file], traffic, ids, io), now);
-  io.stdout(`\n${foreignLines(driftTable(rows))}`);
+  const before = await judged([file], traffic, ids, io);
+  const rows = [verdictRows, answerRows, shapeRows].flatMap((rowsOf) => rowsOf(before, now));
+  const text = table([['WHAT', 'BEFORE', 'NOW'], ...rows]);
+  const lines = rows.length === 0 ? ['Nothing drifted.', ''] : ['Drifted:', ...text.split('\n')];
+  io.out(`\n${lines.map(foreignText).join('\n')}`);
   return rows.length > 0;
-}
-
-function foreignLines(text: string): string {
-  return text.split('\n').map(foreignText).join('\n');
 }
 
 /** The fields of a result that no exchange decided. */
@@ -195,15 +195,6 @@ interface Portrait {
 
 /** A row of the table of changes. */
 type Row = readonly [what: string, before: string, now: string];
-
-function driftOf(before: Portrait, now: Portrait): Row[] {
-  return [...verdictRows(before, now), ...answerRows(before, now), ...shapeRows(before, now)];
-}
-
-function driftTable(rows: readonly Row[]): string {
-  if (rows.length === 0) return 'Nothing drifted.\n';
-  return `Drifted:\n${table([['WHAT', 'BEFORE', 'NOW'], ...rows])}`;
-}
 
 function verdictRows(before: Portrait, now: Portrait): Row[] {
   const isKnown = ({ verdict }: Result) => verdict === 'passed' || isFailure(verdict);

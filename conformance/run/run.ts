@@ -34,7 +34,10 @@ export async function runSuite(
   const { signal } = options;
   const failure = await failureOf(target);
   if (failure !== undefined && !signal.aborted)
-    return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
+    return unreached(
+      cases,
+      `${target.client.baseUrl} is not reachable: ${failure}; start it, or name another address`,
+    );
   const isUniform = failure === undefined && (await answersAllAlike(target));
   const suite = new Suite(cases, target, options, isUniform);
   await suite.runCases();

@@ -3,6 +3,8 @@
  * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
  */
 import { rules } from '#contract/rules.ts';
+import { grouped } from '#io/grouped.ts';
+import { many } from '#io/table.ts';
 import { type Lack, lacks, type Means, type Profile, tooLong } from '../target/target.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase, Recording } from './case.ts';
@@ -119,10 +121,16 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
     `429s: about ${estimate.throttled}`,
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
   ];
-  for (const each of cases) {
-    const lack = skipped.get(each);
-    if (lack !== undefined) lines.push(`Skipped: ${each.id}: ${lack.reason}`);
-  }
+  const reasons = grouped([...skipped], ([, { reason }]) =>
+    reason.replace(/^costs \d+ sends, more/, 'costs more sends'),
+  );
+  for (const [reason, alike] of [...reasons].sort(([, a], [, b]) => b.length - a.length))
+    lines.push(`Skipped: ${many(alike.length, 'case')}: ${reason}`);
+  const ofSubject = grouped(cases, ({ subject }) => subject);
+  const open = rules
+    .map(({ id }) => id)
+    .filter((id) => ofSubject.get(id)?.every((each) => skipped.has(each)));
+  if (open.length > 0) lines.push(`Not tested: ${many(open.length, 'rule')}: ${open.join(', ')}`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -87,6 +87,14 @@ function refusal(path: string, what: string): CommandError {
   return new CommandError(2, `${path}: it is ${what}; ${expected}`);
 }
 
+/** What a file is that was given as a journal, as the end of "it is". */
+export function otherThanJournal(opening: string): string {
+  const kind = kindOf(opening);
+  const foreign = foreignKindOfBytes(Buffer.from(opening, 'latin1')) ?? foreignKindOf(opening);
+  if (kind === undefined) return `${foreign}; name a file of serve --journal`;
+  return `a ${kind}, which smstwin referee and smstwin conform --traffic read`;
+}
+
 /**
  * Takes the lines of a text without their ends. A last line that is neither ended nor JSON was cut
  * off: it is left out.

@@ -36,7 +36,7 @@ export function baseUrlValue(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
   if (isPlain) return url.href.replace(/\/+$/, '');
-  throw new ValueError('expected a URL such as http://smstwin:8080, without a query');
+  throw new ValueError('expected a URL such as http://smstwin:8080, without a user or a query');
 }
 
 export function rateValue(text: string): number {

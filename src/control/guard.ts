@@ -6,6 +6,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
+import { isLoopback } from '#io/flag-values.ts';
 import { bearerToken, expectedToken } from '../config/world-schema.ts';
 import { ListenError } from '../http/transport/listening.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
@@ -56,7 +57,7 @@ export function createGuard(
   // A port bound to every address may be addressed by any IP; a rebound name is never an IP.
   const isAllowed = (name: string) =>
     name === boundHost ||
-    isLoopbackName(name) ||
+    isLoopback(name) ||
     allowedNames.has(name) ||
     (isWildcard && isIP(name) !== 0);
 
@@ -82,7 +83,7 @@ export function createGuard(
   };
   const callerRefusal: Guard = ({ clientIp, authorization }) => {
     if (tokenDigest === undefined) {
-      return isLoopbackAddress(clientIp)
+      return isLoopback(clientIp)
         ? undefined
         : forbidden('only this machine is served; for others, start with a --control-token');
     }
@@ -123,16 +124,6 @@ function hostName(header: string): string | undefined {
 /** An IPv6 address has brackets in `Host` but not where a port is bound. */
 function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-}
-
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || isLoopbackAddress(name);
-}
-
-/** Permits each spelling of `::1`, as a `Host` may have any. */
-function isLoopbackAddress(address: string): boolean {
-  if (isIP(address) === 4) return address.startsWith('127.');
-  return isIP(address) === 6 && /^(?:0*:)*:?0*1$/.test(address);
 }
 
 /** Digests have equal lengths, so the time of the comparison reveals neither length nor content. */

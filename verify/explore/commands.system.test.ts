@@ -299,6 +299,9 @@ test('a finding is written, replayed by its file, and gone once the client is me
     ...['--report', `html=${report}.html`, '--', ...faulty],
   ]);
   expect(found.exitCode).toBe(1);
+  expect(found.error).toMatch(
+    /^smstwin explore: found not_accepted under reset at send 1, attempt 1: .+$/m,
+  );
   expect(found.out).toContain('FOUND  not_accepted  reset at send 1, attempt 1');
   expect(readdirSync(out).sort()).toEqual([
     'finding-1.json',

@@ -153,7 +153,10 @@ test('without HAProxy, or with a port in use, one line says what to do', async (
   const busy = ['--port', '--stats-port'].map((flag) => runFleet([flag, `${port}`]));
   blocker.close();
   for (const { status, stderr } of busy) {
-    expect([status, stderr]).toEqual([3, `smstwin fleet: port ${port} on 127.0.0.1 is in use\n`]);
+    expect([status, stderr]).toEqual([
+      3,
+      `smstwin fleet: port ${port} on 127.0.0.1 is in use; choose another, or 0 for a free one\n`,
+    ]);
   }
 });
 

@@ -23,13 +23,13 @@ test.concurrent.each(Object.entries(variations))(
       delay.enable();
       let last = Date.now();
       let silenceMs = 0;
-      const stdout = () => {
+      const out = () => {
         silenceMs = Math.max(silenceMs, Date.now() - last);
         last = Date.now();
       };
       const { exitCode, results, sends } = await runConform(argv, {
-        stdout,
-        stderr: stdout,
+        out,
+        error: out,
         isTerminal: true,
       });
       expect(failures(results)).toEqual([]);

@@ -50,14 +50,20 @@ test('a target that refuses the connection is not reachable, in one line: exit 3
   const server = createHttpServer();
   const url = `http://127.0.0.1:${await listen(server)}`;
   await new Promise((resolve) => server.close(resolve));
-  saidOnce(await run(url, ...allFlags), `${url} is not reachable: ECONNREFUSED`);
+  saidOnce(
+    await run(url, ...allFlags),
+    `${url} is not reachable: ECONNREFUSED; start it, or name another address`,
+  );
 });
 
 test('a target that never answers is not reachable, in one line: exit 3', async () => {
   const server = await fake(() => {});
   try {
     const outcome = await run(server.url, ...allFlags, '--reply-timeout', '300ms');
-    saidOnce(outcome, `${server.url} is not reachable: timed out`);
+    saidOnce(
+      outcome,
+      `${server.url} is not reachable: timed out; start it, or name another address`,
+    );
   } finally {
     await server.close();
   }
@@ -66,7 +72,10 @@ test('a target that never answers is not reachable, in one line: exit 3', async 
 test('a target that closes every connection is not reachable, in one line: exit 3', async () => {
   const server = createServer((socket) => socket.destroy());
   const url = `http://127.0.0.1:${await listen(server)}`;
-  saidOnce(await run(url, ...allFlags), `${url} is not reachable: ECONNRESET`);
+  saidOnce(
+    await run(url, ...allFlags),
+    `${url} is not reachable: ECONNRESET; start it, or name another address`,
+  );
   server.close();
 });
 

@@ -29,13 +29,13 @@ test.each(['ids with control characters', 'hostile words'])(
   async (name) => {
     const server = await serveHostile(hostileServers[name] ?? (() => {}));
     let printed = '';
-    const stdout = (text: string) => {
+    const out = (text: string) => {
       printed += text;
     };
     const flags = ['--api-key', 'smst_k', '--from', '+12025550101', '--to', '+12025550123'];
     const argv = [server.baseUrl, 'SEND-3', 'RES-2', 'READ-1', ...flags, '--timeout', '2s'];
     const signal = new AbortController().signal;
-    const io = { stdout, stderr: stdout, signal };
+    const io = { out, error: out, signal };
     expect(await conform([...argv, ...flagsFor(name)], io)).toBe(1);
     server.close();
     expect(printed).toContain('\\u001b]0;PWNED');

@@ -38,7 +38,7 @@ async function run(command: 'referee' | 'conform', name: string, content: string
     said.code =
       command === 'referee'
         ? await referee([file], { out, error, env: {}, version: '1' })
-        : await conform(['--traffic', file], { stdout: out, stderr: error, env: {}, readTraffic });
+        : await conform(['--traffic', file], { out, error, env: {}, readTraffic });
   } catch (thrown) {
     if (!(thrown instanceof CommandError)) throw thrown;
     return { ...said, code: thrown.exitCode, error: thrown.lines.join('\n') };

@@ -112,7 +112,7 @@ function llmsText(): string {
 
 > ${description}
 
-In a project: \`npm i -D smstwin\`, then \`npx smstwin serve\`. In a checkout: \`npm ci && npm start\`. docs/agents.md alone answers what a coding agent usually needs:
+In a project: \`npm i -D smstwin\` (or the file that \`npm pack\` makes in a checkout), then \`npx smstwin serve\`. In a checkout: \`npm ci && npm start\`. docs/agents.md alone answers what a coding agent usually needs:
 starting, a test, faults, time, refusals, exploring, judging. All paths are those of the package.
 
 ## Start here

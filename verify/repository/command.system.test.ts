@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, onTestFailed, test, vi } from 'vitest';
 import { lockJournal } from '#src/recording/journal/journal-lock.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 
@@ -171,6 +171,19 @@ test('the ready file and its certificate are removed at the end, unless another 
     [true, false],
   ]);
   expect(readFileSync(files[1], 'utf8')).toBe(other);
+});
+
+test('a server that npx has started ends soon after npx was ended', async () => {
+  const file = join(folder, 'npx.json');
+  const line = `"$NODE" "$BIN" serve ${anyPorts.join(' ')} --ready-file "${file}"; true`;
+  const asByNpx = { npm_lifecycle_event: 'npx', npm_lifecycle_script: "'smstwin'" };
+  const env = { ...process.env, ...asByNpx, NODE: process.execPath, BIN: bin };
+  const shell = spawn('sh', ['-c', line], { env, stdio: 'ignore' });
+  await expect.poll(() => existsSync(file), { timeout: 15_000 }).toBe(true);
+  const { pid } = JSON.parse(readFileSync(file, 'utf8')) as ReadyFile;
+  onTestFailed(() => void process.kill(pid, 'SIGKILL'));
+  shell.kill('SIGTERM');
+  await expect.poll(() => existsSync(file), { timeout: 5_000 }).toBe(false);
 });
 
 /** Ends with the code of the command, whose output the shell redirects. */

@@ -23,8 +23,6 @@ const machines = 'is for several machines: verify/fleet/ joins processes on this
 /** Commands that are not run, by their beginning, and why. */
 export const leftOut: Readonly<Record<string, string>> = {
   'npm ci && npm test': inFreshClone,
-  'npm i -D smstwin':
-    'asks the public registry: the project of the tests has the packed file, and Vitest',
   'smstwin conform http://127.0.0.1:8080 --api-key':
     'waits for real minutes: verify/harness/ waits',
   'npm run conform:': harness,
@@ -142,17 +140,17 @@ export class PageRun {
         continue;
       }
       const exited = once(child, 'exit');
-      const pid = this.#pids.get(child);
-      // A recorder writes no ready file: it is in the group of its command.
-      process.kill(pid ?? -(child.pid ?? 0), 'SIGTERM');
+      // One that did not get ready is in the group of its command.
+      process.kill(this.#pids.get(child) ?? -(child.pid ?? 0), 'SIGTERM');
       const [code] = await exited;
-      if (pid !== undefined && code !== 0) failures.push(`${command}: ended with ${code}`);
+      if (code !== 0) failures.push(`${command}: ended with ${code}`);
     }
     if (failures.length > 0) throw new Error(failures.join('; '));
   }
 
   #folderOf(line: string): string {
-    return /^(npm|rm -f ready)/.test(line) ? this.#folders.checkout : this.#folders.project;
+    const isOfCheckout = /^(npm(?! i -D)|rm -f ready)/.test(line);
+    return isOfCheckout ? this.#folders.checkout : this.#folders.project;
   }
 
   /** The line with the URLs of the server that runs. */
@@ -183,7 +181,7 @@ export class PageRun {
     const here = this.#here(line).replace('-port 8081', `-port ${controlPort}`);
     // The shell gives its place to the last command of the line.
     const command = here.replace('--port 8080', `--port ${port}`).replace(/^(.* && )?/, '$1exec ');
-    const withReadyFile = records.test(line) ? env : { ...env, SMSTWIN_READY_FILE: readyFile };
+    const withReadyFile = { ...env, SMSTWIN_READY_FILE: readyFile };
     rmSync(readyFile, { force: true });
     const options = { cwd, env: withReadyFile, stdio: 'pipe', detached: true } as const;
     const child = spawn('sh', ['-c', command], options);
@@ -195,19 +193,16 @@ export class PageRun {
         printed += text;
       });
     const deadlineMs = performance.now() + startWithinMs;
-    const isReady = () =>
-      records.test(line) ? printed.includes(`:${port}`) : existsSync(readyFile);
-    while (!isReady()) {
+    while (!existsSync(readyFile)) {
       if (child.exitCode !== null || performance.now() > deadlineMs)
         throw new Error(`${line}: does not start: ${printed}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    if (records.test(line)) this.#env['URL'] = `http://127.0.0.1:${port}`;
-    else {
-      const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;
-      this.#pids.set(child, ready.pid);
-      this.#env = { ...this.#env, ...placeholdersOf(ready) };
-    }
+    const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;
+    this.#pids.set(child, ready.pid);
+    // The key is that of the service behind a recorder.
+    if (records.test(line)) this.#env['URL'] = ready.base_url;
+    else this.#env = { ...this.#env, ...placeholdersOf(ready) };
   }
 }
 

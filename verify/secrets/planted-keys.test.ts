@@ -176,8 +176,8 @@ async function readControl(simulator: Simulator, control: string, when: string):
 /** On a simulator of its flags, and on one whose control port it is given. */
 async function useHarness(baseUrl: string, control: string): Promise<void> {
   const io = {
-    stdout: (text: string) => record('harness', text),
-    stderr: (text: string) => record('harness', text),
+    out: (text: string) => record('harness', text),
+    error: (text: string) => record('harness', text),
     signal: new AbortController().signal,
   };
   const cases = ['AUTH-2', 'AUTH-3', 'SEND-3', 'RES-1'];

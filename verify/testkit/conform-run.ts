@@ -44,10 +44,10 @@ export async function conformHere(
   const printed = { out: '', err: '' };
   const seeded = argv.includes('--seed') ? argv : [...argv, '--seed', '1'];
   const code = await conform(seeded, {
-    stdout: (text) => {
+    out: (text) => {
       printed.out += text;
     },
-    stderr: (text) => {
+    error: (text) => {
       printed.err += text;
     },
     signal: new AbortController().signal,

@@ -28,10 +28,10 @@ async function run(...argv: readonly string[]) {
   const said = { out: '', error: '' };
   const report = join(folder, `${++files}-report.json`);
   const code = await conform([...argv, '--report', `json=${report}`], {
-    stdout: (text) => {
+    out: (text) => {
       said.out += text;
     },
-    stderr: (text) => {
+    error: (text) => {
       said.error += text;
     },
     env: {},

@@ -13,10 +13,10 @@ test.each([
   const said = { out: '', error: '' };
   const file = new URL(`../recorded/${name}`, import.meta.url).pathname;
   const code = await conform(['--traffic', file], {
-    stdout: (text) => {
+    out: (text) => {
       said.out += text;
     },
-    stderr: (text) => {
+    error: (text) => {
       said.error += text;
     },
     env: {},

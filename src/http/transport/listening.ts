@@ -12,7 +12,7 @@ export class PortInUseError extends CommandError {
   /** The port that was tried. */
   readonly port: number;
   constructor(host: string, port: number) {
-    super(3, `port ${port} on ${host} is in use`);
+    super(3, `port ${port} on ${host} is in use; choose another, or 0 for a free one`);
     this.host = host;
     this.port = port;
   }
@@ -39,7 +39,7 @@ export function checkAddress(port: number, host: string): void {
   }
 }
 
-const noOwnAddress = 'the host is not an address of this machine';
+const noOwnAddress = 'the host is no address of this machine; name one, such as 127.0.0.1';
 const listenFailures: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: noOwnAddress,
   ENOTFOUND: noOwnAddress,

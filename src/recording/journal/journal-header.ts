@@ -10,6 +10,7 @@ import { reasonOf } from '#io/plain-file.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { isIntact } from '#judging/evidence/journal-line.ts';
+import { otherThanJournal } from '#judging/evidence/traffic-file.ts';
 import { mistakesOf } from '../../config/assumption-text.ts';
 import {
   parseSettings,
@@ -124,9 +125,9 @@ function digestOf(key: string, known: KeyDigests): { key_sha256: string; prefix:
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
 }
 
-/** The error for a file that smstwin did not write. */
-export function notAJournal(name: string): JournalError {
-  return new JournalError(`${name}: not a journal of smstwin; name another file`);
+/** The error for a file that is no journal. `opening`: how it begins. */
+export function notAJournal(name: string, opening: string): JournalError {
+  return new JournalError(`${name}: not a journal of smstwin: it is ${otherThanJournal(opening)}`);
 }
 
 /** Parses a header. `name`: the file, for error messages. Throws a JournalError. */
@@ -138,7 +139,7 @@ export function readHeader(line: string, name: string): JournalHeader {
     // Reported below.
   }
   const { journal: format } = Object(header);
-  if (format === undefined) throw notAJournal(name);
+  if (format === undefined) throw notAJournal(name, line);
   if (!readFormats.some((known) => known === format)) {
     const formats = `this version reads formats ${readFormats.join(' and ')}`;
     throw new JournalError(

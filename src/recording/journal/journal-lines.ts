@@ -46,7 +46,8 @@ export function readJournal(path: string): JournalLines | undefined {
   try {
     const { size, ino } = fstatSync(file);
     const wholeBytes = wholeBytesOf(file, size);
-    if (wholeBytes === 0 && !beginsAs('journal', openingOf(file))) throw notAJournal(path);
+    const opening = openingOf(file);
+    if (wholeBytes === 0 && !beginsAs('journal', opening)) throw notAJournal(path, opening);
     if (isLineBreakLost(readBlock(file, wholeBytes, size))) {
       throw new JournalError(`${path}: the last line is damaged: its line break was changed`);
     }

@@ -30,8 +30,8 @@ test.each([
   [['--minutes', '0.4'], '--minutes 0.4: expected a number from 0.5 to 60'],
   [['--minutes', ''], '--minutes: expected a number from 0.5 to 60; the value is empty'],
   [['--transport', 'http3'], '--transport http3: expected hyperexpress or node'],
-  [['more'], "unexpected argument 'more'"],
-  [['--hours', '1'], "unknown option '--hours'"],
+  [['more'], "unexpected argument 'more'; see smstwin soak --help"],
+  [['--hours', '1'], "unknown option '--hours'; see smstwin soak --help"],
 ])('the flags %j end with 2 and one line', async (argv, line) => {
   expect(await read(...argv)).toEqual({
     code: 2,

@@ -1,0 +1,34 @@
+/** What `smstwin audit` says before it asks anything. */
+import { expect, test } from 'vitest';
+import { audit } from './audit.ts';
+
+const silent = 'http://127.0.0.1:9/';
+const plan = 'at most 60 requests in 10 s to http://127.0.0.1:9\n';
+
+function newIo() {
+  const said = { out: '', error: '' };
+  const out = (text: string) => {
+    said.out += text;
+  };
+  const error = (text: string) => {
+    said.error += text;
+  };
+  return { said, io: { out, error, env: {}, version: '1' } };
+}
+
+test('an audit says first what it will need at most, as a dry run does', async () => {
+  const flags = [silent, '--budget', '60', '--timeout', '10s', '--max-window', '1s'];
+  const dry = newIo();
+  expect(await audit([...flags, '--dry-run'], dry.io)).toBe(0);
+  expect(dry.said).toEqual({ out: plan, error: '' });
+  const run = newIo();
+  await expect(audit(flags, run.io)).rejects.toMatchObject({ exitCode: 3 });
+  expect(run.said.error.startsWith(`smstwin audit: ${plan}`)).toBe(true);
+});
+
+test('an algorithm that no audit knows is refused before anything is asked', async () => {
+  await expect(audit([silent, '--expect', 'algorithm=log'], newIo().io)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('expected an algorithm of fixed_window, '),
+  });
+});
