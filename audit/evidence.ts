@@ -2,11 +2,13 @@
  * What the requests of the first caller show, one after the other: the decisions, and the versions
  * of limiters that they permit. Requests of others that share its limit count, too.
  *
- * What was sent before the audit is not known. First nothing is taken to count; if that contradicts
- * a later burst, the evidence starts at the next mark: a burst after a recovery or a pause.
+ * What was sent before the audit is not known. A limiter with a window that passed several times may
+ * have counted anything before; of a longer one, nothing is taken to have counted, as long as that
+ * explains the decisions.
  */
 import type { Decision, Span } from '#judging/limiter/space/decision.ts';
 import {
+  anyLimit,
   type Candidate,
   isPossible,
   type OneVersion,
@@ -15,22 +17,26 @@ import {
 import type { Exchange } from './exchange.ts';
 import { decisionOf } from './run.ts';
 
+/**
+ * Of windows that passed more often than this, the rest of the audit shows the limit whatever came
+ * before it. A plan for longer ones has not the time for that.
+ */
+const fewWindows = 5.7;
+
 export class Evidence {
   readonly decisions: Decision[] = [];
   /** The exchange of each decision. */
   readonly numbers: number[] = [];
   readonly #longestMs: number;
-  /** Places in `decisions` before which nothing may count any more. */
-  readonly #marks: number[] = [];
-  #start = 0;
-  #isPastUnknown = false;
-  #space: Space;
+  /** If nothing was sent before, and if anything may have been. */
+  readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
   #seen = 0;
   #candidates: readonly Candidate[] = [];
 
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
-    this.#space = new Space(longestMs);
+    this.#spaces = { afterNothing: new Space(), afterAny: new Space(0) };
+    this.#spaces.afterNothing.widen(longestMs);
   }
 
   add(exchange: Exchange): void {
@@ -48,44 +54,22 @@ export class Evidence {
       }
   }
 
-  /** The next request, or the last one, may be the first that counts. */
-  mark(place: 'next' | 'last'): void {
-    this.#marks.push(this.decisions.length - (place === 'last' ? 1 : 0));
-  }
-
-  /** The versions that all decisions so far permit; blocks as long as nothing else is left. */
+  /** The versions that all decisions so far permit. */
   get candidates(): readonly Candidate[] {
-    if (this.#seen !== this.decisions.length) this.#update();
+    if (this.#seen === this.decisions.length) return this.#candidates;
+    this.#seen = this.decisions.length;
+    const { afterNothing, afterAny } = this.#spaces;
+    afterNothing.update(this.decisions);
+    if (!afterNothing.isBegun) return [];
+    const known = afterNothing.candidates;
+    afterAny.widen(known.length === 0 ? this.#longestMs : this.#lengthMs / fewWindows);
+    afterAny.update(this.decisions);
+    this.#candidates = [...known, ...afterAny.candidates];
     return this.#candidates;
   }
 
-  #update(): void {
-    this.#seen = this.decisions.length;
-    this.#refresh();
-    while (this.#space.isBegun && !this.#isPastUnknown && this.#isRefuted) {
-      const next = this.#marks.find((mark) => mark > this.#start);
-      this.#isPastUnknown = next === undefined;
-      this.#start = next ?? 0;
-      this.#space = new Space(this.#longestMs, this.#isPastUnknown ? this.#firstAt : undefined);
-      this.#refresh();
-    }
-  }
-
-  get #isRefuted(): boolean {
-    return this.#candidates.length === 0 || this.#isFirstShort;
-  }
-
-  get #firstAt(): number {
-    return this.decisions[0]?.from ?? 0;
-  }
-
-  #refresh(): void {
-    this.#space.update(this.decisions.slice(this.#start));
-    const { candidates } = this.#space;
-    this.#candidates =
-      this.#start === 0
-        ? candidates
-        : candidates.filter((each) => isPossible(this.#ofPast(each), this.decisions));
+  get #lengthMs(): number {
+    return (this.decisions.at(-1)?.to ?? 0) - (this.decisions[0]?.from ?? 0);
   }
 
   /**
@@ -99,73 +83,18 @@ export class Evidence {
       passes += passed ? 1 : 0;
       longestRun = Math.max(longestRun, run);
     }
-    const lengthMs = (this.decisions.at(-1)?.to ?? 0) - this.#firstAt;
-    return passes <= longestRun * (2 + lengthMs / this.#longestMs);
+    return passes <= longestRun * (2 + this.#lengthMs / this.#longestMs);
   }
 
   /** The first decision that no version permits which permits all before it; where none remains. */
   get contradiction(): number {
     const isPermitted = (count: number) => {
-      const space = new Space(this.#longestMs);
+      const space = new Space(0);
+      space.widen(this.#longestMs);
       space.update(this.decisions.slice(0, count));
       return !space.isBegun || space.candidates.length > 0;
     };
     return lastThat(this.decisions.length - 1, isPermitted);
-  }
-
-  /** The same version, if others may have spent before the first decision. */
-  #ofPast({ family, version }: Candidate): OneVersion {
-    return { family, version: { ...version, knownSince: this.#firstAt } };
-  }
-
-  /**
-   * True if the audit began with a pause that is long enough, or if a burst after one met the same
-   * limit as an earlier one: what came before that one had not spent, or it would have been shorter.
-   */
-  get isConfirmed(): boolean {
-    const [most = 0, second = 0] = [...this.#burstsWithin(1)].sort((one, other) => other - one);
-    const isEmptyFirst = this.#start === 0 && this.#firstAt >= this.#pauseMs;
-    return isEmptyFirst || this.#isPastUnknown || second >= most - this.#blur;
-  }
-
-  /** True if a burst after a pause was longer than the first one, so that something came before. */
-  get #isFirstShort(): boolean {
-    const [first = 0, ...later] = this.#burstsWithin(1 / 8);
-    return !this.#isPastUnknown && later.some((each) => first < each - this.#blur);
-  }
-
-  /** Where tokens come back one by one, a slower burst is longer by what came back meanwhile. */
-  get #blur(): number {
-    const isSteady = this.#candidates.every(({ family }) => !isContinuous(family.algorithm));
-    return isSteady ? 0 : 1 + Math.ceil(Math.max(0, ...this.#burstsWithin(1)) / 16);
-  }
-
-  /** After so long a pause, nothing counts any more. */
-  get #pauseMs(): number {
-    const [least, most] = hull(this.#candidates.map(({ version }) => version.windowMs));
-    const isProlonged = this.#candidates.every(({ family }) => family.isProlonged);
-    const isCounter = this.#candidates.some(({ family }) => family.algorithm === 'sliding_counter');
-    // A request that passes after a pause shows by itself that a prolonged window is over.
-    return isProlonged ? least : most * (isCounter ? 2 : 1);
-  }
-
-  /**
-   * How many passed in each burst within a share of a window: the first, and those after a long pause.
-   * A border of a clock's windows lies rarely in a quick one.
-   */
-  #burstsWithin(share: number): readonly number[] {
-    const [least] = hull(this.#candidates.map(({ version }) => version.windowMs));
-    const pauseMs = this.#pauseMs;
-    return this.decisions.flatMap(({ from, passed }, i) => {
-      const before = this.decisions[i - 1];
-      if (i < this.#start || !passed) return [];
-      if (i > this.#start && (before === undefined || from - before.to < pauseMs)) return [];
-      const length = this.decisions.slice(i).findIndex((each) => !each.passed);
-      const refusal = this.decisions[i + length];
-      return length > 0 && refusal !== undefined && refusal.to - from < least * share
-        ? [length]
-        : [];
-    });
   }
 
   /** The shortest and the longest window that a version permits. */
@@ -175,7 +104,9 @@ export class Evidence {
 
   /** The lowest and the highest limit that a version permits. */
   get limit(): Span {
-    return hull(this.candidates.map(({ version }) => version.limit));
+    const limits = this.candidates.map(({ version }) => version.limit);
+    const bounded = limits.filter(([, most]) => most < anyLimit);
+    return hull(bounded.length > 0 ? bounded : limits);
   }
 
   /**
@@ -217,7 +148,7 @@ export class Evidence {
   #next<Key>(decisionsOf: (key: Key) => readonly Decision[]) {
     const made = new Map<readonly Decision[], Map<Key, readonly Decision[]>>();
     return (version: OneVersion, key: Key): boolean => {
-      const judged = this.#space.judgedFor(version);
+      const judged = this.#spaces.afterNothing.judgedFor(version);
       const ofJudged = made.get(judged) ?? new Map<Key, readonly Decision[]>();
       made.set(judged, ofJudged);
       const decisions = ofJudged.get(key) ?? [...judged, ...decisionsOf(key)];
@@ -235,14 +166,8 @@ export class Evidence {
       { ...last, passed: true, count },
       ...this.decisions.slice(at),
     ];
-    return this.candidates.some((each) =>
-      isPossible(this.#start === 0 ? each : this.#ofPast(each), decisions),
-    );
+    return this.candidates.some((each) => isPossible(each, decisions));
   }
-}
-
-function isContinuous(algorithm: Candidate['family']['algorithm']): boolean {
-  return algorithm === 'token_bucket' || algorithm === 'sliding_counter';
 }
 
 /** From the first that was sent to the last answer. */

@@ -142,7 +142,6 @@ export class Audit {
    */
   async #spendInParts(limit: number, part: number, lengthMs: number): Promise<boolean> {
     this.#run.doing('the limit in two parts');
-    this.#evidence.mark('last');
     const begin = this.#run.now();
     const [, high] = this.#requests.span;
     // In a sliding log, the requests of the first burst come back as far apart as they were sent.
@@ -159,7 +158,6 @@ export class Audit {
 
   /** The next part of a burst, from the request before on. */
   async #askAgain(count: number): Promise<void> {
-    this.#evidence.mark('last');
     for (let i = 0; i < count; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
   }
@@ -210,7 +208,6 @@ export class Audit {
       .filter((at, i) => i === 0 || at <= this.#endMs);
     const { paceMs } = this.#run.settings;
     await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
-    this.#evidence.mark('next');
   }
 
   /** Spends what has come back: the last of it at once, with some requests more than may pass. */

@@ -18,8 +18,7 @@ const mostTimes = 20;
 const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
-export function isOpen({ candidates, windowMs, limit, isConfirmed }: Evidence): boolean {
-  if (candidates.length > 0 && !isConfirmed) return true;
+export function isOpen({ candidates, windowMs, limit }: Evidence): boolean {
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(
     candidates.map(({ family: { algorithm, refusals } }) => `${algorithm} ${refusals}`),

@@ -27,6 +27,8 @@ export interface Family {
   readonly hasPhase: boolean;
   /** True if each request moves the end of the window. */
   readonly isProlonged: boolean;
+  /** True if a request after a pause opens the first of its counted windows. */
+  readonly isFromFirst: boolean;
   readonly possibleLimits: PossibleLimits;
 }
 
@@ -56,6 +58,7 @@ export const families: readonly Family[] = rows.flatMap(
       refusals,
       hasPhase: phase !== undefined,
       isProlonged: possibleLimits === prolongedWindow,
+      isFromFirst: possibleLimits === slidingCounterFromFirst,
       possibleLimits: refusals === 'block' ? blocking(possibleLimits) : possibleLimits,
     })),
 );

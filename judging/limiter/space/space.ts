@@ -26,8 +26,10 @@ export interface Candidate extends OneVersion {
 const shortestWindowMs = 10;
 /** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
+/** The longest window grows by this share at least. */
+const leastWider = 1.2;
 /** More than any limit. */
-const anyLimit = 1e9;
+export const anyLimit = 1e9;
 /**
  * How wide a span may stay whose middle is possible: of a window, as a logarithm; of the place where
  * a window begins, as a share of the window or of the time that the decisions take.
@@ -49,24 +51,41 @@ const levels = 12;
 type Widths = typeof coarse;
 
 export class Space {
-  /** What remains of each family. */
-  #groups: readonly (readonly Candidate[])[];
+  /** What remains of each family, and of each of the spans of windows that it was widened by. */
+  #groups: readonly (readonly Candidate[])[] = [];
   readonly #judged = new JudgedDecisions();
+  readonly #knownSince: number;
+  #longestMs = 0;
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
 
   /** `knownSince`: before it, others may have spent; without it, they have not. */
-  constructor(longestMs: number, knownSince = Number.NEGATIVE_INFINITY) {
-    this.#groups = families.map((family) => {
+  constructor(knownSince = Number.NEGATIVE_INFINITY) {
+    this.#knownSince = knownSince;
+  }
+
+  /** Looks into windows up to this length, too. */
+  widen(longestMs: number): void {
+    if (longestMs < this.#longestMs * leastWider) return;
+    const added = families.flatMap((family): Candidate[] => {
+      const least = isCounter(family) ? shortestCounterMs : shortestWindowMs;
       const version: Version = {
         limit: [1, anyLimit],
-        windowMs: [isCounter(family) ? shortestCounterMs : shortestWindowMs, longestMs],
+        windowMs: [Math.max(this.#longestMs, least), longestMs],
         phase: family.hasPhase ? [0, 1] : [0, 0],
         refusalsSpend: family.refusals === 'spend',
-        knownSince,
+        knownSince: this.#knownSince,
       };
+      // Unless nothing came before, it answers like a counter of the clock.
+      const isAlike = family.isFromFirst && this.#knownSince !== Number.NEGATIVE_INFINITY;
+      if (longestMs <= least || isAlike) return [];
       return [{ family, version, middle: { family, version } }];
     });
+    this.#longestMs = longestMs;
+    this.#groups = [
+      ...this.#groups,
+      ...added.map((each) => half(each, each.version, this.#judged)),
+    ];
   }
 
   get candidates(): readonly Candidate[] {

@@ -19,6 +19,8 @@ interface Open {
   readonly opened: Span;
   readonly least: number;
   readonly most: number;
+  /** True after a refusal: nothing more passes. */
+  readonly isFull: boolean;
 }
 
 /** The first request after the end of a window opens the next one. */
@@ -49,19 +51,22 @@ function followed(decisions: readonly Decision[], version: Version, step: Step):
   const before: Span = isKnown
     ? [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
     : [knownSince - windowMs[1], knownSince];
-  let states: Open[] = [{ limit, opened: before, least: 0, most: isKnown ? 0 : limit[1] }];
+  let states: Open[] = [
+    { limit, opened: before, least: 0, most: isKnown ? 0 : limit[1], isFull: false },
+  ];
   for (const decision of decisions) {
     const { from, to, passed, count } = decision;
     const next: Open[] = [];
     const add = (opened: Span, limits: Span | undefined, least: number, most: number) => {
-      if (limits !== undefined)
-        next.push({ limit: limits, opened, least, most: Math.min(limits[1], most) });
+      if (limits === undefined) return;
+      const isFull = !passed;
+      next.push({ limit: limits, opened, least, most: Math.min(limits[1], most), isFull });
     };
     for (const open of states) {
       const { isIn, isAfter, opened = open.opened } = step(open, decision, version);
       const [lowest, highest] = open.limit;
       const sum = open.least + count;
-      if (isIn && passed)
+      if (isIn && passed && !open.isFull)
         add(opened, spanOf(Math.max(lowest, sum), highest), sum, open.most + count);
       if (isIn && !passed) {
         const limits = spanOf(lowest, Math.min(highest, open.most));
@@ -69,7 +74,7 @@ function followed(decisions: readonly Decision[], version: Version, step: Step):
       }
       if (!isAfter || !passed) continue;
       // Some of the requests may still have been in the window before.
-      if (isIn) add([from, to], open.limit, 1, count);
+      if (isIn && !open.isFull) add([from, to], open.limit, 1, count);
       else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
     }
     if (next.length === 0) return undefined;
@@ -92,6 +97,7 @@ function merged(states: readonly Open[]): Open[] {
             limit: hullOf([same.limit, open.limit]) ?? open.limit,
             least: Math.min(same.least, open.least),
             most: Math.max(same.most, open.most),
+            isFull: same.isFull && open.isFull,
           },
     );
   }
@@ -196,7 +202,8 @@ function counted(
   let [least, most] = version.limit;
   for (let i = since; i < decisions.length && least <= most; i += 1) {
     const decision = decisions[i] as Decision;
-    if (!decision.passed && decision.from - 2 * windowMs[1] < knownSince) continue;
+    const reachMs = windowMs[1] * (isSliding ? 2 : 1);
+    if (!decision.passed && decision.from - reachMs < knownSince) continue;
     if (decision.passed) least = Math.max(least, leastAnywhere(count, decision));
     else most = Math.min(most, mostAnywhere(count, decision, i));
     const [first, last] = windowsOf(version, decision);
