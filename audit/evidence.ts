@@ -72,18 +72,23 @@ export class Evidence {
     return (this.decisions.at(-1)?.to ?? 0) - (this.decisions[0]?.from ?? 0);
   }
 
+  /** The most that passed in a row. */
+  get longestRun(): number {
+    let [run, longest] = [0, 0];
+    for (const { passed } of this.decisions) {
+      run = passed ? run + 1 : 0;
+      longest = Math.max(longest, run);
+    }
+    return longest;
+  }
+
   /**
    * True if a longer window than any that was looked for may explain the answers: it lets no more pass
    * than its limit at first, and as many again in each such time.
    */
   get isLongerPossible(): boolean {
-    let [passes, run, longestRun] = [0, 0, 0];
-    for (const { passed } of this.decisions) {
-      run = passed ? run + 1 : 0;
-      passes += passed ? 1 : 0;
-      longestRun = Math.max(longestRun, run);
-    }
-    return passes <= longestRun * (2 + this.#lengthMs / this.#longestMs);
+    const passes = this.decisions.filter(({ passed }) => passed).length;
+    return passes <= this.longestRun * (2 + this.#lengthMs / this.#longestMs);
   }
 
   /** The first decision that no version permits which permits all before it; where none remains. */

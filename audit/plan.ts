@@ -213,7 +213,7 @@ export class Audit {
   /** Spends what has come back: the last of it at once, with some requests more than may pass. */
   async #exhaustTogether(): Promise<void> {
     const limit = this.#evidence.limit[1];
-    if (this.races.length > 0) {
+    if (!this.#isRaceDue) {
       await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
       return;
     }
@@ -234,8 +234,10 @@ export class Audit {
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
     await this.#pause(0);
+    const whole = this.#evidence.longestRun;
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
-    if (inTurn.isRefused) this.races.push({ sent, most: inTurn.passed - alone, passed });
+    if (inTurn.isRefused && inTurn.passed >= whole)
+      this.races.push({ sent, most: inTurn.passed - alone, passed });
   }
 
   /** The most that may pass between these times. */
@@ -272,11 +274,15 @@ export class Audit {
 
   /** What a burst after a pause takes. */
   get #afresh(): Cost {
-    const race = this.races.length > 0 ? firmRefusals : 2 * halfRace;
     return {
-      requests: this.#evidence.limit[1] + race,
+      requests: this.#evidence.longestRun + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
       windows: this.#pauseShare + 1.1,
     };
+  }
+
+  /** A race is worth its requests, unless a burst after a pause needs them. */
+  get #isRaceDue(): boolean {
+    return this.races.length === 0 && this.#evidence.longestRun + 2 * halfRace <= this.#spare;
   }
 
   /** The part of a window to wait longer than one. A counter forgets after two windows. */
@@ -293,7 +299,7 @@ export class Audit {
    */
   async #repeat(): Promise<boolean> {
     const isDone = !this.#isOpen() && this.races.length > 0;
-    const isShort = this.#evidence.windowMs[1] <= shortWindowMs;
+    const isShort = this.#likelyWindow()[1] <= shortWindowMs;
     if ((isDone && !isShort) || !this.#affords(this.#afresh)) return false;
     await this.#startAfresh(this.#pauseShare);
     return true;
@@ -339,7 +345,7 @@ export class Audit {
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
   get #spare(): number {
-    const isShort = this.#evidence.windowMs[1] <= shortWindowMs;
+    const isShort = this.#likelyWindow()[1] <= shortWindowMs;
     const most = Math.max(4 * this.#evidence.limit[1] + 40, isShort ? mostInShortWindows : 0);
     return Math.min(this.#run.settings.budget, most) - this.#run.requests;
   }
