@@ -54,6 +54,8 @@ const fewInAWindow = 8;
 const fewPasses = 3;
 /** The longest window that remains is waited for if it is at most so much longer than the usual one. */
 const usualSpan = 1.3;
+/** A burst that separates two halves of what remains is worth what is kept back for another. */
+const decisive = 0.45;
 /** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
 const pauseShares = [0, 0.13, 0.29, 0.47, 0.67];
 /** A window is short up to this length. */
@@ -251,7 +253,9 @@ export class Audit {
     let idle = 0;
     while (idle < 3 && this.#isOpen()) {
       const before = sizeOf(this.#evidence);
-      const best = this.#bestBurst(idle, kept);
+      const whole = this.#bestBurst(idle, { requests: 0, windows: 0 });
+      const isDecisive = whole !== undefined && whole.separated >= decisive;
+      const best = isDecisive ? whole : this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
       await this.#run.until(best.at);

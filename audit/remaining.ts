@@ -71,6 +71,8 @@ export interface Planned {
   readonly at: number;
   /** The burst ends at a refusal, or after so many requests. */
   readonly count: number;
+  /** How likely two of what remains expect different outcomes. */
+  readonly separated: number;
 }
 
 export interface BurstChoice {
@@ -95,7 +97,7 @@ export function bestBurst(
     const { separated, expected, count } = outcomesAt(evidence, now + waitMs, paceMs);
     if (count > requests || separated < leastSeparated) continue;
     const score = separated ** 2 / (leastCost + waitMs / timeMs + expected / requests);
-    if (score > (best?.score ?? 0)) best = { at: now + waitMs, count, score };
+    if (score > (best?.score ?? 0)) best = { at: now + waitMs, count, separated, score };
   }
   return best;
 }
