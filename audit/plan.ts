@@ -54,6 +54,8 @@ const fewInAWindow = 8;
 const fewPasses = 3;
 /** The longest window that remains is waited for if it is at most so much longer than the usual one. */
 const usualSpan = 1.3;
+/** So many bursts that show nothing end the search for better ones. */
+const mostIdle = 5;
 /** A burst that separates two halves of what remains is worth what is kept back for another. */
 const decisive = 0.45;
 /** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
@@ -225,7 +227,7 @@ export class Audit {
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
-    const count = Math.min(ready, halfRace) + Math.min(limit + 5, halfRace);
+    const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
     const sent = await this.#run.race(this.#plan.subject, count);
     const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
     const most = this.#mostAt(timesOf(sent));
@@ -251,7 +253,7 @@ export class Audit {
   /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
   async #separate(kept: Cost): Promise<void> {
     let idle = 0;
-    while (idle < 3 && this.#isOpen()) {
+    while (idle < mostIdle && this.#isOpen()) {
       const before = sizeOf(this.#evidence);
       const whole = this.#bestBurst(idle, { requests: 0, windows: 0 });
       const isDecisive = whole !== undefined && whole.separated >= decisive;
@@ -267,8 +269,8 @@ export class Audit {
   #bestBurst(idle: number, kept: Cost): Planned | undefined {
     const { paceMs } = this.#run.settings;
     const windowMs = this.#likelyWindow()[1];
-    // Requests that follow each other closely are one decision.
-    const idleMs = (idle * this.#evidence.windowMs[0]) / 50;
+    // Where the last requests showed nothing, later ones may.
+    const idleMs = (idle * windowMs) / 12;
     const now = this.#run.now() + paceMs + idleMs;
     const requests = this.#spare - kept.requests;
     const timeMs = this.#endMs - now - kept.windows * windowMs;
@@ -349,7 +351,7 @@ export class Audit {
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
   get #spare(): number {
-    const isShort = this.#likelyWindow()[1] <= shortWindowMs;
+    const isShort = this.#likelyWindow()[1] <= 2 * shortWindowMs;
     const most = Math.max(4 * this.#evidence.limit[1] + 40, isShort ? mostInShortWindows : 0);
     return Math.min(this.#run.settings.budget, most) - this.#run.requests;
   }
