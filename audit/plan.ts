@@ -103,7 +103,7 @@ export class Audit {
           this.#windowMs = this.#requests.span;
           await this.#askAgain(part + 2);
         }
-        if (this.#isOpen()) await this.#startAfresh(0.65);
+        if (this.#isOpen()) await this.#startAfresh(0);
       } else {
         await this.#takeBitByBit(first.passed);
         await this.#startAfresh(0);
@@ -190,10 +190,10 @@ export class Audit {
     const isOpener = this.#evidence.candidates.some(
       ({ family: { algorithm } }) => algorithm === 'fixed_window' || algorithm === 'sliding_log',
     );
-    if (share > 0 && isOpener) {
+    if (isOpener) {
       const opened = this.#run.now();
       await this.#requests.ask();
-      await this.#run.until(opened + Math.min(share, 0.4) * shortest);
+      await this.#run.until(opened + 0.4 * shortest);
     }
     const begin = this.#run.now();
     await this.#exhaustTogether();

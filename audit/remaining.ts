@@ -12,6 +12,8 @@ const leastSeparated = 0.1;
 const leastCost = 0.03;
 /** Requests that pass again within this share of a window of each other look the same. */
 const sameTurn = 0.03;
+/** Counts that differ by less than one in so many are one outcome: times are not exact. */
+const alikeCounts = 12;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
 /** So many of what remains show what separates it. */
@@ -144,7 +146,8 @@ function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
     evidence.limit[1] + 1,
   );
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * ((passes[i] ?? 0) + 1), 0);
-  return { separated: separation(sample, passes), expected, count: Math.max(...passes) + 1 };
+  const outcomes = passes.map((each) => Math.round(Math.log1p(each) * alikeCounts));
+  return { separated: separation(sample, outcomes), expected, count: Math.max(...passes) + 1 };
 }
 
 /** A sample; each family counts the same, however many spans it has. */
