@@ -25,6 +25,7 @@ const release = ['verify/**/*.release.test.ts'];
  * A long file that starts last leaves the other cores idle. Vitest knows this of a former run only.
  */
 const longest = [
+  'verify/repository/types-and-lint.test.ts',
   'verify/foreign/foreign.system.test.ts',
   'verify/explore/commands.system.test.ts',
   'verify/explore/clients.system.test.ts',

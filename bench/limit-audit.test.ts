@@ -25,7 +25,7 @@ test.each([
 ] as const)(
   'LIMIT-1 a planted limit of %i is caught as %s-admission',
   async (send, kind, other) => {
-    const run = await ownAudit({ ...quiet, limits: { send } });
+    const run = await ownAudit({ ...quiet, accounts: 2, limits: { send } });
     const found = run.endpoints.find(({ endpoint }) => endpoint === 'send');
     expect(found?.[kind]).toBeGreaterThan(0);
     expect(found?.[other]).toBe(0);

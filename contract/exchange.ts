@@ -51,7 +51,7 @@ export interface TrafficReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** True if the recorder left out the headers. */
-  readonly lacksHeaders?: boolean;
+  readonly lacksHeaders?: boolean | undefined;
   /** Undefined if it was not recorded. */
   readonly body: string | undefined;
 }

@@ -54,16 +54,7 @@ export interface Delivery {
   readonly cut?: Cut;
 }
 
-/** A write that replies wait for; all requests that it records share it. */
-export interface PendingWrite {
-  /** Writes now, unless that is done. Does not throw. */
-  settle(): void;
-  /** Why it could not be written: the requests are then answered by an error. */
-  readonly failure: Error | undefined;
-}
-
-/** The requests that arrive in one turn of the event loop, and are answered at its end. */
-export interface RequestTurn {
-  /** The reply to the request that is handled now waits for this write. */
-  awaits(write: PendingWrite): void;
-}
+/** A write for which replies wait. Writes when it is called first; returns why that failed. */
+export type PendingWrite = () => Error | undefined;
+/** Takes the write for which the reply to the present request is to wait. */
+export type Awaits = (write: PendingWrite) => void;

@@ -15,7 +15,7 @@ test.each([
   [{ client, depth: 0 }, 'depth: expected at least 1; got 0'],
   [{ client, depth: 'x' }, 'depth: expected a number; got "x"'],
   [{ client, dept: 1 }, 'dept: this key is not known here'],
-  [{ client, faults: [] }, 'faults: expected at least 1 entries; got a list of 0'],
+  [{ client, faults: [] }, 'faults: expected at least 1 entry; got a list of 0'],
   [{ client, slow: 'x' }, 'slow: expected a duration above 0, such as "3s", or milliseconds'],
   [{ client, timeout: 0 }, 'timeout: expected a duration above 0, such as "3s", or milliseconds'],
   [{ client, schedule: 'finding-1.json' }, 'schedule: expected a list; got "finding-1.json"'],
@@ -82,4 +82,26 @@ test('a client that sleeps less than a millisecond until a deadline gets there',
   };
   const { exitCode } = await explore({ client: sleeping, depth: 1, faults: ['slow'] });
   expect(exitCode).toBe(0);
+});
+
+test('CLIENT-3 two equal messages at once under two ids stay two, also if one is given up', async () => {
+  const client: ExploreOptions['client'] = async ({ fetch, baseUrl, apiKey, from }) => {
+    const replies = await Promise.all(
+      ['one', 'two'].map((id) =>
+        fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ to: '+12025550123', from, message: 'Hi', request_id: id }),
+        }),
+      ),
+    );
+    if (!replies.every(({ ok }) => ok)) throw new Error('not sent');
+  };
+  const explored = await explore({
+    client,
+    faults: ['unavailable'],
+    clientMayFail: true,
+    depth: 1,
+  });
+  expect(explored.findings).toEqual([]);
 });

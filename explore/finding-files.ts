@@ -113,7 +113,7 @@ import { expect, test } from 'vitest';
 
 const file = fileURLToPath(new URL('./${file}', import.meta.url));
 const { command, flags, cwd } = JSON.parse(readFileSync(file, 'utf8'));
-const [program, ...argv] = (process.env['SMSTWIN'] ?? 'npx smstwin').split(' ');
+const [program = '', ...argv] = (process.env['SMSTWIN'] ?? 'npx smstwin').split(' ');
 
 test.skipIf('SMSTWIN_EXPLORE' in process.env)('the client is sound under ${title}', { timeout: 300_000 }, () => {
   const explore = ['explore', '--schedule', file, ...flags, '--', ...command];

@@ -71,7 +71,7 @@ export async function shrink(
  * First the schedules that lack one fault, then those that also lack the attempt that it causes,
  * then those with a weaker fault, the weakest first.
  */
-export function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
+function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
   const weaker = schedule.flatMap(({ at, fault }, index) =>
     faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
       .filter((name) => faults.includes(name))

@@ -16,6 +16,7 @@ import {
   acceptedIn,
   type Expected,
   equalAccepted,
+  equalMessagesIn,
   newlyAccepted,
   type RawRun,
   type Run,
@@ -86,7 +87,11 @@ export async function learn(
   return {
     subject,
     known,
-    expected: { accepted: isStable ? accepted : undefined, total: totalOf(accepted) },
+    expected: {
+      accepted: isStable ? accepted : undefined,
+      total: totalOf(accepted),
+      equalMessages: equalMessagesIn(exchangesOf(firstRaw)),
+    },
     run: first,
     throttleWaits: options.throttleWaits ?? (await waitsFor(first, options, runClient, known)),
     notices: noticesOf(firstRaw),

@@ -70,8 +70,10 @@ function sendName(send: Exchange, earlier: readonly Exchange[]): string {
   const { all } = atOnce(groupingOf([...earlier, send], knowledge));
   const hasSend = ({ attempts }: Intent) => attempts.includes(send);
   const intent = all.find(hasSend);
-  const equalIntents = all.filter(({ content }) => content === intent?.content);
-  return `${contentName(intent?.attempts[0] ?? send)} ${equalIntents.findIndex(hasSend) + 1}`;
+  const first = intent?.attempts[0] ?? send;
+  const content = contentOf(first);
+  const equalIntents = all.filter(({ attempts: [one] }) => one && contentOf(one) === content);
+  return `${contentName(first)} ${equalIntents.findIndex(hasSend) + 1}`;
 }
 
 /** A read of a message is named after the send that created the message. */
@@ -86,7 +88,7 @@ function targetName(
 }
 
 /** The content of a send, without the ids that differ in each world. */
-export function contentName(exchange: Exchange): string {
+function contentName(exchange: Exchange): string {
   return contentOf({ ...exchange, caller: exchange.accountName ?? '' });
 }
 

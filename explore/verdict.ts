@@ -6,7 +6,13 @@
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
-import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
+import {
+  type Exchange,
+  isAccepted,
+  isSend,
+  recipientAndTextOf,
+  requestIdOf,
+} from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import type { KnownIntents } from './points.ts';
@@ -65,6 +71,8 @@ export interface Expected {
   /** Undefined if the recipients differ between runs without faults: only the total counts. */
   readonly accepted: Accepted | undefined;
   readonly total: number;
+  /** The messages that it sends several times, each under an id of its own, see `Knowledge`. */
+  readonly equalMessages: ReadonlyMap<string, number>;
 }
 
 export interface Run extends Pick<RawRun, 'ending' | 'seen'> {
@@ -87,7 +95,7 @@ export function runOf(
 ): Run {
   const { ending, seen } = run;
   const exchanges = seen.map(({ exchange }) => exchange);
-  const rules = brokenRules(run, exchanges);
+  const rules = brokenRules(run, exchanges, expected?.equalMessages);
   // The referee cannot tell which of several equal sends is a retry; the count can.
   const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
   const counted = miscounted(run, exchanges, expected).filter(
@@ -126,8 +134,13 @@ function gravity({ cause }: Failure): number {
   return index < 0 ? gravestCauses.length : index;
 }
 
-function brokenRules({ ending, reports }: RawRun, exchanges: readonly Exchange[]): Failure[] {
-  const { rules } = judge(exchanges, { isPartial: ending.kind === 'timeout', reports });
+function brokenRules(
+  { ending, reports }: RawRun,
+  exchanges: readonly Exchange[],
+  equalMessages: Expected['equalMessages'] | undefined,
+): Failure[] {
+  const isPartial = ending.kind === 'timeout';
+  const { rules } = judge(exchanges, { isPartial, reports, equalMessages });
   // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
   const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
   return rules
@@ -188,6 +201,17 @@ export function newlyAccepted(exchanges: readonly Exchange[]): readonly Exchange
 export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
   const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
   return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
+}
+
+/** The messages that were accepted under several ids, with the number of their ids. */
+export function equalMessagesIn(exchanges: readonly Exchange[]): ReadonlyMap<string, number> {
+  const withId = newlyAccepted(exchanges).filter((send) => requestIdOf(send) !== undefined);
+  const byMessage = grouped(withId, recipientAndTextOf);
+  const counts = [...byMessage].map(([message, sends]): [string, number] => [
+    message,
+    new Set(sends.map(requestIdOf)).size,
+  ]);
+  return new Map(counts.filter(([, ids]) => ids > 1));
 }
 
 export function totalOf(accepted: Accepted): number {

@@ -32,7 +32,7 @@ export function joinBodies(bodies: readonly unknown[], how: AnyJoin, joining: Jo
 }
 
 /** The number of a request in the whole fleet, from its number on a shard. */
-export function fleetNumber(number: number, shardIndex: number, shardCount: number): number {
+function fleetNumber(number: number, shardIndex: number, shardCount: number): number {
   return number * shardCount + shardIndex;
 }
 

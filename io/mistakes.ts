@@ -98,9 +98,9 @@ function expectation(issue: z.core.$ZodIssue): string {
         ? `expected ${oneOf(issue.options)}`
         : issue.message;
     case 'too_small':
-      return `expected at least ${issue.minimum}${units[issue.origin] ?? ''}`;
+      return `expected at least ${amount(issue.minimum, issue.origin)}`;
     case 'too_big':
-      return `expected at most ${issue.maximum}${units[issue.origin] ?? ''}`;
+      return `expected at most ${amount(issue.maximum, issue.origin)}`;
     default:
       return issue.message;
   }
@@ -115,7 +115,15 @@ const typeNames: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
-const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+const units: Readonly<Record<string, readonly [one: string, more: string]>> = {
+  string: [' character', ' characters'],
+  array: [' entry', ' entries'],
+};
+
+function amount(count: number | bigint, origin: string): string {
+  const [one = '', more = ''] = units[origin] ?? [];
+  return `${count}${Number(count) === 1 ? one : more}`;
+}
 
 function oneOf(values: readonly unknown[]): string {
   // A value of a union may be absent, which `undefined` stands for.

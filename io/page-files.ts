@@ -19,14 +19,18 @@ export async function pageFiles(): Promise<readonly PageFile[]> {
   }));
 }
 
+/** `npm start` (`verify/build/start.js`) loads it from its own bundle. */
+export const pageBuilder = { load: (address: string) => import(address) };
+
 /**
  * The page of this checkout, built anew; no file if its room was deleted. No other room knows the
  * page, so its address is computed. `onSources` is called with the paths of the bundled files.
  */
 export async function builtPage(
   onSources?: (paths: readonly string[]) => void,
-  page = new URL('../page/', import.meta.url),
 ): Promise<readonly PageFile[]> {
+  const page = new URL('../page/', import.meta.url);
   const bundle = new URL('build/bundle.ts', page);
-  return existsSync(bundle) ? (await import(bundle.href)).bundleDashboard(onSources, page) : [];
+  if (!existsSync(bundle)) return [];
+  return (await pageBuilder.load(bundle.href)).bundleDashboard(onSources, page);
 }

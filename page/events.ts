@@ -13,7 +13,7 @@ import {
   type StreamAddress,
 } from './shared-events.ts';
 
-export const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
+export const kinds = ['messages', 'sim', 'clock', 'traffic', 'operation'] as const;
 export type EventKind = (typeof kinds)[number];
 
 export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');

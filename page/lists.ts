@@ -15,7 +15,7 @@ export const receivedList: ListDeclaration = {
   readOperation: 'sims.allReceived',
   keyColumn: 'message_id',
   columns: ['received_at', 'from_number', 'to', 'account_id', 'message'],
-  wideColumns: ['account_id'],
+  wideColumns: ['from_number', 'account_id'],
   forms: [
     {
       operation: 'sims.receive',
@@ -86,11 +86,7 @@ export const outcomeList: ListDeclaration = {
   readRows: async () => {
     const reads = [call('outcomes.get'), call('outcomes.hits')] as const;
     const [{ outcomes }, { hits }] = await Promise.all(reads);
-    return outcomes.map((outcome, index) => ({
-      ...outcome,
-      its_message: outcomeText(outcome),
-      messages: hits[index],
-    }));
+    return outcomes.map((outcome, index) => ({ ...outcomeRow(outcome), messages: hits[index] }));
   },
   keyColumn: 'to',
   columns: ['to', 'its_message', 'messages'],
@@ -118,6 +114,10 @@ export const outcomeList: ListDeclaration = {
   ],
   emptyText: 'There is no scripted recipient.',
 };
+
+export function outcomeRow(outcome: Reply<'outcomes.get'>['outcomes'][number]): Row {
+  return { ...outcome, its_message: outcomeText(outcome) };
+}
 
 /** The row without what `readRows` added. */
 function asOutcome({ messages: _, its_message: __, ...outcome }: Row): Row {

@@ -11,12 +11,12 @@ import type { OperationName, Reply } from './wire.ts';
 /** Events within this time share one read. */
 const eventGroupMs = 120;
 /** The least time between the starts of two reads that events cause. */
-const leastPeriodMs = 1_500;
+const leastPeriodMs = 2_000;
 /**
  * The pause after a read lasts this many times as long as the read, but at most `longestPauseMs`:
  * the CPU is for the simulator's clients.
  */
-const pausePerRead = 40;
+const pausePerRead = 100;
 const longestPauseMs = 5_000;
 
 /** This long after this page changed something, reads do not pause: the outcome shows at once. */

@@ -14,8 +14,6 @@ export interface ListenRequest {
 
 export interface ServerEvent {
   readonly kind: string;
-  /** JSON. */
-  readonly data: string;
   readonly id: string | undefined;
 }
 
@@ -159,8 +157,8 @@ export class EventParser {
     this.#rest = texts.pop() ?? '';
     return texts.flatMap((text) => {
       const lines = text.split('\n').map((line) => line.split(/: (.*)/, 2));
-      const { event = 'message', data, id } = Object.fromEntries(lines);
-      return data === undefined ? [] : [{ kind: event, data, id }];
+      const { event, id } = Object.fromEntries(lines);
+      return event === undefined ? [] : [{ kind: event, id }];
     });
   }
 }

@@ -82,7 +82,7 @@ function readPart(field: Field, text: string, typedText: string): unknown {
       return readJson(trimmed);
     default:
       if (text === '' && isRequired) {
-        throw new RangeError(`expected a ${labelOf(field).toLowerCase()}`);
+        throw new RangeError(`expected a value for ${labelOf(field).toLowerCase()}`);
       }
       return kind === 'text' ? text : trimmed;
   }

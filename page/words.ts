@@ -50,6 +50,11 @@ export function outcomeText(outcome: Reply<'outcomes.get'>['outcomes'][number]):
   return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
 }
 
+/** What a finding says, without the time of its last request, which is beside it. */
+export function findingText(what: string): string {
+  return what.replace(/ \(request at [^)]*\)$/, '');
+}
+
 /** `1st, 3rd`, `22nd`. */
 function ordinals(numbers: readonly number[]): string {
   const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };

@@ -23,7 +23,7 @@ import { many } from '#io/table.ts';
 import { lineOpening } from '#judging/evidence/recorded-line.ts';
 
 /** The bounds of the exchanges that wait for the disk. */
-export const mostWaitingLines = 20_000;
+const mostWaitingLines = 20_000;
 export const mostWaitingBytes = 128 * 1_048_576;
 const batchLines = 200;
 const retryMs = 5_000;

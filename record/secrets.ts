@@ -16,7 +16,7 @@ const saltBytes = 32;
 /** Characters. A shorter key is not looked for in other requests: it may be an ordinary word. */
 export const shortestSoughtKey = 12;
 /** How many keys are looked for outside their header. */
-export const mostSoughtKeys = 1_000;
+const mostSoughtKeys = 1_000;
 
 const saltKind: OwnKind = {
   name: 'salt',

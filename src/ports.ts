@@ -57,9 +57,6 @@ export interface ControlOptions {
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-/** The options once the HTTP server is chosen. */
-type ChosenOptions = ListenOptions & { readonly transport: TransportKind };
-
 /** The URLs of the open ports. */
 export interface Listening {
   /** The URL of the service. */
@@ -89,7 +86,7 @@ const closeGraceMs = 4_000;
  * Opens the service port and, if asked for, the control port. If one of them fails, closes both and
  * throws a PortInUseError or a ListenError.
  */
-export async function openPorts(simulator: RunningWorld, options: ChosenOptions): Promise<Ports> {
+export async function openPorts(simulator: RunningWorld, options: ListenOptions): Promise<Ports> {
   const { control = false, publicUrl } = options;
   const opened: Transport[] = [];
   const close = async () => {
@@ -117,7 +114,7 @@ export async function openPorts(simulator: RunningWorld, options: ChosenOptions)
 /** Opens the service port, adds its transport to `opened`, and returns the base URL. */
 async function openService(
   simulator: RunningWorld,
-  { host = loopback, port = 0, transport: kind, ...options }: ChosenOptions,
+  { host = loopback, port = 0, transport: kind = 'hyperexpress', ...options }: ListenOptions,
   opened: Transport[],
 ): Promise<string> {
   const { onInternalError, publicUrl, tls } = options;
@@ -156,9 +153,9 @@ async function openControl(
  */
 export function serviceHandler(simulator: RunningWorld): ServiceHandler {
   return {
-    service: (request, turn) => {
+    service: (request, awaits) => {
       const { hosting } = simulator;
-      return (hosting.isFirst(simulator) ? hosting : simulator).handle(request, turn);
+      return (hosting.isFirst(simulator) ? hosting : simulator).handle(request, awaits);
     },
     wordRefusal: (status, code, detail) =>
       refuseUnread(simulator.simulation.world, status, code, detail),

@@ -5,7 +5,7 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 
-import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
@@ -144,17 +144,17 @@ export class Simulator implements RunningWorld, ReplayTarget {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
 
-  handle(request: ApiRequest, turn?: RequestTurn): ApiReply {
+  handle(request: ApiRequest, awaits?: Awaits): ApiReply {
     const startedMs = WallClock.ticksMs();
     this.wallClock.pump();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
     const journal = this.#journal.file;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
-    if (write !== undefined && turn !== undefined) turn.awaits(write);
-    else write?.settle();
-    if (turn === undefined && write?.failure !== undefined) throw write.failure;
+    const failure = awaits === undefined ? write?.() : undefined;
+    if (failure !== undefined) throw failure;
     if (this.activity.isWatched) this.wallClock.arm();
+    if (write !== undefined) awaits?.(write);
     return handled.reply;
   }
 
@@ -213,8 +213,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    const fastest = this.#journal.file?.flush === undefined ? 'hyperexpress' : 'node';
-    const { transport = fastest } = options;
+    const { transport = this.#journal.file?.isFile ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;

@@ -10,9 +10,6 @@ import { routeOf } from '#src/operations/table.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-type BannerOptions = Pick<ServeOptions, 'settings' | 'control'> &
-  Partial<Pick<ServeOptions, 'journal' | 'journalDir' | 'transport'>>;
-
 /** A recipient without a scripted outcome. */
 const recipient = '+12025550123';
 const readPath = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
@@ -20,7 +17,7 @@ const readPath = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
 /** `served`: the content of the ready file. */
 export function banner(
   served: ReadyFile,
-  options: BannerOptions,
+  options: Partial<ServeOptions> & Pick<ServeOptions, 'settings' | 'control'>,
   { version, env }: Pick<CommandIo, 'version' | 'env'>,
 ): string {
   const { clock = 'real' } = options.settings;

@@ -161,7 +161,7 @@ async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined
   return { template: { ...headersIn(after), body: body as never }, undetermined };
 }
 
-export function hasOwnFigures({ json }: Reply): boolean {
+function hasOwnFigures({ json }: Reply): boolean {
   if (!verify.isObject(json)) return false;
   const { messages, quota } = json;
   return (

@@ -13,7 +13,7 @@ import { refusedSends, tooLongMessage } from '../steps/refused-sends.ts';
 import { untilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';
 import { wallClock } from '../target/clock.ts';
-import type { Need } from '../target/target.ts';
+import { type Need, otherRecipientOf } from '../target/target.ts';
 import { requireIdLength } from './send-4-ids.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
@@ -43,19 +43,21 @@ export const send4Cases: readonly Case[] = [
     demands: '200 and a body identical to the original 202 body',
     steps: (t, account) => sendAndReplay(t, account, 2),
   }),
-  about('SEND-4/another-body-is-no-new-message', senderNeeds, 5, {
+  about('SEND-4/another-body-is-no-new-message', senderNeeds, 6, {
     sends:
-      'the same request_id with another text, with a send_at, with a text that is too long, and as at first',
+      'the same request_id with another text, with a send_at, with a text that is too long, as at first, and to another recipient of --allow-to',
     demands:
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
       const send_at = new Date((await t.now()) + hourMs).toISOString();
+      const to = otherRecipientOf(t.target);
       for (const other of [
         { message: 'another text' },
         { send_at },
         { message: tooLongMessage },
         {},
+        ...(to === undefined ? [] : [{ to }]),
       ])
         await t.send(account, { ...fields, ...other });
     },

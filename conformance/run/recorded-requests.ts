@@ -8,7 +8,7 @@ import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import { unexplained } from '#judging/limiter/explained.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
-import { type Exchange, isUncertain } from '#judging/service/exchange.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { type Target, tooLong } from '../target/target.ts';
 import { type Bucket, limitOf, type Spends } from './budget.ts';
@@ -170,8 +170,8 @@ function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | u
 const explainsForMs = 3 * minuteMs;
 
 /**
- * True if the run's own requests may explain a 429: a permitted limiter does, or a reply to one was
- * lost, so that it may have counted twice. `startedAt`: of the run, whose log has all requests.
+ * True if the run's own requests may explain a 429, as a permitted limiter counts them.
+ * `startedAt`: of the run, whose log has all requests.
  */
 function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: number): boolean {
   const { endpoint, caller, sentAt, ahead } = refused;
@@ -191,5 +191,5 @@ function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: num
     spanErrorMs: 0,
     ahead,
   };
-  return exchanges.some(isUncertain) || unexplained(bucket) === undefined;
+  return unexplained(bucket) === undefined;
 }

@@ -109,6 +109,12 @@ export function recipientOf(target: Means): string | undefined {
   return target.hasControl ? recipients.delivered : undefined;
 }
 
+/** Another recipient than the default one; undefined if none is allowed. */
+export function otherRecipientOf(target: Means): string | undefined {
+  const others = target.allowTo ?? (target.hasControl ? [recipients.plain] : []);
+  return others.find((to) => to !== recipientOf(target));
+}
+
 /** Why a need cannot be met; undefined if it can. A control port meets every need. */
 export function lacks(target: Means, need: Need): string | undefined {
   if (target.hasControl) return undefined;

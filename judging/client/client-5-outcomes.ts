@@ -55,6 +55,7 @@ function sendsOnce({ intents, reads }: ClientRecord): Judgement {
   const judgedSends = judgement(
     judged.map((attempts) => {
       const accepted = firstAcceptances(attempts);
+      if (accepted.length < 2) return accepted;
       return accepted.filter((one, index) => {
         const earlier = accepted.slice(0, index);
         const original = earlier.find((other) => isBrokenReplay(other, one));

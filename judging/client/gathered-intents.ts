@@ -48,8 +48,11 @@ export class IdUse {
   #created: Attempt | undefined;
   /** The latest 202 or 200 under the id. */
   #accepted: Attempt | undefined;
-  /** By recipient and text: the intents with an attempt under this id. */
-  readonly #byRecipientAndText = new Map<string, GatheredIntent[]>();
+  /** The first attempt under the id, and the intents that had an equal one. */
+  #first: Exchange | undefined;
+  readonly #ofFirst: GatheredIntent[] = [];
+  /** By recipient and text: the intents with another attempt. Most ids have none. */
+  #ofOthers: Map<string, GatheredIntent[]> | undefined;
 
   /** The intent that got the id last; undefined before the first send under the id. */
   get holder(): GatheredIntent | undefined {
@@ -66,16 +69,26 @@ export class IdUse {
     this.#isHolderAccepted = false;
   }
 
-  add(attempt: Attempt): void {
-    const { intent, send } = attempt;
-    const message = recipientAndTextOf(send);
-    if (this.#byRecipientAndText.get(message)?.includes(intent) !== true) {
-      push(this.#byRecipientAndText, message, intent);
+  add(intent: GatheredIntent, send: Exchange): void {
+    this.#first ??= send;
+    const intents = this.#intentsOf(send);
+    if (intents?.includes(intent) !== true) {
+      if (intents !== undefined) intents.push(intent);
+      else {
+        this.#ofOthers ??= new Map();
+        this.#ofOthers.set(recipientAndTextOf(send), [intent]);
+      }
     }
-    if (send.status === 202) this.#created = attempt;
     if (!isAccepted(send)) return;
-    this.#accepted = attempt;
+    this.#accepted = { intent, send };
+    if (send.status === 202) this.#created = this.#accepted;
     if (this.#holder === intent) this.#isHolderAccepted = true;
+  }
+
+  /** The intents that had an attempt of this recipient and text. */
+  #intentsOf(send: Exchange): GatheredIntent[] | undefined {
+    const isLikeFirst = this.#first !== undefined && haveSameRecipientAndText(this.#first, send);
+    return isLikeFirst ? this.#ofFirst : this.#ofOthers?.get(recipientAndTextOf(send));
   }
 
   /**
@@ -95,7 +108,7 @@ export class IdUse {
    */
   intentOfSameMessage(send: Exchange, original: Attempt | undefined): GatheredIntent | undefined {
     const isReuse = original !== undefined && isOtherMessage(original.send, send);
-    return this.#byRecipientAndText.get(recipientAndTextOf(send))?.findLast((intent) => {
+    return this.#intentsOf(send)?.findLast((intent) => {
       const [first] = intent.attempts;
       return !isOver(intent, send) && (!isReuse || (first?.number ?? 0) > original.send.number);
     });

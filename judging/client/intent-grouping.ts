@@ -68,8 +68,10 @@ class Grouping {
   readonly #names: IntentNames;
   readonly #all: GatheredIntent[] = [];
   readonly #reuses: Reuse[] = [];
-  /** By caller and `request_id`; holds every id of the record from the start. */
-  readonly #idUses = new Map<string, IdUse>();
+  /** The use of the id of each send; undefined without one. */
+  readonly #uses: (IdUse | undefined)[] = [];
+  /** By caller and then by `request_id`; holds every id of the record from the start. */
+  readonly #idUses = new Map<string, Map<string, IdUse>>();
   /** By name in the client's file; holds every name of the record from the start. */
   readonly #named = new Map<string, NamedIntents>();
   /** By content: intents without a `request_id` that a later send may continue. */
@@ -77,25 +79,31 @@ class Grouping {
   /** By `request_id` alone: intents that began with a key which the service did not know. */
   readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
   readonly #abandoned = new AbandonedIntents();
+  /** By recipient and text: how many more ids begin a message of their own, see `Knowledge`. */
+  readonly #equalMessages: Map<string, number>;
 
-  constructor(sends: readonly Exchange[], { isPartial, isCutAtStart, reports }: Knowledge) {
+  constructor(sends: readonly Exchange[], knowledge: Knowledge) {
     this.#sends = sends;
-    this.#isPartial = isPartial;
-    this.#isCutAtStart = isCutAtStart;
-    this.#names = new IntentNames(reports);
+    this.#isPartial = knowledge.isPartial;
+    this.#isCutAtStart = knowledge.isCutAtStart;
+    this.#names = new IntentNames(knowledge.reports);
+    this.#equalMessages = new Map(knowledge.equalMessages);
     for (const send of sends) {
       const id = requestIdOf(send);
-      if (id === undefined) continue;
-      this.#useOf(send, id).lastNumber = send.number;
+      const use = id === undefined ? undefined : this.#useOf(send, id);
+      this.#uses.push(use);
+      if (id === undefined || use === undefined) continue;
+      use.lastNumber = send.number;
       const named = this.#namedOf(send, id);
       if (named !== undefined) named.lastNumber = send.number;
     }
   }
 
   *run(): Generator<undefined, Intents> {
-    for (const [index, send] of this.#sends.entries()) {
-      this.#place(send);
-      if (index % sendsPerSlice === 0) yield;
+    let index = 0;
+    for (const send of this.#sends) {
+      this.#place(send, this.#uses[index]);
+      if (index++ % sendsPerSlice === 0) yield;
     }
     if (this.#isPartial) this.#doubtOpenAttempts();
     let unattributable = 0;
@@ -113,16 +121,20 @@ class Grouping {
     }
   }
 
-  #place(send: Exchange): void {
+  #place(send: Exchange, use: IdUse | undefined): void {
     const id = requestIdOf(send);
-    const intent = id === undefined ? this.#placeWithoutId(send) : this.#placeWithId(send, id);
+    const intent =
+      id === undefined || use === undefined
+        ? this.#placeWithoutId(send)
+        : this.#placeWithId(send, id, use);
     intent.attempts.push(send);
     // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
       intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.atMs);
     }
-    if (id !== undefined) this.#recordUse({ intent, send }, id);
+    use?.add(intent, send);
+    if (id !== undefined) this.#recordName(intent, send, id);
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
   }
 
@@ -143,8 +155,7 @@ class Grouping {
    * 1. The same message under this id; 2. an id with the same name in the file; 3. the intent that
    * holds the id; 4. if the id is new, an intent that it can continue; 5. a new intent.
    */
-  #placeWithId(send: Exchange, id: string): GatheredIntent {
-    const use = this.#useOf(send, id);
+  #placeWithId(send: Exchange, id: string, use: IdUse): GatheredIntent {
     const original = use.originalOf(send);
     const same = use.intentOfSameMessage(send, original);
     if (same !== undefined) return same;
@@ -155,11 +166,21 @@ class Grouping {
     const named = this.#intentOfName(send, id, isNewId);
     const holder = named === undefined ? this.#holderFor(send, use, original) : undefined;
     if (holder !== undefined) return holder;
-    const continued = named ?? (isNewId ? this.#continuedUnderNewId(send, id) : undefined);
+    const mayContinue = isNewId && !this.#isMessageOfItsOwn(send);
+    const continued = named ?? (mayContinue ? this.#continuedUnderNewId(send, id) : undefined);
     const intent = continued ?? this.#begin(send, id);
     intent.requestId = id;
     use.giveTo(intent);
     return intent;
+  }
+
+  /** True if the client also sends this message under an id of its own where nothing fails. */
+  #isMessageOfItsOwn(send: Exchange): boolean {
+    if (this.#equalMessages.size === 0) return false;
+    const message = recipientAndTextOf(send);
+    const left = this.#equalMessages.get(message) ?? 0;
+    this.#equalMessages.set(message, left - 1);
+    return left > 0;
   }
 
   /**
@@ -223,9 +244,7 @@ class Grouping {
 
   /** A new intent, still without its first attempt. */
   #begin(send: Exchange, id: string | undefined): GatheredIntent {
-    const content = contentOf(send);
     const intent: GatheredIntent = {
-      content,
       name: undefined,
       attempts: [],
       requestId: id,
@@ -234,7 +253,7 @@ class Grouping {
       unattributableFrom: this.#mayContinueUnseen(send) ? 0 : Number.POSITIVE_INFINITY,
     };
     this.#all.push(intent);
-    if (id === undefined) push(this.#withoutId, content, intent);
+    if (id === undefined) push(this.#withoutId, contentOf(send), intent);
     else if (send.accountId === undefined) push(this.#withUnknownKey, id, intent);
     return intent;
   }
@@ -260,9 +279,7 @@ class Grouping {
     return continuable;
   }
 
-  #recordUse(attempt: Attempt, id: string): void {
-    const { intent, send } = attempt;
-    this.#useOf(send, id).add(attempt);
+  #recordName(intent: GatheredIntent, send: Exchange, id: string): void {
     const named = this.#namedOf(send, id);
     if (named === undefined) return;
     intent.name = this.#names.of(send, id);
@@ -274,15 +291,16 @@ class Grouping {
   /** True if the send left the intent unresolved and its id and name are not used again. */
   #isAbandonedAfter({ requestId, name }: GatheredIntent, send: Exchange): boolean {
     if (requestId === undefined || !isUnresolved(send)) return false;
-    const lastOfId = this.#idUses.get(idKey(send, requestId))?.lastNumber ?? 0;
+    const lastOfId = this.#useOf(send, requestId).lastNumber;
     const lastOfName = this.#named.get(name ?? '')?.lastNumber ?? 0;
     return Math.max(lastOfId, lastOfName) <= send.number;
   }
 
-  #useOf(send: Exchange, id: string): IdUse {
-    const key = idKey(send, id);
-    const use = this.#idUses.get(key) ?? new IdUse();
-    this.#idUses.set(key, use);
+  #useOf({ caller }: Exchange, id: string): IdUse {
+    const uses = this.#idUses.get(caller) ?? new Map<string, IdUse>();
+    if (uses.size === 0) this.#idUses.set(caller, uses);
+    const use = uses.get(id) ?? new IdUse();
+    uses.set(id, use);
     return use;
   }
 
@@ -308,8 +326,4 @@ function doubtLastAttempt(intent: Intent): void {
 
 function hasUnknownKey(exchange: Exchange): boolean {
   return exchange.accountId === undefined && !isAccepted(exchange);
-}
-
-function idKey({ caller }: Exchange, id: string): string {
-  return `${caller}\n${id}`;
 }

@@ -56,6 +56,8 @@ export interface JudgeOptions {
   /** Why the record is incomplete: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
+  /** See `Knowledge`. */
+  readonly equalMessages?: Knowledge['equalMessages'];
   /** What the exchanges may have been, too: a finding must hold in each of these readings. */
   readonly otherReadings?: readonly Reading[] | undefined;
   /** Exchanges in the midst of the record are missing. */
@@ -131,10 +133,10 @@ function* recordsOf(
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   /** By caller and endpoint: the first send whose content is unknown. */
   const unclear = new Map<string, Exchange>();
-  const scopes = new Set(ofAccounts.filter(isSend).map(scopeOf));
-  for (const send of exchanges.filter(isUnclear)) {
+  const unclearSends = exchanges.filter(isUnclear);
+  for (const send of unclearSends) {
     // A send of an unknown caller may be of each one.
-    for (const scope of send.lacksCaller ? scopes : [scopeOf(send)])
+    for (const scope of (send.lacksCaller ? ofAccounts.filter(isSend) : [send]).map(scopeOf))
       if (!unclear.has(scope)) unclear.set(scope, send);
     if (send.lacksCaller) break;
   }
@@ -147,8 +149,9 @@ function* recordsOf(
     (one) => one.number >= (unclearSince(one) ?? Number.POSITIVE_INFINITY),
   );
   const reads = readsIn(exchanges);
-  const lacksSends = exchanges.some(isUnclear);
-  const known = { isPartial, isCutAtStart, lacksSends, reports: options.reports };
+  const lacksSends = unclearSends.length > 0;
+  const { reports, equalMessages } = options;
+  const known = { isPartial, isCutAtStart, lacksSends, reports, equalMessages };
   const records = [
     yield* recordOf(clear, reads, known, options),
     yield* recordOf(before, reads, { ...known, isPartial: true }, options),

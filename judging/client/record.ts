@@ -10,8 +10,6 @@ import type { Exchange } from './exchange.ts';
 import type { Report } from './intents-file.ts';
 
 export interface Intent {
-  /** The content of its first attempt, as `contentOf` gives it. */
-  readonly content: string;
   /** In order of arrival; never empty. */
   readonly attempts: Exchange[];
   /** The `request_id` that the intent got last; undefined while no attempt has one. */
@@ -47,6 +45,11 @@ export interface Knowledge {
   readonly lacksSends: boolean;
   /** What the client reported about its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
+  /**
+   * By recipient and text: under how many ids the client sends equal messages where nothing fails.
+   * So many of them are messages of their own, whatever became of the others.
+   */
+  readonly equalMessages?: ReadonlyMap<string, number> | undefined;
 }
 
 export function isAttributable({ unattributableFrom }: Intent): boolean {

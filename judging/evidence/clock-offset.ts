@@ -29,8 +29,9 @@ function aheadByDate({ headers, sentAt, answeredAt }: Reply): Ahead | undefined 
 
 /** The bounds of both. */
 export function around(one: Ahead | undefined, other: Ahead): Ahead {
-  const { least, most } = one ?? other;
-  return { least: Math.min(least, other.least), most: Math.max(most, other.most) };
+  if (one === undefined) return other;
+  if (one.least <= other.least && one.most >= other.most) return one;
+  return { least: Math.min(one.least, other.least), most: Math.max(one.most, other.most) };
 }
 
 export class ClockOffset {

@@ -28,38 +28,38 @@ export function exchangesOfTraffic(
     .map((each, index) => exchangeOf(each, index + 1, keys, names, isCallerShown));
   // Only exchanges that were certainly open together: most clients wait for each reply.
   const earliest = ({ precisionMs = 0 }: Exchange) => -precisionMs;
-  withOverlaps(exchanges, earliest);
-  if (!exchanges.some(isInexact)) return { exchanges, otherReadings: [] };
-  const copies = exchanges.map((one) => ({ ...one }));
-  const others = [
-    withOverlaps(copies, ({ precisionMs = 0, lacksEnd = false }) =>
+  withOverlaps(exchanges, overlapsIn(exchanges, earliest));
+  const otherReadings: Reading[] = [];
+  if (exchanges.some(isInexact)) {
+    const overlaps = overlapsIn(exchanges, ({ precisionMs = 0, lacksEnd = false }) =>
       lacksEnd ? Number.POSITIVE_INFINITY : precisionMs,
-    ),
-    withOverlaps(withTiesReversed(exchanges), earliest),
-  ];
-  return {
-    exchanges,
-    otherReadings: others
-      .filter((other) => other.some((one, at) => isOtherThan(one, exchanges[at])))
-      .map((other) => renumbered(other)),
-  };
+    );
+    // A copy of all exchanges is made only if it differs.
+    if (exchanges.some(({ openUntil }, at) => openUntil !== overlaps[at]?.openUntil))
+      otherReadings.push(renumbered(withOverlaps(copied(exchanges), overlaps)));
+    if (exchanges.some(({ atMs }, at) => atMs === exchanges[at - 1]?.atMs)) {
+      const reversed = withTiesReversed(copied(exchanges));
+      otherReadings.push(renumbered(withOverlaps(reversed, overlapsIn(reversed, earliest))));
+    }
+  }
+  return { exchanges, otherReadings };
 }
 
 function isInexact({ precisionMs = 0, lacksEnd = false }: Exchange): boolean {
   return precisionMs > 0 || lacksEnd;
 }
 
-function isOtherThan(one: Exchange, other: Exchange | undefined): boolean {
-  return one.number !== other?.number || one.openUntil !== other.openUntil;
+function copied(exchanges: readonly Exchange[]): MutableExchange[] {
+  return exchanges.map((one) => ({ ...one }));
 }
 
 /** Exchanges that came at one time in the other order: their true order is not known. */
 function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchange[] {
   const reversed: MutableExchange[] = [];
+  let start = 0;
   for (const [at, one] of exchanges.entries()) {
-    const isTie = exchanges[at - 1]?.atMs === one.atMs;
-    const start = isTie ? reversed.findLastIndex(({ atMs }) => atMs < one.atMs) + 1 : at;
-    reversed.splice(start, 0, { ...one });
+    if (one.atMs !== exchanges[at - 1]?.atMs) start = at;
+    reversed.splice(start, 0, one);
   }
   return reversed;
 }
@@ -71,19 +71,25 @@ function renumbered(exchanges: readonly MutableExchange[]): Reading {
   return { exchanges, numbers };
 }
 
-/** Says which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
-function withOverlaps(
-  exchanges: readonly MutableExchange[],
+/** Until when an exchange is open, see `Exchange`. */
+type Overlap = Pick<MutableExchange, 'openUntil' | 'isOpenAtEnd'>;
+
+/** Which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
+function overlapsIn(
+  exchanges: readonly Exchange[],
   lateMsOf: (exchange: Exchange) => number,
-) {
+): Overlap[] {
   const lastMs = exchanges.at(-1)?.atMs ?? 0;
-  for (const [at, exchange] of exchanges.entries()) {
+  return exchanges.map((exchange, at) => {
     const latestMs = exchange.answeredAtMs + lateMsOf(exchange);
-    exchange.isOpenAtEnd = latestMs > lastMs;
-    exchange.openUntil = at + 1;
-    if (latestMs === Number.POSITIVE_INFINITY) exchange.openUntil = exchanges.length;
-    while ((exchanges[exchange.openUntil]?.atMs ?? latestMs) < latestMs) exchange.openUntil++;
-  }
+    let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
+    while ((exchanges[openUntil]?.atMs ?? latestMs) < latestMs) openUntil++;
+    return { openUntil, isOpenAtEnd: latestMs > lastMs };
+  });
+}
+
+function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]) {
+  for (const [at, exchange] of exchanges.entries()) Object.assign(exchange, overlaps[at]);
   return exchanges;
 }
 
@@ -103,7 +109,8 @@ function exchangeOf(
   const { sentAt, answeredAt, method, query, precisionMs, setMs, connection } = traffic;
   const { status, headers, lacksHeaders = false, body: replyText = '' } = traffic.reply ?? noReply;
   const retryAfter = asksForWait(status) ? headers['retry-after'] : undefined;
-  const caller = keyOf(traffic) || 'unauthenticated';
+  const key = keyOf(traffic);
+  const caller = key || 'unauthenticated';
   const path = keys.hiddenInAddress(traffic.path);
   const target = query === '' ? path : `${path}?${keys.hiddenInAddress(query)}`;
   const text = keys.hiddenIn(traffic.body ?? '');
@@ -121,7 +128,7 @@ function exchangeOf(
     connection,
     caller,
     credential: caller,
-    accountId: keyOf(traffic) === '' || status === 401 ? undefined : caller,
+    accountId: key === '' || status === 401 ? undefined : caller,
     accountName: undefined,
     endpoint: matchRoute(path)?.route.endpoint,
     method,
@@ -138,7 +145,7 @@ function exchangeOf(
     reply,
     isSeen: traffic.isSeen && !hasBrokenBody,
     isGarbled: hasBrokenBody || undefined,
-    showsKey: shows(`${target}\n${text}`, names),
+    showsKey: shows(target, names) || shows(text, names),
   };
 }
 

@@ -39,11 +39,14 @@ const entrySchema = z.object({
     _error: z.string().nullish(),
   }),
   connection: z.unknown().optional(),
+  /** Of the simulator's own HAR file: the real time that an exchange took. */
+  _smstwin: z.object({ duration_ms: z.number() }).optional().catch(undefined),
 });
 export type HarEntry = z.output<typeof entrySchema>;
 
 /** The entry that a JSON value holds, or what is wrong with it. `index`: its place in the file. */
 export function readEntry(value: unknown, index: number): HarEntry | string {
+  if (isUsual(value)) return value;
   const reading = entrySchema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
   return mistakesOf(reading.error, [], ['log', 'entries', index])
@@ -52,23 +55,52 @@ export function readEntry(value: unknown, index: number): HarEntry | string {
     .join();
 }
 
+/** True if the entry is as the schema would return it: most are, and are not copied. */
+function isUsual(value: unknown): value is HarEntry {
+  const { startedDateTime, time, request, response, _smstwin: own } = Object(value);
+  const { method, url, postData, bodySize } = Object(request);
+  const { status, content, _error: error } = Object(response);
+  return (
+    [startedDateTime, method, url, error ?? ''].every((text) => typeof text === 'string') &&
+    [time, bodySize, status, own === undefined ? 0 : Object(own).duration_ms].every(
+      (number) => typeof number === 'number',
+    ) &&
+    !Number.isNaN(Date.parse(startedDateTime)) &&
+    isUsualContent(postData ?? {}) &&
+    isUsualContent(content ?? {})
+  );
+}
+
+function isUsualContent(content: object): boolean {
+  const { text = '', encoding = '' } = content as { text?: unknown; encoding?: unknown };
+  return (
+    typeof content === 'object' &&
+    !Array.isArray(content) &&
+    typeof text === 'string' &&
+    typeof encoding === 'string'
+  );
+}
+
 /** The exchange of an entry, with names for keys. */
 export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchange {
-  const { startedDateTime, time, request, response, connection } = entry;
+  const { startedDateTime, request, response, connection, _smstwin: own } = entry;
+  // Simulated time is exact, and no real time that an exchange took belongs to it: as in a journal.
+  const time = own === undefined ? entry.time : Math.round(entry.time - own.duration_ms);
   const sentAt = Date.parse(startedDateTime);
-  const { host, pathname, search } = URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
-  const { authorization, ...others } = headersOf(request.headers, requestHeaders);
-  const headers =
-    authorization === undefined ? others : { ...others, authorization: keys.named(authorization) };
+  const { host, pathname, search } = addressIn(request.url);
+  const headers = headersOf(request.headers, requestHeaders);
+  const { authorization } = headers;
+  if (authorization !== undefined) headers['authorization'] = keys.named(authorization);
   const body = textOf(request.postData, request.bodySize);
+  // Named one by one: spreads would be a large part of the cost of reading.
   return {
     sentAt,
     answeredAt: sentAt + Math.max(0, time),
     // An exchange that took less than no time was not measured.
-    ...(time < 0 && { lacksEnd: true }),
-    precisionMs: precisionOf(startedDateTime),
+    lacksEnd: time < 0 || undefined,
+    precisionMs: own === undefined ? precisionOf(startedDateTime) : 0,
     host,
-    ...(typeof connection === 'string' && connection !== '' && { connection }),
+    connection: typeof connection === 'string' && connection !== '' ? connection : undefined,
     method: request.method,
     path: keys.hiddenInAddress(pathOf(pathname)),
     query: keys.hiddenInAddress(search.slice(1)),
@@ -91,15 +123,23 @@ function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
   const text = content?.text === undefined ? undefined : textOf(content, content.size);
   // Of a reply that broke off, the body may have come whole.
   const body = _error && valueIn(text) === undefined ? undefined : text;
+  const headers = headersOf(response.headers, replyHeaders);
+  if (typeof type === 'string' && type !== '') headers['content-type'] = type;
   return {
     status,
-    headers: {
-      ...headersOf(response.headers, replyHeaders),
-      ...(typeof type === 'string' && type !== '' && { 'content-type': type }),
-    },
-    ...(lacksHeaders && { lacksHeaders }),
+    headers,
+    lacksHeaders: lacksHeaders || undefined,
     body: body === undefined ? undefined : keys.hiddenIn(body),
   };
+}
+
+/** An address that a URL parser would not change: the host without a port, a plain path. */
+const plainAddress = /^https?:\/\/([a-z][a-z.-]*)((?:\/[\w-]+)*\/)$/;
+
+function addressIn(url: string): Pick<URL, 'host' | 'pathname' | 'search'> {
+  const [, host, pathname] = plainAddress.exec(url) ?? [];
+  if (host !== undefined && pathname !== undefined) return { host, pathname, search: '' };
+  return URL.canParse(url) ? new URL(url) : unknownUrl;
 }
 
 /** Some proxies write whole seconds. */
@@ -127,7 +167,8 @@ function textOf(content: z.output<typeof contentSchema>, size: unknown): string 
 
 function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const { name, value } of Array.isArray(headers) ? headers.map(Object) : []) {
+  for (const header of Array.isArray(headers) ? headers : []) {
+    const { name, value } = Object(header);
     const lower = String(name).toLowerCase();
     if (names.includes(lower) && typeof value === 'string') found[lower] ??= value;
   }

@@ -56,20 +56,17 @@ class EntryTexts {
 
   *#entriesIn(text: string, from: number): Generator<string> {
     let start = this.#depth > 0 ? from : -1;
-    for (let at = from; at < text.length; at++) {
+    let at = this.#isString ? this.#endOfString(text, from) : from;
+    for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      if (this.#isString) {
-        if (this.#isEscaped) this.#isEscaped = false;
-        else if (code === backslash) this.#isEscaped = true;
-        else if (code === quote) this.#isString = false;
-      } else if (code === openObject) {
+      if (code === openObject) {
         if (this.#depth++ === 0) start = at;
       } else if (this.#depth === 0) {
         if (code <= space || code === comma) continue;
         this.isInside = false;
         this.outside += text.slice(at);
         return;
-      } else if (code === quote) this.#isString = true;
+      } else if (code === quote) at = this.#endOfString(text, at + 1) - 1;
       else if (code === closeObject && --this.#depth === 0) {
         yield this.#entry + text.slice(start, at + 1);
         this.#entry = '';
@@ -77,6 +74,26 @@ class EntryTexts {
       }
     }
     if (start >= 0) this.#entry += text.slice(start);
+  }
+
+  /** The index after the end of a string that goes on at `from`; beyond the text without an end. */
+  #endOfString(text: string, from: number): number {
+    this.#isString = true;
+    if (from === text.length) return from + 1;
+    let start = this.#isEscaped ? from + 1 : from;
+    for (;;) {
+      const end = text.indexOf('"', start);
+      const until = end < 0 ? text.length : end;
+      let escapes = 0;
+      while (until - escapes > start && text.charCodeAt(until - escapes - 1) === backslash)
+        escapes++;
+      const isEscaped = escapes % 2 === 1;
+      this.#isEscaped = isEscaped && end < 0;
+      this.#isString = isEscaped || end < 0;
+      if (end < 0) return text.length + 1;
+      if (!isEscaped) return end + 1;
+      start = end + 1;
+    }
   }
 }
 

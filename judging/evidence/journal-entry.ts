@@ -69,9 +69,10 @@ export type Entry = RequestEntry | OperationEntry | EndedEntry;
  */
 export function entryIn(line: unknown): Entry | undefined {
   if (!isObject(line)) return undefined;
+  if (line['lever'] === undefined) return isEntry(line) ? line : undefined;
   // The first format called an operation a lever.
-  const { lever, ...others } = line;
-  const entry = lever === undefined ? line : { ...others, operation: lever };
+  const { lever: operation, ...others } = line;
+  const entry = { ...others, operation };
   return isEntry(entry) ? entry : undefined;
 }
 

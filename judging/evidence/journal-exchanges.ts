@@ -75,12 +75,17 @@ function end(exchange: MutableExchange, { at, seen }: EndedEntry): void {
   if (seen === false) exchange.isSeen = false;
 }
 
+const jsonHeaders = { 'content-type': 'application/json' };
+
 /** The exchange of a journal's entry; its times are the service's own, to the millisecond. */
 function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): MutableExchange {
   const time = Date.parse(at);
   const key = request.key_id ?? request.credential;
   const { content_type: type, client_ip: address, body_base64: bytes } = request;
   const { delivery } = reply;
+  const headers: Record<string, string> = {};
+  if (key !== undefined) headers['authorization'] = `Bearer ${key}`;
+  if (type !== undefined) headers['content-type'] = type;
   return {
     sentAt: time,
     answeredAt: time + (delivery?.delayMs ?? 0),
@@ -89,10 +94,7 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
     method: request.method,
     path: request.path,
     query: request.query ?? '',
-    headers: {
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      ...(type !== undefined && { 'content-type': type }),
-    },
+    headers,
     showsCredential: true,
     address,
     body:
@@ -101,7 +103,7 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
         : undefined,
     reply: {
       status: reply.status,
-      headers: { 'content-type': 'application/json', ...reply.headers },
+      headers: reply.headers === undefined ? jsonHeaders : { ...jsonHeaders, ...reply.headers },
       body: reply.body,
     },
     isForced,

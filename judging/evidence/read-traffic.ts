@@ -24,32 +24,48 @@ export async function* readTraffic(
 ): AsyncGenerator<TrafficEvent> {
   const known = new KnownExchanges();
   const shared = { onNotice, keys, clocks: new SteadyClocks(), known };
-  /** The next event of each file that has one. */
-  const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
+  let heads: Head[] = [];
   for (const path of files) {
     const reading = new FileReading(path, shared);
-    const events = eventsOfText(
-      piecesOf(path, () => (reading.isCut = true)),
-      reading,
-    );
-    const first = await events.next();
-    if (!first.done) heads.push({ events, event: first.value });
+    const pieces = piecesOf(path, () => (reading.isCut = true));
+    heads.push({ lists: listsOfText(pieces, reading), list: [], at: 0 });
   }
+  for (const head of heads) await takeNext(head);
+  heads = heads.filter(hasNext);
   while (heads.length > 0) {
     const head = heads.reduce((earliest, other) =>
-      timeOf(other.event) < timeOf(earliest.event) ? other : earliest,
+      timeOf(other) < timeOf(earliest) ? other : earliest,
     );
-    yield head.event;
-    const next = await head.events.next();
-    if (next.done) heads.splice(heads.indexOf(head), 1);
-    else head.event = next.value;
+    yield head.list[head.at++] as TrafficEvent;
+    if (hasNext(head)) continue;
+    await takeNext(head);
+    heads = heads.filter(hasNext);
   }
   if (known.copies > 0) onNotice(`${many(known.copies, 'exchange')} were read twice; counted once`);
 }
 
+/** What comes next of a file: an event of a list of events, of which a piece of the text has one. */
+interface Head {
+  readonly lists: AsyncIterator<readonly TrafficEvent[]>;
+  list: readonly TrafficEvent[];
+  at: number;
+}
+
+function hasNext({ list, at }: Head): boolean {
+  return at < list.length;
+}
+
+/** Takes the next list that has an event; an empty one at the end of the file. */
+async function takeNext(head: Head): Promise<void> {
+  const next = await head.lists.next();
+  head.list = next.done ? [] : next.value;
+  head.at = 0;
+}
+
 /** A cut has no time: it comes before the events of all other files. */
-function timeOf(event: TrafficEvent): number {
-  return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
+function timeOf({ list, at }: Head): number {
+  const event = list[at];
+  return event === undefined || event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
 
 /** Of what kind a file is. Throws a CommandError that names a file of another kind. */
@@ -71,6 +87,14 @@ export async function* eventsOfText(
   pieces: AsyncGenerator<string>,
   reading: FileReading,
 ): AsyncGenerator<TrafficEvent> {
+  for await (const list of listsOfText(pieces, reading)) yield* list;
+}
+
+/** The events of each piece that has some. */
+async function* listsOfText(
+  pieces: AsyncGenerator<string>,
+  reading: FileReading,
+): AsyncGenerator<readonly TrafficEvent[]> {
   const text = await opened(pieces, reading.path);
   const reader = readers[text.kind](reading);
   for await (const piece of text.pieces) {
@@ -78,10 +102,12 @@ export async function* eventsOfText(
       reader.take(piece);
     } finally {
       // Also what precedes a mistake that ends the reading.
-      yield* reading.taken();
+      const list = reading.taken();
+      if (list.length > 0) yield list;
     }
   }
   reader.end();
-  yield* reading.taken();
+  const list = reading.taken();
+  if (list.length > 0) yield list;
   reading.end();
 }

@@ -58,7 +58,8 @@ function exchangeOfLine(line: RecordedLine, clocks: SteadyClocks): TrafficExchan
     showsCredential: true,
     address: line.client,
     body: bodyIn(request),
-    reply: reply && { status: reply.status, headers: reply.headers, body: bodyIn(reply) },
+    // The parsed reply itself, which has these fields.
+    reply: reply && Object.assign(reply, { body: bodyIn(reply) }),
     // If the request did not reach the service, the status shows nothing about it.
     isForced: struck?.isHandled === false,
     isSeen:

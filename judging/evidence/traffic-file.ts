@@ -104,15 +104,18 @@ export function readerOfLines(reading: FileReading, take: (line: string) => void
   return {
     take(piece) {
       // Only the piece is split: joining it to a long line first would copy that line each time.
-      const [end = '', ...lines] = piece.split('\n');
-      incomplete += end;
-      if (incomplete.length > longestPart) {
-        const what = `a line has more than ${longestPart} characters`;
-        throw new CommandError(2, `${reading.path}: ${what}`);
-      }
-      for (const next of lines) {
-        take(incomplete.endsWith('\r') ? incomplete.slice(0, -1) : incomplete);
-        incomplete = next;
+      for (let from = 0; from <= piece.length; ) {
+        const end = piece.indexOf('\n', from);
+        incomplete += piece.slice(from, end < 0 ? undefined : end);
+        if (incomplete.length > longestPart) {
+          const what = `a line has more than ${longestPart} characters`;
+          throw new CommandError(2, `${reading.path}: ${what}`);
+        }
+        if (end < 0) return;
+        const line = incomplete;
+        incomplete = '';
+        from = end + 1;
+        take(line.endsWith('\r') ? line.slice(0, -1) : line);
       }
     },
     end() {

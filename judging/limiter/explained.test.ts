@@ -8,7 +8,8 @@ const limit = 3;
 /** A request to the bucket, sent at this second and answered a moment later. */
 function at(second: number, status: number, tookMs = 10): Exchange {
   const sentAt = second * 1_000;
-  const exchange = { method: 'GET', sentAt, answeredAt: sentAt + tookMs, reply: { status } };
+  const reply = { status, interruptions: 0 };
+  const exchange = { method: 'GET', sentAt, answeredAt: sentAt + tookMs, reply };
   return exchange as unknown as Exchange;
 }
 
@@ -89,6 +90,26 @@ test('LIMIT-4 a counter that weighs the minute before is a permitted limiter', (
   const slow = Array.from({ length: 60 }, (_, i) => at(50 + i * 0.1, 200));
   const late = Array.from({ length: 61 }, (_, i) => at(96 + i * 0.2, 200));
   expect(unexplained(bucket([...slow, ...late], limited))).toBeUndefined();
+});
+
+test.each<[string, number[], string | undefined]>([
+  ['spent a token', [200, 0, 200, 429], undefined],
+  ['spent none', [200, 0, 200, 200, 429], undefined],
+  ['changes no request too many', [200, 0, 200, 200, 200], '4 passed within'],
+  ['explains one token, not two', [200, 0, 429], '429 after 2'],
+])('LIMIT-4 a request without a reply %s', (_, statuses, actual) => {
+  const exchanges = statuses.map((status, i) => at(10 + i / 10, status));
+  expect(unexplained(bucket(exchanges))?.actual.slice(0, actual?.length)).toBe(actual);
+});
+
+test('LIMIT-4 a request that was repeated may have spent a token each time', () => {
+  const repeated = (second: number, status: number) => {
+    const exchange = at(second, status);
+    return { ...exchange, reply: { ...exchange.reply, interruptions: 1 } };
+  };
+  expect(unexplained(bucket([at(10, 200), repeated(10.1, 200), at(10.2, 429)]))).toBeUndefined();
+  expect(unexplained(bucket([at(10, 200), at(10.1, 200), repeated(10.2, 429)]))).toBeUndefined();
+  expect(unexplained(bucket([repeated(10.1, 200), at(10.2, 429)]))).toBeDefined();
 });
 
 test('LIMIT-4 what was spent before the trace began may explain a refusal in its first minute', () => {

@@ -93,7 +93,11 @@ function* contradictions(
       (replaysSpend || !isReplay(exchange)) &&
       (errorsSpend || exchange.reply.status < 400),
   );
-  const split = { ...bucket, granted, refused, refusalsSpend, othersSpend: others === 'certain' };
+  const doubtful = exchanges.flatMap((exchange) =>
+    Array.from({ length: triesWithoutReply(exchange) }, () => exchange),
+  );
+  const othersSpend = others === 'certain';
+  const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
   const { reachMs, versions } = models[refill];
   const judged = refused
     .filter(({ sentAt }) => others === 'none' && sentAt - reachMs >= knownSince)
@@ -132,9 +136,14 @@ function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplai
   };
 }
 
+/** How often a request may have arrived without a reply: it may then have spent a token. */
+function triesWithoutReply({ reply }: Exchange): number {
+  return reply.interruptions + (reply.status === 0 ? 1 : 0);
+}
+
 /** All requests that may have spent a token before the refusal. */
 function possibleSpenders(
-  { granted, refused, refusalsSpend, spanErrorMs }: SplitBucket,
+  { granted, refused, doubtful, refusalsSpend, spanErrorMs }: SplitBucket,
   refusal: Exchange,
 ): Exchange[] {
   const isFirst = !refused.some(
@@ -149,7 +158,8 @@ function possibleSpenders(
     ? Math.max(...simultaneous.map(({ answeredAt }) => answeredAt))
     : refusal.answeredAt;
   const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
-  return spent.filter(
-    (exchange) => exchange !== refusal && exchange.sentAt <= latest + spanErrorMs,
+  // An earlier try of the refused request itself may have spent the token.
+  return [...spent.filter((exchange) => exchange !== refusal), ...doubtful].filter(
+    ({ sentAt }) => sentAt <= latest + spanErrorMs,
   );
 }

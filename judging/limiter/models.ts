@@ -38,6 +38,8 @@ export interface SplitBucket extends Bucket {
   readonly granted: readonly Exchange[];
   /** The 429s. */
   readonly refused: readonly Exchange[];
+  /** The tries without a reply, each of which may have spent a token or not. */
+  readonly doubtful: readonly Exchange[];
   readonly refusalsSpend: boolean;
   /** True if clients whose requests are unknown spend from the bucket. */
   readonly othersSpend: boolean;
@@ -204,13 +206,13 @@ function* excessesOfIntervals(
   end: Instant,
   ways = { tried: 0 },
 ): Generator<Excess | undefined> {
-  const { granted, spanErrorMs } = bucket;
+  const { granted, doubtful, spanErrorMs } = bucket;
   const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
   if (certain.length === 0 || ways.tried++ > mostWays) return yield undefined;
   const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
-  const openers = granted.filter(
-    ({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy,
-  );
+  const openers = [...granted, ...doubtful]
+    .filter(({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy)
+    .sort((a, b) => a.sentAt - b.sentAt);
   for (const { earliest, latest } of groupsOf(openers)) {
     const opened = Math.max(earliest, end.earliest);
     const window = {

@@ -3,7 +3,13 @@
  */
 
 import { grouped } from '#io/grouped.ts';
-import { type Exchange, isRefused, isReplay, isUncertain } from '../service/exchange.ts';
+import {
+  type Exchange,
+  isRefused,
+  isReplay,
+  isUncertain,
+  mayHaveRestarted,
+} from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, spanErrorOf, type Trace } from '../service/judge.ts';
 import { othersIn } from './other-traffic.ts';
@@ -35,7 +41,7 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
   if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
     findings.exercised = 0;
     findings.lack(
-      'a 429 and a request that follows it after its wait: --timeout 2m, and no broken connection',
+      'a 429 and a request that follows it after its wait, with a whole reply: --timeout 2m',
     );
   }
 }
@@ -56,16 +62,17 @@ function lack429(trace: Trace, findings: Findings): void {
 /** The requests to one bucket, in the order in which they were sent. */
 interface Requests {
   readonly exchanges: readonly Exchange[];
-  /** From this index on, each request has a certain effect and exact times. */
+  /** From this index on, each request has exact times, and the target did not restart. */
   readonly clearFrom: number;
 }
 
 function requestsIn({ exchanges, hasExactTimes }: Trace): ReadonlyMap<string, Requests> {
-  const isUnclear = (one: Exchange) => isUncertain(one) || (!hasExactTimes && one.reply.isLate);
+  const isRough = (one: Exchange) =>
+    mayHaveRestarted(one) || (!hasExactTimes && one.reply.isLate === true);
   const buckets = grouped(exchanges, (one) => bucketNameOf(one) ?? '');
   return new Map(
     [...buckets].map(([name, requests]) => {
-      const clearFrom = requests.findLastIndex(isUnclear) + 1;
+      const clearFrom = requests.findLastIndex(isRough) + 1;
       return [name, { exchanges: requests, clearFrom }];
     }),
   );
@@ -82,7 +89,7 @@ interface Wait {
   readonly later: readonly Exchange[];
 }
 
-/** Undefined if the effect or the times of one of these requests are not certain. */
+/** Undefined if the times of one of these requests are not certain. */
 function waitAfter(
   trace: Trace,
   refusal: Exchange,
@@ -135,7 +142,7 @@ function judgeEarlyRequests({ recorded }: Trace, wait: Wait, findings: Findings)
     const isSimultaneous = early === refusal || early.answeredAt <= refusal.answeredAt;
     // Recorded errors and replays may spend nothing, so they may pass.
     const isFree = !isRefused(early) && (early.reply.status >= 300 || isReplay(early));
-    if (isSimultaneous || (recorded !== undefined && isFree)) continue;
+    if (isSimultaneous || isUncertain(early) || (recorded !== undefined && isFree)) continue;
     const expected = `429 one second before Retry-After (${seconds} s) is over`;
     findings.judgeThat([refusal, early], early.reply.status === 429, expected);
   }
@@ -146,11 +153,13 @@ function judgeNextRequest(trace: Trace, wait: Wait, findings: Findings): boolean
   const { refusal, seconds, enoughAt, later } = wait;
   if (trace.recorded !== undefined && !isAlone(trace, refusal)) return false;
   const next = later.find((one) => one !== refusal);
-  if (next === undefined || next.sentAt < enoughAt) return false;
+  if (next === undefined || next.sentAt < enoughAt || isUncertain(next)) return false;
   if (isRefused(next) && mayBeTaken(trace, wait, next, findings)) return false;
+  // A deactivated SIM is refused with 503 after the limit has let the send pass.
+  const hasPassed = next.reply.status < 500 || next.sender?.is === 'inactive';
   findings.judgeThat(
     [refusal, next],
-    next.reply.status !== 429 && next.reply.status < 500,
+    hasPassed && next.reply.status !== 429,
     `a success when Retry-After (${seconds} s) is over`,
   );
   return true;
@@ -167,7 +176,7 @@ function mayBeTaken(
   if (bucket === undefined) return false;
   const isTaken = bucket.exchanges.some(
     (exchange) =>
-      !isRefused(exchange) &&
+      (!isRefused(exchange) || isUncertain(exchange)) &&
       exchange.answeredAt > tooEarlyUntil &&
       exchange.sentAt < next.answeredAt,
   );

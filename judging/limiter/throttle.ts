@@ -7,7 +7,7 @@
  */
 import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isRefused, isUncertain } from '../service/exchange.ts';
+import { type Exchange, isRefused, mayHaveRestarted } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
@@ -79,10 +79,10 @@ export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined
 }
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
-  if (bucket.exchanges.some(isUncertain)) {
+  if (bucket.exchanges.some(mayHaveRestarted)) {
     findings.lack(
       new verify.PreconditionMissing(
-        'needed a flood without a broken connection: a repeated request may spend twice',
+        'needed a target that stays up: a connection broke twice in a row, so it may have restarted',
       ),
     );
     return;

@@ -7,9 +7,8 @@
 import { dayMs, hourMs } from '#contract/time.ts';
 import type { Exchange } from '../service/exchange.ts';
 
-export const mostHeldExchanges = 20_000;
-/** Ends groups until so few are held: each walk over a Map first passes what was deleted from it. */
-const leastHeld = 18_000;
+/** A group is judged once it got none of so many exchanges that came after its last one. */
+const reach = 18_000;
 const mostInGroup = 400;
 /** A group that is full keeps its first exchanges and drops as many that follow them. */
 const keptFirst = 50;
@@ -21,10 +20,13 @@ interface Group {
 }
 
 export class Groups {
-  /** The group that was used last is the last. */
-  readonly #groups = new Map<string, Group>();
+  /** The groups that were used of late. */
+  #recent = new Map<string, Group>();
+  /** Those that were not used since `#recent` was new. They end together, as a whole Map. */
+  #older = new Map<string, Group>();
   readonly #judge: (exchanges: readonly Exchange[]) => void;
-  #held = 0;
+  /** How many exchanges were added to `#recent` since it was new. */
+  #added = 0;
   /** When the groups that had been quiet for long were last ended. */
   #quietEndedAt = Number.NEGATIVE_INFINITY;
 
@@ -34,38 +36,53 @@ export class Groups {
 
   add(key: string, exchange: Exchange): void {
     const { sentAt } = exchange;
-    const group = this.#groups.get(key) ?? { exchanges: [], lastAt: sentAt };
-    this.#groups.delete(key);
-    this.#groups.set(key, group);
-    group.exchanges.push(exchange);
-    group.lastAt = Math.max(group.lastAt, sentAt);
-    this.#held++;
-    if (group.exchanges.length > mostInGroup) {
-      group.exchanges.splice(keptFirst, keptFirst);
-      this.#held -= keptFirst;
+    const group = this.#recent.get(key) ?? this.#taken(key);
+    if (group === undefined) this.#recent.set(key, { exchanges: [exchange], lastAt: sentAt });
+    else {
+      group.exchanges.push(exchange);
+      group.lastAt = Math.max(group.lastAt, sentAt);
+      if (group.exchanges.length > mostInGroup) group.exchanges.splice(keptFirst, keptFirst);
     }
-    if (this.#held > mostHeldExchanges) this.#endWhile(() => this.#held > leastHeld);
+    if (++this.#added > reach) this.#endOlder();
     if (sentAt - this.#quietEndedAt < hourMs) return;
     this.#quietEndedAt = sentAt;
-    this.#endWhile(({ lastAt }) => lastAt < sentAt - longestQuietMs);
+    for (const groups of [this.#older, this.#recent])
+      for (const [name, { lastAt }] of groups)
+        if (lastAt < sentAt - longestQuietMs) this.#end(groups, name);
   }
 
   endAll(): void {
-    this.#endWhile(() => true);
+    this.#endOlder();
+    this.#endOlder();
   }
 
-  #endWhile(isOver: (oldest: Group) => boolean): void {
-    for (const [key, oldest] of this.#groups) {
-      if (!isOver(oldest)) break;
-      this.#groups.delete(key);
-      this.#held -= oldest.exchanges.length;
-      this.#judge(inOrder(oldest.exchanges));
-    }
+  /** An older group, which becomes a recent one. */
+  #taken(key: string): Group | undefined {
+    const group = this.#older.get(key);
+    if (group === undefined) return undefined;
+    this.#older.delete(key);
+    this.#recent.set(key, group);
+    this.#added += group.exchanges.length;
+    return group;
+  }
+
+  #endOlder(): void {
+    for (const { exchanges } of this.#older.values()) this.#judge(inOrder(exchanges));
+    this.#older = this.#recent;
+    this.#recent = new Map();
+    this.#added = 0;
+  }
+
+  #end(groups: Map<string, Group>, name: string): void {
+    const { exchanges = [] } = groups.get(name) ?? {};
+    groups.delete(name);
+    this.#judge(inOrder(exchanges));
   }
 }
 
 /** Sorts exchanges by the time when they were sent. */
 export function inOrder(exchanges: readonly Exchange[]): readonly Exchange[] {
+  if (exchanges.length === 1) return exchanges;
   const isSorted = exchanges.every(
     ({ sentAt }, i) => sentAt >= (exchanges[i - 1]?.sentAt ?? sentAt),
   );

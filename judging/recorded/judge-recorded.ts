@@ -18,7 +18,7 @@ import {
   requestIdOf,
 } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
-import { Findings, type Trace } from '../service/judge.ts';
+import { Findings, type Judge, type Recorded, type Trace } from '../service/judge.ts';
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
@@ -55,18 +55,10 @@ interface OpenBucket {
   readonly since: number;
 }
 
-/** Rules whose judges look at the same exchanges. */
-type SameRules = Omit<Shown, 'together'> & { readonly ids: RuleId[] };
-
-function sameRulesIn(judged: readonly (readonly [RuleId, Shown])[]): readonly SameRules[] {
-  const same = new Map<Shown['fits'], SameRules>();
-  for (const [id, how] of judged) {
-    const rows = same.get(how.fits) ?? { ...how, ids: [] };
-    rows.ids.push(id);
-    same.set(how.fits, rows);
-  }
-  return [...same.values()];
-}
+/** Rules whose judges look at the same exchanges, and what was found of each so far. */
+type SameRules = Omit<Shown, 'together'> & {
+  readonly rules: { readonly judge: Judge; readonly finding: RuleFinding }[];
+};
 
 /** Whether a message of this length is too long depends on the unit of length (SEND-6). */
 const longMessage = 1_400;
@@ -87,6 +79,8 @@ export class TrafficJudge {
   readonly #requestIds: Groups;
   /** By host, endpoint and owner. The bucket that was used last is the last. */
   readonly #buckets = new Map<string, OpenBucket>();
+  /** When the buckets that were not used for long were last judged. */
+  #idleEndedAt = Number.NEGATIVE_INFINITY;
   /** At most two accounts of keys that `joined` does not name; they may be one account. */
   readonly #undeclared = new Set<string>();
   /** True if a key that `joined` names was seen. */
@@ -111,16 +105,27 @@ export class TrafficJudge {
       return how !== undefined && isJudged ? [[id, how]] : [];
     });
     const rulesOf = (together: Together) =>
-      sameRulesIn(judged.filter(([, how]) => how.together === together));
+      this.#sameRulesIn(judged.filter(([, how]) => how.together === together));
     this.#rulesOf = {
       message: rulesOf('message'),
       request_id: rulesOf('request_id'),
       bucket: rulesOf('bucket'),
       long: rulesOf('long'),
     };
-    for (const [id] of judged) this.findings.set(id, { exercised: 0, proof: [] });
     this.#messages = new Groups((group) => this.#judge('message', group));
     this.#requestIds = new Groups((group) => this.#judge('request_id', group));
+  }
+
+  #sameRulesIn(judged: readonly (readonly [RuleId, Shown])[]): readonly SameRules[] {
+    const same = new Map<Shown['fits'], SameRules>();
+    for (const [id, how] of judged) {
+      const finding: RuleFinding = { exercised: 0, proof: [] };
+      this.findings.set(id, finding);
+      const rows = same.get(how.fits) ?? { ...how, rules: [] };
+      rows.rules.push({ judge: judges[id], finding });
+      same.set(how.fits, rows);
+    }
+    return [...same.values()];
   }
 
   /** Keys that `joined` names and that are not in the traffic. */
@@ -170,8 +175,10 @@ export class TrafficJudge {
     const { caller, headers } = exchange;
     const id = requestIdOf(exchange);
     if (!isMessageSend(exchange) || id === undefined) return;
-    const key = JSON.stringify([host, caller.account, headers['authorization'], id]);
-    this.#requestIds.add(key, exchange);
+    const owner = headers['authorization'] ?? caller.account;
+    const isKnown = caller.account === undefined ? 'unknown' : '';
+    // Only the id may have a line break.
+    this.#requestIds.add(`${host}${isKnown}${owner}\n${id}`, exchange);
   }
 
   /** Judges all groups that are still open. */
@@ -197,6 +204,8 @@ export class TrafficJudge {
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - latestMs);
+    if (this.#latest - this.#idleEndedAt < minuteMs) return;
+    this.#idleEndedAt = this.#latest;
     // A bucket that was not used for so long gets no more exchanges of these minutes.
     for (const [idle, { exchanges }] of this.#buckets) {
       const last = exchanges.at(-1)?.answeredAt ?? 0;
@@ -230,56 +239,77 @@ export class TrafficJudge {
     if (group.length === 0) return;
     if (together === 'message' || together === 'request_id')
       this.#options.observations?.noteGroup(group);
-    const common = this.#commonOf(group, since);
-    for (const { fits, needsAll, ids } of this.#rulesOf[together]) {
+    const recorded = this.#recorded();
+    let trace = traceOf(group, group, since, recorded);
+    for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
-      const exchanges = group.filter(fits);
+      // All of a group, if they fit: judges find once what they ask in turn of one trace.
+      const exchanges = group.every(fits) ? group : fittingIn(group, fits);
       if (exchanges.length === 0) continue;
-      const trace = { exchanges, ...common };
-      for (const rule of ids) {
+      if (!areEqual(exchanges, trace.exchanges)) trace = traceOf(exchanges, group, since, recorded);
+      for (const { judge, finding } of rows) {
         this.#findings.clear();
-        judges[rule](trace, this.#findings);
-        this.#note(rule, this.#findings);
+        judge(trace, this.#findings);
+        noteIn(finding, this.#findings);
       }
     }
   }
 
-  /** What the traces of a group have in common. */
-  #commonOf(log: readonly Exchange[], knownSince: number): Omit<Trace, 'exchanges'> {
+  /** How complete the recording is, as far as it was read. */
+  #recorded(): Recorded {
     return {
-      log,
-      listings: none,
-      createdKeys: none,
-      knownSince,
-      hasExactTimes: false,
-      recorded: {
-        ahead: this.#knowledge.seenAhead,
-        isComplete: this.#options.isComplete,
-        isOneAccount:
-          this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
-        spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
-      },
-      assumption: noAnswer,
+      ahead: this.#knowledge.seenAhead,
+      isComplete: this.#options.isComplete,
+      isOneAccount:
+        this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
+      spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
     };
   }
+}
 
-  #note(rule: RuleId, found: Findings): void {
-    const { exercised, broken, proof } = found;
-    const finding = this.findings.get(rule);
-    if (finding === undefined) return;
-    finding.exercised += exercised;
-    finding.isTouched = true;
-    finding.missing ??= reasonOf(found);
-    if (broken === undefined) return;
-    const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
-    if (!isSmaller) return;
-    finding.broken = broken;
-    finding.proof = proof;
-  }
+/** Most groups have one exchange: no list is made for those that do not fit. */
+function fittingIn(group: readonly Exchange[], fits: Shown['fits']): readonly Exchange[] {
+  return group.length === 1 ? none : group.filter(fits);
+}
+
+function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {
+  if (some === others) return true;
+  return some.length === others.length && some.every((one, at) => one === others[at]);
+}
+
+function noteIn(finding: RuleFinding, found: Findings): void {
+  const { exercised, broken, proof } = found;
+  finding.exercised += exercised;
+  finding.isTouched = true;
+  finding.missing ??= reasonOf(found);
+  if (broken === undefined) return;
+  const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
+  if (!isSmaller) return;
+  finding.broken = broken;
+  finding.proof = proof;
 }
 
 const none: readonly never[] = [];
 const noAnswer = () => undefined;
+
+/** What judges see of a group. */
+function traceOf(
+  exchanges: readonly Exchange[],
+  log: readonly Exchange[],
+  knownSince: number,
+  recorded: Recorded,
+): Trace {
+  return {
+    exchanges,
+    log,
+    listings: none,
+    createdKeys: none,
+    knownSince,
+    hasExactTimes: false,
+    recorded,
+    assumption: noAnswer,
+  };
+}
 
 /** Why the judge of a rule decided nothing. */
 function reasonOf({ missing }: Findings): string | undefined {

@@ -21,7 +21,7 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
   readonly #accounts = new Map<string, string>();
   /** Joined keys that no exchange has had yet. */
   readonly unseen = new Set<string>();
-  /** By host and key: whether the service accepted the key when a reply last showed it. */
+  /** By host and key: whether the service accepted the key when a reply last changed that. */
   readonly #isAccepted = new Map<string, boolean>();
   readonly #clock = new ClockOffset(false);
   /** The number of requests whose credential was not recorded. */
@@ -83,13 +83,14 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
 
   senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
     const { status } = reply;
-    if (status >= 200 && status < 300) return { is: 'own' };
+    if (status >= 200 && status < 300) return ownSender;
     const code = codeOf(reply) ?? '';
     const refusal = refusedSenders.find((row) => row.status === status && isNear(code, row.code));
     return refusal && { is: refusal.is };
   }
 
   #noteAccepted(name: string, isAccepted: boolean): void {
+    if (this.#isAccepted.get(name) === isAccepted) return;
     this.#isAccepted.delete(name);
     this.#isAccepted.set(name, isAccepted);
     if (this.#isAccepted.size <= mostTellingKeys) return;
@@ -97,6 +98,8 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
     this.#isAccepted.delete(oldest);
   }
 }
+
+const ownSender: Sender = { is: 'own' };
 
 /** What each documented refusal of a sender says of its number. */
 const refusedSenders = [

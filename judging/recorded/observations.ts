@@ -108,6 +108,14 @@ interface Shape {
   replies: number;
   /** How many of the replies have the member. */
   readonly members: Map<string, number>;
+  /** The last reply whose members were listed: most are like the one before. */
+  last: Listed | undefined;
+}
+
+interface Listed {
+  readonly type: string;
+  readonly json: unknown;
+  readonly members: ReadonlySet<string>;
 }
 
 const mostMembers = 500;
@@ -165,18 +173,35 @@ export class Observations {
     // A 400 may have a member for each field.
     if (endpoint === undefined || reply.status === 0 || reply.status === 400) return;
     const name = `${method} ${endpoint} ${reply.status}`;
-    const shape = this.shapes.get(name) ?? { replies: 0, members: new Map<string, number>() };
-    this.shapes.set(name, shape);
+    let shape = this.shapes.get(name);
+    if (shape === undefined) {
+      shape = { replies: 0, members: new Map(), last: undefined };
+      this.shapes.set(name, shape);
+    }
     shape.replies++;
-    const type = (reply.headers['content-type'] ?? 'none').split(';', 1)[0];
-    const members = new Set([`content-type ${type}`]);
-    addMembers(reply.json, '', 0, members);
-    for (const member of members) {
+    const type = reply.headers['content-type'] ?? 'none';
+    if (shape.last === undefined || !isLike(shape.last, type, reply.json)) {
+      const listed = new Set([`content-type ${type.split(';', 1)[0]}`]);
+      addMembers(reply.json, '', 0, listed);
+      shape.last = { type, json: reply.json, members: listed };
+    }
+    for (const member of shape.last.members) {
       const count = shape.members.get(member);
       if (count !== undefined || shape.members.size < mostMembers)
         shape.members.set(member, (count ?? 0) + 1);
     }
   }
+}
+
+/** True for another object with the same members of the same types, and without lists and objects. */
+function isLike({ type, json }: Listed, otherType: string, other: unknown): boolean {
+  if (type !== otherType || !isObject(json) || !isObject(other)) return false;
+  let members = 0;
+  for (const name in other) {
+    if (typeof other[name] === 'object' || typeof other[name] !== typeof json[name]) return false;
+    members += 1;
+  }
+  return members === Object.keys(json).length;
 }
 
 /** More than clocks differ. */

@@ -40,6 +40,8 @@ interface Context {
   readonly exchange: Exchange;
   /** The 202 that accepted the message; undefined if the run did not see it. */
   readonly accepted: Exchange | undefined;
+  /** The acceptance, if it is another exchange, and the exchange. */
+  readonly proof: readonly Exchange[];
   readonly hasExactTimes: boolean;
   readonly isRecorded: boolean;
 }
@@ -47,11 +49,7 @@ interface Context {
 /** A judge that runs a check on each Message body. The check throws if the body breaks the rule. */
 function judgeBodies(check: (context: Context) => void): Judge {
   return (trace, findings) => {
-    for (const context of contextsIn(trace)) {
-      const { exchange, accepted = exchange } = context;
-      const proof = accepted === exchange ? [exchange] : [accepted, exchange];
-      findings.judge(proof, () => check(context));
-    }
+    for (const context of contextsIn(trace)) findings.judgeOf(context.proof, check, context);
   };
 }
 
@@ -59,7 +57,8 @@ const contextsIn = onceInTurn(
   ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly Context[] => {
     const isRecorded = recorded !== undefined;
     const acceptedById = new Map<unknown, Exchange>();
-    for (const send of log.filter(isAcceptance)) {
+    for (const send of log) {
+      if (!isAcceptance(send)) continue;
       const messageId = bodyOf(send)['message_id'];
       if (!acceptedById.has(messageId)) acceptedById.set(messageId, send);
     }
@@ -67,7 +66,9 @@ const contextsIn = onceInTurn(
       const body = bodyOf(exchange);
       const source = sourceOf(exchange);
       const accepted = acceptedById.get(body['message_id']);
-      return { body, source, exchange, accepted, hasExactTimes, isRecorded };
+      const isFirst = accepted === undefined || accepted === exchange;
+      const proof = isFirst ? [exchange] : [accepted, exchange];
+      return { body, source, exchange, accepted, proof, hasExactTimes, isRecorded };
     });
   },
 );
@@ -87,8 +88,19 @@ function sourceOf(exchange: Exchange): string {
   return isAcceptance(exchange) ? 'a 202' : 'a replay';
 }
 
+/** Requires exactly the seven fields. `what`: names the body. */
+export function requireSevenFields(body: Readonly<Record<string, unknown>>, what: string): void {
+  let known = 0;
+  let others = 0;
+  for (const name in body)
+    if (messageFields.includes(name)) known += 1;
+    else others += 1;
+  if (known === messageFields.length && others === 0) return;
+  verify.equal(`field names${what}`, Object.keys(body).sort().join(', '), sevenFields);
+}
+
 function requireSevenStrings({ body, source }: Context): void {
-  verify.equal(`field names of ${source}`, Object.keys(body).sort().join(', '), sevenFields);
+  requireSevenFields(body, ` of ${source}`);
   for (const name in body)
     if (typeof body[name] !== 'string')
       verify.equal(`type of ${name} in ${source}`, typeof body[name], 'string');
@@ -118,14 +130,12 @@ function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: 
 function requireRequestId({ body, source, exchange, accepted }: Context): void {
   const fields = isRead(exchange) ? accepted?.fields : exchange.fields;
   const { request_id: sent = '' } = fields ?? body;
-  if (typeof sent === 'string' && isWellFormed(sent))
+  if (typeof sent === 'string' && !halfOfPair.test(sent))
     verify.equal(`request_id of ${source}`, body['request_id'], sent);
 }
 
-/** False for halves of surrogate pairs, which UTF-8 cannot carry. */
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
-}
+/** Half of a surrogate pair, which UTF-8 cannot carry. */
+const halfOfPair = /\p{Surrogate}/u;
 
 function requireCreatedAt(context: Context): void {
   const { body, source, exchange, accepted, hasExactTimes, isRecorded } = context;

@@ -98,6 +98,11 @@ export function isUncertain({ reply, isRetried }: Exchange): boolean {
   return isRetried || reply.status === 0;
 }
 
+/** True if the target was away for two tries in a row: its limits may have started anew. */
+export function mayHaveRestarted({ reply }: Exchange): boolean {
+  return reply.interruptions > 1;
+}
+
 /** The caller's idempotency key; undefined if it sent no key. */
 export function requestIdOf({ fields }: Pick<Exchange, 'fields'>): string | undefined {
   const id = fields?.['request_id'];

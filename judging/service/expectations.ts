@@ -120,7 +120,7 @@ export function show(value: unknown): string {
 }
 
 export function status(reply: Reply, ...expected: number[]): void {
-  that(expected.includes(reply.status), `status ${expected.join(' or ')}`, reply);
+  if (!expected.includes(reply.status)) that(false, `status ${expected.join(' or ')}`, reply);
 }
 
 /** The reply's body, which must be a JSON object declared as JSON (SVC-4). */

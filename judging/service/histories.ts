@@ -52,11 +52,12 @@ function findHistories({
   exchanges,
   recorded,
 }: Pick<Trace, 'exchanges' | 'recorded'>): readonly History[] {
+  const histories: History[] = [];
+  if (!exchanges.some(isRead)) return histories;
   const readsById = new Map<string, Exchange[]>();
   for (const exchange of exchanges)
     if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)
       push(readsById, exchange.id, exchange);
-  const histories: History[] = [];
   const addHistory = (messageId: string, start: Exchange) => {
     const reads = readsById.get(messageId);
     if (reads === undefined) return;

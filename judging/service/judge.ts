@@ -105,7 +105,12 @@ export class Findings {
 
   /** Runs a check at a place where the rule applies. The check throws if the rule is broken. */
   judge(proof: readonly Exchange[], check: () => void): void {
-    if (this.#holds(proof, check)) this.exercised += 1;
+    if (this.#holds(proof, check, undefined)) this.exercised += 1;
+  }
+
+  /** The same for a check that many places share: no function is made for each. */
+  judgeOf<T>(proof: readonly Exchange[], check: (of: T) => void, of: T): void {
+    if (this.#holds(proof, check, of)) this.exercised += 1;
   }
 
   /** Judges one condition; `actual` says what was found instead of `expected`. */
@@ -115,12 +120,13 @@ export class Findings {
     expected: string,
     actual: Actual = proof.at(-1)?.reply ?? 'nothing',
   ): void {
-    this.judge(proof, () => that(holds, expected, actual));
+    if (holds) this.exercised += 1;
+    else this.judge(proof, () => that(holds, expected, actual));
   }
 
   /** Like `judge`, for a consequence that does not count as an exercise of the rule. */
   alsoRequire(proof: readonly Exchange[], check: () => void): void {
-    this.#holds(proof, check);
+    this.#holds(proof, check, undefined);
   }
 
   alsoRequireThat(
@@ -129,7 +135,7 @@ export class Findings {
     expected: string,
     actual: Actual = proof.at(-1)?.reply ?? 'nothing',
   ): void {
-    this.alsoRequire(proof, () => that(holds, expected, actual));
+    if (!holds) this.alsoRequire(proof, () => that(holds, expected, actual));
   }
 
   notice(text: string, exchange: Exchange): void {
@@ -150,9 +156,9 @@ export class Findings {
     else this.#missing = what;
   }
 
-  #holds(proof: readonly Exchange[], check: () => void): boolean {
+  #holds<T>(proof: readonly Exchange[], check: (of: T) => void, of: T): boolean {
     try {
-      check();
+      check(of);
       return true;
     } catch (error) {
       if (error instanceof RuleBroken) {

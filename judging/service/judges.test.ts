@@ -232,6 +232,8 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'LIMIT-1',
     'a task for a send that was throttled when it was repeated',
     [
+      // The first try may have spent the last token.
+      ...Array.from({ length: 119 }, (_, i) => send(202, {}, {}, { at: i - 200 })),
       send(429, {}, { request_id: 'a', message: 'conformance a' }, lost),
       exchange(
         200,
@@ -242,6 +244,19 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
   ],
   ['VER-1', 'a repeated send that is answered 200', [send(200, {}, { request_id: 'a' }, lost)]],
   ['SEND-3', 'a 429', [send(429, {})]],
+  [
+    'ERR-3',
+    'a send from a deactivated SIM after the wait',
+    [
+      throttled(0, 2),
+      send(
+        503,
+        { code: 'device_inactive' },
+        {},
+        { at: 3_000, more: { sender: { is: 'inactive' } } },
+      ),
+    ],
+  ],
   ['SEND-2', 'a number that only some services take', [send(400, { code: 'to' }, { to: '+12' })]],
   [
     'SEND-4',

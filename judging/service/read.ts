@@ -14,7 +14,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import type { Findings, Trace } from './judge.ts';
+import { type Findings, onceInTurn, type Trace } from './judge.ts';
 import { judgeCurrentStatus } from './pace.ts';
 
 export const readJudges = {
@@ -25,11 +25,12 @@ export const readJudges = {
 
 /** READ-1: a read shows the caller's own message as it was accepted, with its current status. */
 function judgeOwnMessages(trace: Trace, findings: Findings): void {
-  const acceptedSends = acceptedSendsIn(trace);
+  const reads = readsIn(trace);
+  const acceptedSends = reads.length === 0 ? noSends : acceptedSendsIn(trace);
   // The shortest permitted `messageRetention` is a day.
   const retention = trace.assumption('messageRetention') ?? 1;
   const retentionMs = typeof retention === 'number' ? retention * dayMs : Number.POSITIVE_INFINITY;
-  for (const read of readsIn(trace)) {
+  for (const read of reads) {
     const send = acceptedSends.get(read.id ?? '');
     if (send === undefined || send.caller.account !== read.caller.account) continue;
     if (read.method !== 'GET' || read.answeredAt - send.sentAt > retentionMs) continue;
@@ -44,11 +45,13 @@ function judgeOwnMessages(trace: Trace, findings: Findings): void {
   if (trace.recorded === undefined) judgeCurrentStatus(trace, findings);
 }
 
+const noSends: ReadonlyMap<string, Exchange> = new Map();
+
 /** Every accepted send of the run, by the `message_id` of its reply. */
-function acceptedSendsIn({ log }: Trace): Map<string, Exchange> {
+const acceptedSendsIn = onceInTurn(({ log }: Trace): ReadonlyMap<string, Exchange> => {
   const accepted = log.filter((exchange) => isSend(exchange) && isAccepted(exchange));
   return new Map(accepted.map((send) => [messageIdOf(send), send]));
-}
+});
 
 function readsIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(
@@ -170,13 +173,12 @@ function partsOf({ reply, id = '' }: Exchange): Map<string, string> {
 
 /** VER-1: the documented paths exist. Bodies are open (`receivedShape`, `statsShape`, …). */
 function judgePaths(trace: Trace, findings: Findings): void {
-  const acceptedSends = acceptedSendsIn(trace);
   for (const exchange of trace.exchanges) {
     const { endpoint, caller, path, reply, id = '' } = exchange;
     const isJudged = endpoint !== undefined && caller.key === 'valid';
     const isUnanswered = reply.status === 0 || reply.status === 429;
     if (!isJudged || isUnanswered) continue;
-    const isUnknownId = endpoint === 'read' && !acceptedSends.has(id);
+    const isUnknownId = endpoint === 'read' && !acceptedSendsIn(trace).has(id);
     findings.judge([exchange], () => {
       if (isUnknownId) return verify.given(() => verify.status(reply, 404));
       if (endpoint === 'send') verify.accepted(reply);

@@ -12,6 +12,7 @@ import { dayMs } from '#contract/time.ts';
 import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, textOf } from './expectations.ts';
+import { onceInTurn } from './judge.ts';
 import { instantOf } from './written-send-at.ts';
 
 type Validity = 'valid' | 'invalid' | 'open';
@@ -25,41 +26,35 @@ export interface FieldValidity {
 const senderNames = ['from', 'from_number'];
 const documentedNames = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
 
-/** Results of `validityOf`, because several judges ask for the same exchange. */
-const knownValidities = {
-  exactTimes: new WeakMap<Exchange, FieldValidity>(),
-  estimatedTimes: new WeakMap<Exchange, FieldValidity>(),
-};
+const withExactTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, true));
+const withEstimatedTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, false));
 
 /**
  * With `hasExactTimes`, the target's clock shows `sentAt` (see `Trace`); otherwise it may differ.
  */
 export function validityOf(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
-  const known = hasExactTimes ? knownValidities.exactTimes : knownValidities.estimatedTimes;
-  const validity = known.get(exchange) ?? checkFields(exchange, hasExactTimes);
-  known.set(exchange, validity);
-  return validity;
+  return hasExactTimes ? withExactTimes(exchange) : withEstimatedTimes(exchange);
 }
 
 function checkFields(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
   const { fields = {} } = exchange;
-  const usedSenderNames = senderNames.filter((name) => fields[name] !== undefined);
-  const [senderName = 'from'] = usedSenderNames;
+  const { to, from, from_number: alias, message, request_id: id, send_at: sendAt } = fields;
+  const invalid: string[] = [];
+  const open: string[] = [];
+  const note = (name: string, validity: Validity) => {
+    if (validity === 'invalid') invalid.push(name);
+    if (validity === 'open') open.push(name);
+  };
+  note('to', checkNumber(to));
   // Two senders together have an open meaning (`bothSenderFields`).
-  const sender = usedSenderNames.length > 1 ? 'open' : checkSender(fields[senderName], exchange);
-  const validities: Record<string, Validity> = {
-    to: checkNumber(fields['to']),
-    [senderName]: sender,
-    message: checkMessage(fields['message']),
-    request_id: checkRequestId(fields['request_id']),
-    send_at: checkSendAt(fields['send_at'], exchange, hasExactTimes),
-  };
-  const names = Object.keys(validities);
-  const unknownNames = Object.keys(fields).filter((name) => !documentedNames.includes(name));
-  return {
-    invalid: names.filter((name) => validities[name] === 'invalid'),
-    open: [...names.filter((name) => validities[name] === 'open'), ...unknownNames],
-  };
+  if (from !== undefined && alias !== undefined) note('from', 'open');
+  else if (alias !== undefined) note('from_number', checkSender(alias, exchange));
+  else note('from', checkSender(from, exchange));
+  note('message', checkMessage(message));
+  note('request_id', checkRequestId(id));
+  note('send_at', checkSendAt(sendAt, exchange, hasExactTimes));
+  for (const name in fields) if (!documentedNames.includes(name)) note(name, 'open');
+  return { invalid, open };
 }
 
 function checkSender(value: unknown, { sender }: Exchange): Validity {
@@ -109,13 +104,17 @@ export function graphemesIn(text: string): number {
 
 /** No common database column for an id is shorter (`requestIdMaxLength`). */
 const surelyAcceptedBytes = 20;
+/** An id is any text: no assumption permits that a service takes letters of one script alone. */
+const plainId = /^[\p{L}\p{M}\p{N}\p{Emoji_Presentation}_-]+$/u;
 
 function checkRequestId(value: unknown): Validity {
   if (value === undefined) return 'valid';
   if (Array.isArray(value) || isObject(value)) return 'invalid';
   if (typeof value !== 'string' || value === '') return 'open';
-  const isShort = Buffer.byteLength(value) <= surelyAcceptedBytes;
-  return isShort && /^[\w-]+$/.test(value) ? 'valid' : 'open';
+  const isShort = value.length <= surelyAcceptedBytes;
+  return isShort && Buffer.byteLength(value) <= surelyAcceptedBytes && plainId.test(value)
+    ? 'valid'
+    : 'open';
 }
 
 /** The form of the document's example, which every answer of `sendAtFormats` reads. */

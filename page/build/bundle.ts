@@ -25,7 +25,6 @@ export async function bundleDashboard(
   const examples = Object.fromEntries(
     ['Node', 'Python', 'Go'].map((language) => {
       const file = new URL(`examples/${language.toLowerCase()}.txt`, page);
-      onSources([file.pathname]);
       return [language, readFileSync(file, 'utf8').trimEnd()];
     }),
   );
@@ -64,7 +63,7 @@ export async function bundleDashboard(
     }),
   ]);
   const outputFiles = built.flatMap((each) => each.outputFiles);
-  onSources(['index.html', ...built.flatMap(({ metafile }) => Object.keys(metafile.inputs))]);
+  onSources(built.flatMap(({ metafile }) => Object.keys(metafile.inputs)));
   return [
     { name: 'index.html', bytes: readFileSync(new URL('index.html', page)) },
     ...outputFiles.map(({ path, contents }) => ({

@@ -37,13 +37,13 @@ const allAccounts: ListDeclaration = {
         keys: keys.filter((key) => key.account_id === id && key.revoked_at === null).length,
         numbers: numbers.join(', ') || "the pool's",
         quota_left_this_month: <Quota account={account} />,
-        messages: <span class="actions">{statusLinks(messages, { account_id: id })}</span>,
+        messages: <span class="counts">{statusLinks(messages, { account_id: id })}</span>,
       };
     });
   },
   keyColumn: 'account_id',
   columns: ['name', 'keys', 'numbers', 'quota_left_this_month', 'messages'],
-  wideColumns: ['quota_left_this_month', 'messages'],
+  wideColumns: ['keys', 'numbers', 'messages'],
   links: { name: ({ account_id: id }) => addressOf('accounts', String(id)) },
   emptyText: 'There is no account.',
   lead: 'Accounts are independent: quotas, limits, keys and messages of one do not affect another.',
@@ -89,7 +89,7 @@ function NewAccount() {
         <OperationForm
           operation="accounts.create"
           submit="Create account"
-          placeholders={{ monthly_quota: 'as the assumption monthlyQuota' }}
+          hints={{ monthly_quota: 'Messages a month, or `unlimited`. Empty: as `monthlyQuota`.' }}
           onDone={complete}
         />
         <Check isOn={isComplete}>with a key and a number</Check>

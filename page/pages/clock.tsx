@@ -1,7 +1,6 @@
 /**
  * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
  */
-
 import { signal } from '@preact/signals';
 import { isoTime } from '#contract/time.ts';
 import { advanceClock, clock, describeAdvance, nowMs, state } from '../clock.ts';
@@ -27,7 +26,7 @@ export function ClockPage() {
         <Time at={isoTime(nowMs.value ?? 0)} />
       </p>
       <p class="dim">
-        {counted(pending, 'timer')} pending
+        UTC, simulated; {counted(pending, 'timer')} pending
         {nextAt !== null && `, the next in ${durationText(waitMs)}`}
       </p>
       <div class="jumps">
@@ -41,12 +40,11 @@ export function ClockPage() {
           kind="plain"
         />
       </div>
-      {/* The header of every page (`page/parts/header.tsx`) has the other ways to advance. */}
       <div class="jumps">
         <h3>Advance</h3>
         <div class="actions">
           {jumps.map((jump) => (
-            <Action key={jump} act={() => advanceClock({ by: jump })} label={`Advance ${jump}`}>
+            <Action key={jump} act={() => advanceClock({ by: jump })} label={`Advance +${jump}`}>
               +{jump}
             </Action>
           ))}

@@ -34,18 +34,11 @@ export function asCurl(path: string, body: string, key = ''): string {
   ].join(' \\\n');
 }
 
-/** What a client needs to send. */
-interface Client {
-  readonly baseUrl: string;
-  /** The account's name. */
-  readonly account: string;
-  readonly key: string;
-  /** A number that the account may send from. */
-  readonly from: string;
-}
-
-/** A client of the first account with a visible key and a number, its own or the shared pool's. */
-export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Client | undefined {
+/**
+ * What a client needs to send: the first account with a visible key and a number to send from, its
+ * own or the shared pool's.
+ */
+export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>) {
   for (const { name, api_key: key, sims } of accounts) {
     const from = (sims[0] ?? pool[0])?.number;
     if (key !== '' && from !== undefined) return { baseUrl: base_url, account: name, key, from };
@@ -65,7 +58,10 @@ declare const examples: Readonly<Record<string, string>>;
 export const languages = ['curl', ...Object.keys(examples)];
 
 /** A program that sends one message. */
-export function exampleIn(language: string, { baseUrl, key, from }: Client): string {
+export function exampleIn(
+  language: string,
+  { baseUrl, key, from }: NonNullable<ReturnType<typeof clientOf>>,
+): string {
   const path = servicePaths.send;
   const example = examples[language];
   if (example === undefined) {

@@ -4,12 +4,12 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { clientRules } from '#contract/rules.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { state } from '../clock.ts';
+import { call } from '../control.ts';
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
-import { outcomeList } from '../lists.ts';
+import { outcomeList, outcomeRow } from '../lists.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Choices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
@@ -21,6 +21,7 @@ import type { Reply } from '../wire.ts';
 import { counted, faultSubject, faultWords } from '../words.ts';
 import { accountName, useBuckets, useWorld } from '../world.ts';
 import { clientOf, exampleIn, languages } from './copies.ts';
+import { ruleText } from './rules.tsx';
 
 export function HomePage() {
   const world = useReply('worlds.get', [shownWorld], ['sim']);
@@ -78,9 +79,8 @@ function Now({ report }: { readonly report: Report }) {
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
     ...broken.map(({ id, findings }) => {
-      const text = clientRules.find((rule) => rule.id === id)?.sentence ?? '';
       const name = `${id}: ${counted(findings.length, 'finding')}`;
-      return row('#/referee', name, <CodeText text={`The client ${text}`} />);
+      return row('#/referee', name, ruleText(id));
     }),
   ];
   return (
@@ -142,9 +142,12 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
     );
   }
   const { baseUrl, account, key, from } = client;
-  const otherKeys = world.accounts
+  const others = world.accounts
     .filter(({ name, api_key: otherKey }) => name !== account && otherKey !== '')
-    .map(({ name, api_key: otherKey }) => [`API key of ${name}`, otherKey] as const);
+    .flatMap(({ name, api_key: otherKey, sims }) => [
+      [`API key of ${name}`, otherKey] as const,
+      [`Number of ${name} to send from`, (sims[0] ?? world.pool[0])?.number ?? 'none'] as const,
+    ]);
   const example = exampleIn(language.value, client);
   return (
     <Card title="Use it">
@@ -153,7 +156,7 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
           ['Base URL', baseUrl],
           [`API key of ${account}`, key],
           [`Number of ${account} to send from`, from],
-          ...otherKeys,
+          ...others,
         ]}
       />
       <div class="card-head section">
@@ -174,6 +177,7 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
   );
 }
 
-/** The recipients of the page Faults, where they are changed. */
-const columns = ['to', 'its_message'];
-const recipientList: ListDeclaration = { ...outcomeList, columns, actions: [], forms: [] };
+/** The recipients of the page Faults, where they are changed, without counts of their messages. */
+const readRows = async () => (await call('outcomes.get')).outcomes.map(outcomeRow);
+const shown = { readRows, columns: ['to', 'its_message'], actions: [], forms: [] };
+const recipientList: ListDeclaration = { ...outcomeList, ...shown };

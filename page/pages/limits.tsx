@@ -15,7 +15,7 @@ import { useBuckets } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 export function LimitsPage() {
-  const accounts = useReply('accounts.list', [], ['message', 'operation']).value?.accounts;
+  const accounts = useReply('accounts.list', [], ['messages', 'operation']).value?.accounts;
   const buckets = useBuckets();
   const limits = useReply('limits.get', [], ['operation', 'clock']);
   const { columns, rows } = gauges(buckets.value?.buckets ?? [], accounts ?? []);
@@ -70,13 +70,13 @@ function gauges(buckets: readonly Bucket[], accounts: readonly Account[]) {
       namesRow: true,
       kind: 'short',
     },
+    { head: 'Monthly quota', cell: (account) => <Quota account={account} />, kind: 'wide' },
     ...limited.map((endpoint) => ({
       head: endpoint,
       cell: ({ account_id: id, name }: Account) => (
         <Gauge name={`${endpoint} of ${name}`} bucket={bucketOf.get(`${endpoint} ${id}`)} />
       ),
     })),
-    { head: 'Monthly quota', cell: (account) => <Quota account={account} /> },
   ];
   const throttled = new Set(
     buckets.filter(({ next_at: nextAt }) => nextAt !== null).map(({ account_id: id }) => id),

@@ -18,7 +18,7 @@ import { accountName } from '../world.ts';
 import { asCurl, sendBody, sendPath, useKey } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
-  const resource = useReply('messages.get', [id], ['message']);
+  const resource = useReply('messages.get', [id], ['messages']);
   const message = resource.value;
   return (
     <Detail title="Message" badge={message && <StatusBadge status={message.status} />}>
@@ -34,7 +34,7 @@ function Content({ message }: { readonly message: Message }) {
   const key = useKey(message.account_id);
   const body = JSON.stringify(sendBody(message));
   const isFinal = status === 'delivered' || status === 'failed';
-  const changes = ['message', 'sim', 'clock', 'operation'] as const;
+  const changes = ['messages', 'sim', 'clock', 'operation'] as const;
   const waiting = useReply('messages.waiting', [id], changes, {
     everyMs: () => (isFinal ? undefined : whileRunning(2_000)),
     key: `${id} ${status}`,

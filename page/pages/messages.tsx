@@ -75,7 +75,7 @@ const pageSize = 100;
 function Rows({ filter }: { readonly filter: MessageFilter }) {
   const cursor = useSignal('');
   const input = { ...filter, limit: pageSize, cursor: cursor.value };
-  const page = useReply('messages.page', [input], ['message'], { keepsLastValue: true });
+  const page = useReply('messages.page', [input], ['messages'], { keepsLastValue: true });
   return (
     <Loaded resource={page} what="messages" isQuiet>
       {({ messages, next_cursor: older }) =>
@@ -138,5 +138,5 @@ const columns: readonly Column<Message>[] = [
   { head: 'To', cell: ({ to }) => to, kind: 'mono number-column' },
   { head: 'From', cell: (message) => message.from_number, kind: 'mono wide number-column from' },
   { head: 'Account', cell: ({ account_id: id }) => accountName(id), kind: 'wide account-column' },
-  { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
+  { head: 'Text', cell: ({ message }) => message, kind: 'subject' },
 ];

@@ -3,7 +3,6 @@
  * inputs and shows the world after the chosen one: what that line changed, one message as of then if
  * the address names it, and a fork from there.
  */
-
 import { useSignal } from '@preact/signals';
 import { matchRoute } from '#contract/routes.ts';
 import { state } from '../clock.ts';
@@ -37,7 +36,7 @@ export function PastPage() {
   return (
     <div class="stack">
       <Loaded resource={inputs} what="the journal">
-        {(journal) => <TimeMachine journal={journal} line={line ?? journal.lines} />}
+        {(journal) => <TimeMachine journal={journal} chosen={line ?? journal.lines} />}
       </Loaded>
       <Card title="Take it with you">
         <div class="actions">
@@ -60,9 +59,10 @@ export function PastPage() {
 /** Line 1 is the start of the journal. */
 const firstInputLine = 2;
 
-/** `line`: the chosen line of the journal. */
-function TimeMachine({ journal, line }: { readonly journal: Journal; readonly line: number }) {
+/** `chosen`: the line of the journal that the address names. */
+function TimeMachine({ journal, chosen }: { readonly journal: Journal; readonly chosen: number }) {
   const { lines, entries, earliest } = journal;
+  const line = Math.min(chosen, lines);
   const messageId = filterValue('message_id');
   const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
   const linkTo = (target: number, text: string) => (
@@ -183,7 +183,7 @@ function WorldThen({ line }: { readonly line: number }) {
       )}
       <Loaded resource={states} what="that instant">
         {([after, before]) => [
-          before && <p class="dim">→ shows what changed since the line before.</p>,
+          before && <p class="dim lead">→ shows what changed since the line before.</p>,
           <Facts facts={differences(before ?? after, after, state.value)} />,
         ]}
       </Loaded>

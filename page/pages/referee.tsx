@@ -5,7 +5,6 @@
  */
 import { useSignal } from '@preact/signals';
 import type { FindingView } from '#contract/finding-view.ts';
-import { clientRules } from '#contract/rules.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
@@ -17,9 +16,9 @@ import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { readJson } from '../typed-values.ts';
 import type { RefereeReport } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted, findingText } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
-import { ruleColumn } from './rules.tsx';
+import { ruleColumn, ruleText } from './rules.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
 
@@ -91,47 +90,62 @@ function reportOf({ rules, exchanges, unattributable, notices }: RefereeReport) 
   );
 }
 
-function findingsOf(rule: RuleVerdict) {
-  const { id, verdict, findings } = rule;
+function findingsOf({ id, verdict, findings }: RuleVerdict) {
+  const groups = [
+    ...Map.groupBy(findings, (each) => sourceOf(each) + findingText(each.what)).values(),
+  ];
   return (
-    <Card key={id} title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
+    <Card
+      key={id}
+      title={id}
+      head={
+        <span class="actions">
+          {counted(findings.length, 'finding')} <VerdictBadge verdict={verdict} />
+        </span>
+      }
+      lead={ruleText(id)}
+    >
       <ul class="ledger">
-        {findings.slice(0, mostShownFindings).map(({ account_id, endpoint, what, exchanges }) => (
-          <li key={exchanges.join()}>
-            <p class="breaks">
-              <CodeText text={what} />
-            </p>
-            <p class="dim">
-              {account_id === null ? 'not authenticated' : accountName(account_id)},{' '}
-              {endpoint ?? 'unknown path'}, requests{' '}
-              {exchanges.map((number, index) => [
-                index > 0 && ', ',
-                <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
-                  {number}
-                </a>,
-              ])}
-            </p>
-          </li>
-        ))}
+        {groups.slice(0, mostShownFindings).map(([first, ...others]) => {
+          if (first === undefined) return null;
+          const numbers = new Set([first, ...others].flatMap(({ exchanges }) => exchanges));
+          return (
+            <li key={first.exchanges.join()}>
+              <p class="breaks">
+                <CodeText text={findingText(first.what)} />
+              </p>
+              <p class="dim">
+                {sourceOf(first)}, requests{' '}
+                {[...numbers].map((number, index) => [
+                  index > 0 && ', ',
+                  <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
+                    {number}
+                  </a>,
+                ])}
+              </p>
+            </li>
+          );
+        })}
       </ul>
-      {findings.length > mostShownFindings && (
-        <p class="foot dim">{findings.length - mostShownFindings} more are not shown.</p>
+      {groups.length > mostShownFindings && (
+        <p class="foot dim">{groups.length - mostShownFindings} more are not shown.</p>
       )}
     </Card>
   );
 }
 
+/** Whose requests a finding is about, and which. */
+function sourceOf({ account_id: id, endpoint }: RuleVerdict['findings'][number]): string {
+  return `${id === null ? 'not authenticated' : accountName(id)}, ${endpoint ?? 'unknown path'}`;
+}
+
 const columns: readonly Column<RuleVerdict>[] = [
   ruleColumn,
   { head: 'Level', cell: ({ level }) => level },
-  { head: 'The client', cell: sentenceOf, kind: 'wide' },
+  { head: 'Sentence', cell: ({ id }) => ruleText(id), kind: 'wide' },
   { head: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
   { head: 'Exercised', cell: ({ exercised }) => exercised.toLocaleString('en'), kind: 'number' },
 ];
-
-function sentenceOf({ id }: RuleVerdict) {
-  return <CodeText text={clientRules.find((rule) => rule.id === id)?.sentence ?? ''} />;
-}
 
 /** Opens a file of `smstwin explore`. */
 function FindingFile() {

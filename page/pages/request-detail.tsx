@@ -73,9 +73,9 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
           <CopyTest input={{ number }} />
         </div>
       )}
-      <ExchangeView exchange={request} />
       <h3 class="section">What happened to it</h3>
       <Trace intent={{ number }} />
+      <ExchangeView exchange={request} />
     </>
   );
 }

@@ -22,12 +22,9 @@ import { accountChoices } from '../world.ts';
 const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
-interface RequestPlotProps {
-  readonly accounts: readonly Account[];
-  readonly limits: Reply<'limits.get'> | undefined;
-}
+type Props = Readonly<{ accounts: readonly Account[]; limits: Reply<'limits.get'> | undefined }>;
 
-export function RequestPlot({ accounts, limits }: RequestPlotProps) {
+export function RequestPlot({ accounts, limits }: Props) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
@@ -85,11 +82,7 @@ interface Chart extends Pick<Reply<'requests.counts'>, 'bars'> {
   readonly start: number;
 }
 
-interface MinutePlotProps {
-  readonly charts: readonly Chart[];
-  readonly limit: number | null;
-  readonly endpoint: string;
-}
+type MinutePlotProps = Readonly<{ charts: Chart[]; limit: number | null; endpoint: string }>;
 
 function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const zoom = useSignal<readonly [number, number] | undefined>(undefined);
@@ -101,18 +94,9 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const sumOf = (name: 'count' | 'throttled', bars: Chart['bars']) =>
     bars.reduce((sum, bar) => sum + bar[name], 0);
   const all = used.flatMap(({ bars }) => bars);
-  const refused = x.map((second) =>
-    sumOf(
-      'throttled',
-      used.flatMap((chart) => barAt(chart, second)),
-    ),
-  );
-  const limitLine: PlotLine = {
-    label: 'limit',
-    tone: '--text',
-    look: 'dashes',
-    values: x.map(() => limit),
-  };
+  const barsAt = (second: number) => used.map((chart) => barAt(chart, second));
+  const values = x.map(() => limit);
+  const limitLine: PlotLine = { label: 'limit', tone: '--text', look: 'dashes', values };
   const lines: readonly PlotLine[] = [
     ...used.map((chart, index): PlotLine => {
       const tone = tones[index] ?? '--text';
@@ -123,7 +107,7 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
       label: 'answered 429',
       tone: '--failed',
       look: 'marks',
-      values: refused.map((count) => count || null),
+      values: x.map((second) => sumOf('throttled', barsAt(second)) || null),
     },
   ];
   const throttled = sumOf('throttled', all).toLocaleString('en');
@@ -167,14 +151,14 @@ function Plot({ data, onZoom }: PlotProps) {
   return <div class="plot" ref={box} />;
 }
 
-function barAt({ bars, start }: Chart, second: number): Chart['bars'] {
-  return bars.slice(Math.max(0, second - start), Math.max(0, second - start + 1));
+function barAt({ bars, start }: Chart, second: number): Chart['bars'][number] {
+  return bars[second - start] ?? { count: 0, throttled: 0 };
 }
 
 /** How many requests passed in the 60 s up to each second. */
 function lastMinutes(chart: Chart, seconds: readonly number[]): number[] {
   const passed = (second: number) => {
-    const [{ count, throttled } = { count: 0, throttled: 0 }] = barAt(chart, second);
+    const { count, throttled } = barAt(chart, second);
     return count - throttled;
   };
   let sum = 0;

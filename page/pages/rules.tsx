@@ -26,6 +26,12 @@ const allRules = [
   })),
 ];
 
+/** What a rule asks, without what the judge makes of it. */
+export function ruleText(id: string) {
+  const { sentence = '' } = allRules.find((rule) => rule.id === id) ?? {};
+  return <CodeText text={sentence.replace(/(?<=\.)\s.*$/s, '')} />;
+}
+
 export function Rules() {
   return (
     <div class="stack">

@@ -4,6 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
@@ -65,20 +66,20 @@ export function SendPage() {
   );
 }
 
-interface SenderProps {
-  readonly onSent: (reply: Row) => void;
-}
+type SenderProps = Readonly<{ onSent: (reply: Row) => void }>;
 
 function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
   const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
   const scripted = useReply('outcomes.get', [], ['operation']);
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
   const numbers = numbersOf(account);
+  const ownSims = world.sims.filter(({ account_id: id }) => id === account);
+  const hasSim = ownSims.some(({ connected, active }) => connected && active);
   const outcomes = scripted.value?.outcomes ?? [];
   const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
   const hints: Readonly<Record<string, ComponentChildren>> = {
     endpoint: `POST ${sendPath(typed.value)}`,
-    from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
+    from: `${hasSim ? 'The shared pool is for accounts without a connected SIM.' : 'This account has no connected SIM: it sends from the shared pool.'} Default: ${numbers[0] ?? 'none'}.`,
     to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
     message: <Length text={typed.value['message'] ?? ''} />,
     send_at: sendAtChoices((value) => (typed.value = { ...typed.value, send_at: value })),
@@ -133,8 +134,11 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   const { method, path, body } = exchange.request;
   // A send that was accepted is answered with the id of its message.
   const reply = readJson(exchange.reply.body ?? '') as { readonly message_id?: string } | null;
+  const shown = useRef<HTMLDivElement>(null);
+  // On a small screen, it is below the form.
+  useEffect(() => shown.current?.scrollIntoView({ block: 'nearest' }), [exchange]);
   return (
-    <>
+    <div ref={shown}>
       <ExchangeView exchange={exchange} />
       <div class="actions">
         {reply?.message_id !== undefined && (
@@ -146,7 +150,7 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
           <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
         )}
       </div>
-    </>
+    </div>
   );
 }
 
@@ -179,13 +183,4 @@ function sendAtChoices(onChoose: (iso: string) => void) {
       {choice('now', () => '')}
     </span>
   );
-}
-
-function senderHint(world: World, accountId: string): string {
-  const hasSim = world.sims.some(
-    (sim) => sim.account_id === accountId && sim.connected && sim.active,
-  );
-  return hasSim
-    ? 'The shared pool is for accounts without a connected SIM.'
-    : 'This account has no connected SIM: it sends from the shared pool.';
 }

@@ -62,10 +62,7 @@ function Compare() {
   );
 }
 
-interface ComparisonProps {
-  readonly ids: readonly [string, string];
-  readonly nameOf: (id: string) => string;
-}
+type ComparisonProps = Readonly<{ ids: readonly string[]; nameOf: (id: string) => string }>;
 
 function Comparison({ ids, nameOf }: ComparisonProps) {
   const region = useRef<HTMLDivElement>(null);

@@ -18,7 +18,7 @@ export function cellText(name: string, value: unknown): string {
 }
 
 /** The names of fields with URLs, numbers of phones and keys. */
-const monospaceNames = /url$|^to$|number$|prefix/;
+const monospaceNames = /url$|^to$|numbers?$|prefix/;
 
 export function cellClass({ kind, name }: Field): string {
   if (kind === 'number') return 'number';
@@ -87,7 +87,7 @@ export function CellInput(props: CellInputProps) {
           role="switch"
           class="switch"
           aria-checked={isOn}
-          aria-label={label}
+          aria-label={`${label}: ${isOn ? 'yes' : 'no'}`}
           onClick={() => void change(isOn ? 'no' : 'yes')}
         >
           {isOn ? 'yes' : 'no'}

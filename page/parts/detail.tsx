@@ -25,11 +25,11 @@ export function Split({ kind = 'split-list', detail, children }: SplitProps) {
   );
 }
 
-interface DetailProps {
-  readonly title: string;
-  readonly badge?: ComponentChildren;
-  readonly children: ComponentChildren;
-}
+type DetailProps = Readonly<{
+  title: string;
+  badge?: ComponentChildren;
+  children: ComponentChildren;
+}>;
 
 /** The pane. */
 export function Detail({ title, badge, children }: DetailProps) {

@@ -182,12 +182,8 @@ export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProp
   );
 }
 
-interface CheckProps {
-  readonly isOn: Signal<boolean>;
-  readonly children: string;
-}
-
-export function Check({ isOn, children }: CheckProps) {
+export function Check(props: { readonly isOn: Signal<boolean>; readonly children: string }) {
+  const { isOn, children } = props;
   return (
     <label class="check">
       <input

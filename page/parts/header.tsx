@@ -65,7 +65,7 @@ function SimulatedTime() {
       </a>
       {mode !== 'bound' && (
         <>
-          <Action act={() => advanceClock({ by: '20s' })} label="Advance 20 s">
+          <Action act={() => advanceClock({ by: '20s' })} label="Advance +20 s">
             +20 s
           </Action>
           <Action act={() => advanceClock({ to: nextAt })} disabled={nextAt === null}>

@@ -33,15 +33,16 @@ interface ListProps {
 
 export function List({ declaration, only = () => true, accountId }: ListProps) {
   const { title, readOperation, keyColumn } = declaration;
-  const { actions = [], forms = [], lead, emptyText } = declaration;
+  const { actions = [], forms = [], lead, emptyText, settingColumn } = declaration;
   // Keeps the account names that cells show up to date.
   useWorld();
-  const rows = useResource(async () => {
+  const readAll = async () => {
     const read = await declaration.readRows?.();
     // Otherwise the reply has one field: the rows.
     const all = read ?? (Object.values(await callAny(readOperation))[0] as readonly Row[]);
     return all.filter(only);
-  }, kinds);
+  };
+  const rows = useResource(readAll, settingColumn === undefined ? kinds : ['operation']);
   const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
   const statusText = useSignal('');
   const finish = (done: string, facts: readonly TextFact[] | undefined) => {

@@ -9,6 +9,9 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Action } from './action.tsx';
 import { Rows, type RowsProps } from './table.tsx';
 
+/** In pixels: as many rows as fit into the window are drawn, and 40 more where the user scrolls. */
+const rowHeight = 34;
+
 interface LiveTableProps<T> extends Omit<RowsProps<T>, 'class'> {
   readonly label: string;
   /** Shown below the table. */
@@ -22,15 +25,26 @@ export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps
   const firstKey = useSignal<string | undefined>(undefined);
   const firstIndex = rows.findIndex((row) => keyOf(row) === firstKey.value);
   const newRows = Math.max(0, firstIndex);
-  const shownRows = rows.slice(newRows);
+  const moreDrawn = useSignal(0);
+  const mostDrawn = Math.ceil(innerHeight / rowHeight) + moreDrawn.value;
+  const firstShown = rows[newRows];
+  /** Only events set it: asking for it after a change would make the browser lay out the rows twice. */
+  const isRead = useRef(false);
   const holdWhileRead = () => {
-    const { current } = region;
-    if (current === null || newRows > 0) return;
-    const isRead = current.scrollTop > 0 || current.matches(':hover');
-    firstKey.value = isRead && shownRows[0] !== undefined ? keyOf(shownRows[0]) : undefined;
+    if (newRows > 0) return;
+    firstKey.value = isRead.current && firstShown !== undefined ? keyOf(firstShown) : undefined;
+  };
+  const noteReading = ({ currentTarget }: { readonly currentTarget: HTMLElement }) => {
+    const { scrollTop, clientHeight, scrollHeight } = currentTarget;
+    isRead.current = scrollTop > 0 || currentTarget.matches(':hover');
+    holdWhileRead();
+    if (scrollTop === 0) moreDrawn.value = 0;
+    else if (scrollTop + 2 * clientHeight > scrollHeight && mostDrawn < rows.length) {
+      moreDrawn.value += 40;
+    }
   };
   // The first row may have left the list: the row that has its place is held instead.
-  useLayoutEffect(holdWhileRead, [shownRows[0]]);
+  useLayoutEffect(holdWhileRead, [firstShown]);
   const showNewRows = () => {
     firstKey.value = undefined;
     region.current?.scrollTo({ top: 0 });
@@ -49,12 +63,12 @@ export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
         tabIndex={0}
         ref={region}
-        onScroll={holdWhileRead}
-        onMouseEnter={holdWhileRead}
-        onMouseLeave={holdWhileRead}
+        onScroll={noteReading}
+        onMouseEnter={noteReading}
+        onMouseLeave={noteReading}
         onClick={followRow}
       >
-        <Rows {...table} rows={shownRows} class="row-list" />
+        <Rows {...table} rows={rows.slice(newRows, newRows + mostDrawn)} class="row-list" />
       </section>
       <p class="foot dim actions">{children}</p>
     </>

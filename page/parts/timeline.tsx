@@ -2,14 +2,15 @@
  * A timeline in simulated time: the requests with replies, waits and faults, the statuses of a
  * message, and findings.
  */
+import { clientRules } from '#contract/rules.ts';
 import { dayMs, isoTime } from '#contract/time.ts';
 import { useReply } from '../resource.ts';
 import { addressOf, pageArgument, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
-import { durationText } from '../words.ts';
+import { durationText, findingText } from '../words.ts';
 import { faultText } from './exchange.tsx';
 import { Loaded } from './frame.tsx';
-import { Bar, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
+import { Bar, CodeText, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
 type WireEvent = Reply<'requests.trace'>['events'][number];
 /** An event of a timeline. It is a request if it has a reply. */
@@ -79,7 +80,8 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
 }
 
 function titleOf({ kind, number, reply, text, href }: TraceEvent) {
-  if (kind === 'finding') return <span class="reason">{linked(text ?? '')}</span>;
+  const sentence = <CodeText text={findingText(text ?? '')} />;
+  if (kind === 'finding') return <span class="reason">{sentence}</span>;
   if (typeof reply !== 'number') {
     return (
       <span class="step">
@@ -98,15 +100,6 @@ function titleOf({ kind, number, reply, text, href }: TraceEvent) {
   );
 }
 
-const messageIdForm = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
-
-/** A sentence with links to the messages that it names. */
-function linked(text: string) {
-  return text
-    .split(messageIdForm)
-    .map((part, index) => (index % 2 === 0 ? part : <a href={`#/messages/${part}`}>{part}</a>));
-}
-
 function timeSince(previous: TraceEvent, event: TraceEvent): string {
   const ms = Date.parse(event.at) - Date.parse(previous.at);
   return ms > 0 ? `+${durationText(ms)}` : '';
@@ -114,6 +107,8 @@ function timeSince(previous: TraceEvent, event: TraceEvent): string {
 
 /** Only the text of a status is a class: other texts are sentences, also of clients. */
 function classesOf({ kind, text }: TraceEvent): string {
+  const rule = clientRules.find(({ id }) => text?.startsWith(`${id}:`));
+  if (kind === 'finding' && rule?.level === 'should') return 'finding advice';
   return kind === 'status' ? `status status-${text}` : kind;
 }
 
@@ -176,7 +171,7 @@ interface TraceProps {
 
 export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
   const expected = expectedStatuses.map((text) => ({ kind: 'expected', at: '', text }) as const);
-  const trace = useReply('requests.trace', [intent], ['traffic', 'message', 'clock']);
+  const trace = useReply('requests.trace', [intent], ['traffic', 'messages', 'clock']);
   return (
     <Loaded resource={trace} what="the trace" isQuiet>
       {({ events, omitted, account, what, request_id: requestId, to }) => (

@@ -11,14 +11,11 @@ import type { Account } from '../wire.ts';
 import { durationText } from '../words.ts';
 import { CopyButton } from './copy-and-save.tsx';
 
-interface TimeProps {
-  readonly at: string;
-  /** The time in the row above: a narrow list shows the day only where it changes. */
-  readonly above?: string | undefined;
-}
-
-/** A simulated time as the service writes it: UTC, with milliseconds. */
-export function Time({ at, above }: TimeProps) {
+/**
+ * A simulated time as the service writes it: UTC, with milliseconds. `above`: the time in the row
+ * above; a narrow list shows the day only where it changes.
+ */
+export function Time({ at, above }: { readonly at: string; readonly above?: string | undefined }) {
   const [day = '', timeOfDay = ''] = at.split('T');
   return (
     <time dateTime={at}>
@@ -28,10 +25,15 @@ export function Time({ at, above }: TimeProps) {
   );
 }
 
-/** A sentence with the text between backticks shown as code. */
+const codeOrMessageId = /(`[^`]*`|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+
+/** A sentence with the text between backticks as code, and links to the messages that it names. */
 export function CodeText({ text }: { readonly text: string }) {
-  const parts = text.split('`');
-  return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
+  return text.split(codeOrMessageId).map((part, index) => {
+    if (index % 2 === 0) return part;
+    if (part.startsWith('`')) return <code key={index}>{part.slice(1, -1)}</code>;
+    return <a href={`#/messages/${part}`}>{part}</a>;
+  });
 }
 
 export type Fact = readonly [name: string, value: ComponentChildren];
@@ -136,13 +138,9 @@ export function VerdictBadge({ verdict }: { readonly verdict: string }) {
   return badge(verdictStatuses[verdict] ?? 'queued', verdict.replace('_', ' '));
 }
 
-interface LevelProps extends Readonly<Record<'remaining' | 'limit', number>> {
-  /** The accessible name. */
-  readonly name: string;
-}
-
-/** A bar and numbers: how much of a limit is left. */
-export function Level({ name, remaining, limit }: LevelProps) {
+/** A bar and numbers: how much of a limit is left. `name`: the accessible name. */
+export function Level(props: Readonly<{ name: string; remaining: number; limit: number }>) {
+  const { name, remaining, limit } = props;
   const shown = Math.max(0, remaining);
   return (
     <div class={remaining < limit / 4 ? 'gauge gauge-low' : 'gauge'}>

@@ -6,7 +6,7 @@
 import { secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../sim/accounts/account.ts';
 import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
-import { isQueued } from '../sim/devices/device-work.ts';
+import { isQueued } from '../sim/devices/timed-work.ts';
 import { type Cohort, sizeOf } from '../sim/store/cohort.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';

@@ -10,8 +10,9 @@
 import type { MessageEvent } from '#contract/message-status.ts';
 import type { Device, Message } from '../sim/accounts/account.ts';
 import type { AssumptionsInForce } from '../sim/assumptions.ts';
-import { isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/devices/device-work.ts';
+import { isInFlight, isStuckIn, pollsOf } from '../sim/devices/device-work.ts';
 import { isUnprompted } from '../sim/devices/outcomes.ts';
+import { isQueued } from '../sim/devices/timed-work.ts';
 import { Batch } from '../sim/store/batch.ts';
 import type { Cohort } from '../sim/store/cohort.ts';
 import type { Lifecycle } from './lifecycle.ts';

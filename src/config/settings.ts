@@ -38,7 +38,7 @@ export const logModes = ['off', 'text', 'json'] as const;
 /** Rates of a scaled clock, in simulated seconds per second. */
 export const defaultRate = 60;
 export const largestRate = 1_000_000;
-export const defaultManualStart = '2026-01-01T00:00:00.000Z';
+const defaultManualStart = '2026-01-01T00:00:00.000Z';
 
 const startError =
   'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds ' +

@@ -38,7 +38,7 @@ test.each([
 
 test.each([
   [{ accounts: [{}] }, 'accounts[0].name: is missing: expected a string'],
-  [{ accounts: [{ name: '' }] }, 'accounts[0].name: expected at least 1 characters; got ""'],
+  [{ accounts: [{ name: '' }] }, 'accounts[0].name: expected at least 1 character; got ""'],
   [{ accounts: {} }, 'accounts: expected a list; got an object'],
   [{ acounts: [] }, 'acounts: this key is not known here'],
   [{ accounts: [{ name: 'a', quota: 1 }] }, 'accounts[0].quota: this key is not known here'],

@@ -13,7 +13,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /** The page may load files only from this port, must not be framed, and must not submit forms. */
-export const pageHeaders: Readonly<Record<string, string>> = {
+const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',

@@ -5,6 +5,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { kinds } from '#verify/testkit/transport-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 
 const open: Simulator[] = [];
@@ -136,7 +137,7 @@ test.each(kinds)(
   '%s: a snapshot larger than a request of the service comes and goes',
   async (kind) => {
     const ports = await start(kind, { noLimits: true });
-    for (let n = 0; n < 600; n++) await send(ports, { request_id: `r${n}` });
+    for (let n = 0; n < 600; n++) sendBy(ports.simulator, 0, { request_id: `r${n}` });
     const snapshot = await (await fetch(`${ports.control}/control/snapshot`)).text();
     expect(snapshot.length).toBeGreaterThan(65_536);
     const other = await start(kind, { seed: 2 });

@@ -5,15 +5,14 @@
  * record, up to a bound, which the referee judges; and counts of all.
  */
 
-import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
 import { RequestCounts } from '../sim/counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
-import { ExchangeBatch } from './exchange-batch.ts';
 import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
+import { RequestSeconds } from './request-seconds.ts';
 
 /** How many of the last exchanges are kept. */
 export const keptRequests = 1_000;
@@ -46,7 +45,9 @@ export class ExchangeRecord {
   #isCutAtStart = false;
   #changes = 0;
   /** The exchanges whose lines the journal has yet to write. */
-  #batch: ExchangeBatch | undefined;
+  #unwritten: RecordedExchange[] = [];
+  /** Makes the journal write them, and records them. */
+  settle: PendingWrite = () => undefined;
   /** Called with each exchange once it is recorded. */
   readonly #onRecorded: (exchange: RecordedExchange) => void;
   /** Counts for metrics; they survive a reset, so that they never decrease. */
@@ -82,7 +83,7 @@ export class ExchangeRecord {
     journal: Journal | undefined,
     startedMs: number,
   ): PendingWrite | undefined {
-    const number = this.#total + 1 + (this.#batch?.exchanges.length ?? 0);
+    const number = this.#total + 1 + this.#unwritten.length;
     const exchange = this.#objectFor(number, this.#isOpen || journal?.keepsExchanges === true);
     exchange.number = 0;
     exchange.atMs = clock.now();
@@ -92,17 +93,36 @@ export class ExchangeRecord {
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
-    journal?.request(exchange);
     exchange.durationMs = WallClock.ticksMs() - startedMs;
-    if (journal?.flush === undefined) {
+    if (!journal?.isFile) {
+      journal?.requests([exchange]);
       this.#record(exchange);
       return undefined;
     }
-    if (this.#batch?.isSettled !== false) this.#batch = new ExchangeBatch(journal, this.#record);
-    const batch = this.#batch;
-    batch.exchanges.push(exchange);
-    if (journal.isFull) batch.settle();
-    return batch;
+    if (this.#unwritten.length === 0) this.settle = this.#writeOf(journal);
+    this.#unwritten.push(exchange);
+    return this.settle;
+  }
+
+  /**
+   * A write for the exchanges until its first call. They are counted, listed and reported once it
+   * has succeeded, so that these agree with the replies.
+   */
+  #writeOf(journal: Journal): PendingWrite {
+    const exchanges: RecordedExchange[] = [];
+    this.#unwritten = exchanges;
+    let failure: Error | undefined;
+    return () => {
+      if (this.#unwritten !== exchanges) return failure;
+      this.#unwritten = [];
+      try {
+        journal.requests(exchanges);
+        for (const exchange of exchanges) this.#record(exchange);
+      } catch (error) {
+        failure = error as Error;
+      }
+      return failure;
+    };
   }
 
   readonly #record = (exchange: RecordedExchange): void => {
@@ -113,11 +133,6 @@ export class ExchangeRecord {
     this.counts.answered(exchange.endpoint, exchange.status, exchange.durationMs);
     this.#onRecorded(exchange);
   };
-
-  /** Makes the journal write the lines that wait, and records their exchanges. Does not throw. */
-  settle(): void {
-    this.#batch?.settle();
-  }
 
   /** The end of a delayed reply. `requestsAgo`: 1 for the last request. `isSeen`: by the client. */
   ended(requestsAgo: number, atMs: number, isSeen: boolean): void {
@@ -238,76 +253,4 @@ function messageIdIn(reply: string): number {
     if (unit !== hyphen) bits = 16 * bits + (unit & 0xf) + 9 * (unit >> 6);
   }
   return bits;
-}
-
-/** A series is the counts of one account in one second. Above this many, the oldest are dropped. */
-export const mostSeries = 20_000;
-/** The index of an endpoint in a series is that of its name; unknown paths come last. */
-const endpointCount = endpointNames.length + 1;
-
-interface Second {
-  readonly startMs: number;
-  /** By account; undefined: not authenticated. For each endpoint: all, and those answered 429. */
-  readonly counts: Map<string | undefined, Uint32Array>;
-}
-
-export interface SecondCount {
-  readonly startMs: number;
-  readonly accountId: string | undefined;
-  readonly endpoint: EndpointName | undefined;
-  readonly count: number;
-  readonly throttled: number;
-}
-
-/**
- * Counts requests by second of simulated time, endpoint and account, since the start or a reset. It
- * keeps the last seconds in which there were requests.
- */
-export class RequestSeconds {
-  #seconds: Second[] = [];
-  #series = 0;
-
-  add({ atMs, accountId, endpoint, status }: RecordedExchange): void {
-    const startMs = atMs - (atMs % 1_000);
-    let second = this.#seconds.at(-1);
-    if (second?.startMs !== startMs) {
-      second = { startMs, counts: new Map() };
-      this.#seconds.push(second);
-    }
-    let counts = second.counts.get(accountId);
-    if (counts === undefined) {
-      counts = new Uint32Array(2 * endpointCount);
-      second.counts.set(accountId, counts);
-      if (++this.#series > mostSeries) this.#dropOlderHalf();
-    }
-    const endpointIndex =
-      endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
-    const index = 2 * endpointIndex;
-    counts[index] = (counts[index] ?? 0) + 1;
-    if (status === 429) counts[index + 1] = (counts[index + 1] ?? 0) + 1;
-  }
-
-  clear(): void {
-    this.#seconds = [];
-    this.#series = 0;
-  }
-
-  *[Symbol.iterator](): Generator<SecondCount> {
-    for (const { startMs, counts } of this.#seconds) {
-      for (const [accountId, series] of counts) {
-        for (let index = 0; index < endpointCount; index++) {
-          const count = series[2 * index] ?? 0;
-          if (count === 0) continue;
-          const throttled = series[2 * index + 1] ?? 0;
-          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled };
-        }
-      }
-    }
-  }
-
-  /** Drops many at a time, so that dropping is rare. */
-  #dropOlderHalf(): void {
-    this.#seconds = this.#seconds.slice(Math.ceil(this.#seconds.length / 2));
-    this.#series = this.#seconds.reduce((sum, { counts }) => sum + counts.size, 0);
-  }
 }

@@ -72,8 +72,8 @@ export type ReceivedDecision =
   | { readonly kind: 'received'; readonly page: ReceivedPage }
   | ServiceError;
 
-export const defaultPageSize = 50;
-export const largestPageSize = 200;
+const defaultPageSize = 50;
+const largestPageSize = 200;
 
 /** The parsers for the query parameters, which arrive as text. */
 export const receivedParameters = {

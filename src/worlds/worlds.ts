@@ -4,7 +4,7 @@
  * methods create, fork, restore and delete worlds.
  */
 
-import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
@@ -212,15 +212,15 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   /** Answers a request in the world that its path, its host or its key names, or in the first. */
-  handle(request: ApiRequest, turn?: RequestTurn): ApiReply {
+  handle(request: ApiRequest, awaits?: Awaits): ApiReply {
     const named = worldNamedBy(request);
-    if (named !== undefined) return this.#handleAt(named, request, turn);
+    if (named !== undefined) return this.#handleAt(named, request, awaits);
     // Without other worlds, a request does not cost a look-up of its key.
     if (this.#byId.size > 0) {
       const world = this.#findByKey(request.authorization);
-      if (world !== undefined) return this.#answer(world, request, turn);
+      if (world !== undefined) return this.#answer(world, request, awaits);
     }
-    return this.#answer(this.first, request, turn);
+    return this.#answer(this.first, request, awaits);
   }
 
   /** The simulator of this world, whose time to live starts again; undefined for no such world. */
@@ -231,26 +231,22 @@ export class Worlds<S extends WorldSimulator> {
     return world.simulator;
   }
 
-  #handleAt(
-    { worldId, path }: NamedWorld,
-    request: ApiRequest,
-    turn: RequestTurn | undefined,
-  ): ApiReply {
+  #handleAt({ worldId, path }: NamedWorld, request: ApiRequest, awaits?: Awaits): ApiReply {
     const world = this.get(worldId);
     if (world === undefined || world.isExpired) {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
     }
-    if (path === undefined) return this.#answer(world, request, turn);
-    const reply = this.#answer(world, readdressed(request, path), turn);
+    if (path === undefined) return this.#answer(world, request, awaits);
+    const reply = this.#answer(world, readdressed(request, path), awaits);
     // Only the list of received messages contains links in its body.
     return withLinksUnder(reply, worldId, path === routes.received.pattern);
   }
 
-  #answer(world: HostedWorld<S>, request: ApiRequest, turn: RequestTurn | undefined): ApiReply {
+  #answer(world: HostedWorld<S>, request: ApiRequest, awaits?: Awaits): ApiReply {
     // Addresses can be guessed, so only a request with a key of the world renews its lifetime.
     if (world.ttlMs !== undefined && world.hasKeyOf(request.authorization)) world.renew();
     this.#lastAnswered = world.simulator;
-    return world.simulator.handle(request, turn);
+    return world.simulator.handle(request, awaits);
   }
 
   /** The world of a key; undefined for the first world, which also answers unknown keys. */

@@ -252,7 +252,7 @@ pageTest(
     await page.goto(`${controlUrl}/#/clock`);
     const now = page.getByRole('region', { name: 'Clock' }).locator('time').first();
     const shows = (text: string) => expect.poll(() => now.textContent()).toBe(text);
-    await page.getByRole('button', { name: 'Advance 24h' }).click();
+    await page.getByRole('button', { name: 'Advance +24h' }).click();
     await shows('2026-01-02 00:00:00.000');
     const advance = page.getByRole('button', { name: 'Advance', exact: true });
     await page.getByRole('textbox', { name: 'By' }).fill('soon');
@@ -434,7 +434,7 @@ pageTest(
   async ({ page, controlUrl, simulator }) => {
     await page.goto(`${controlUrl}/#/accounts`);
     await page.getByRole('button', { name: 'Create account' }).click();
-    await seen(page.getByText('expected a name'));
+    await seen(page.getByText('expected a value for name'));
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('hooli');
     await page.getByRole('textbox', { name: 'Monthly quota', exact: true }).fill('7');
     await page.getByRole('checkbox', { name: 'with a key and a number' }).check();

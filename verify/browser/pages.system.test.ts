@@ -102,7 +102,10 @@ pageTest(
     for (let first = manyMessages - 100; first > 0; first -= 100) {
       await older.click();
       await seen(table.getByText(`number ${first}.`, { exact: true }));
-      expect(await rows.count()).toBe(101);
+      // Drawing a row takes long, so those that are not near are left out.
+      expect(await rows.count()).toBeLessThan(60);
+      const atTheEnd = async () => [await table.press('End'), await rows.count()];
+      await expect.poll(atTheEnd).toEqual([undefined, 101]);
     }
     await gone(older);
     // What comes in above does not move what is read; all of it changes its status and the page

@@ -454,7 +454,7 @@ pageTest(
     // What changed when I advanced a day?
     await home();
     await go('Clock');
-    await page.getByRole('button', { name: 'Advance 24h' }).click();
+    await page.getByRole('button', { name: 'Advance +24h' }).click();
     await seen(page.getByRole('status').getByText(/timers fired: 3 delivered, 1 sending\.$/));
 
     // Why is the message to +12025550164 not delivered?

@@ -36,7 +36,7 @@ export interface MetricFamily {
 `;
 
 /** The types of all methods, one interface for each noun. */
-export function methodTypes(): string {
+function methodTypes(): string {
   const texts = new TypeTexts();
   const interfaces = shownNouns.map((noun) => {
     const methods = methodsOf(noun).map(({ name, operation }) => {

@@ -25,36 +25,40 @@ function current() {
 }
 
 async function built() {
-  const nowMs = Date.now();
-  const name = `${nowMs}-${process.pid}`;
-  fs.mkdirSync(new URL(name, folder), { recursive: true });
+  const outdir = `build/start/${Date.now()}-${process.pid}`;
+  fs.mkdirSync(new URL(outdir, root), { recursive: true });
   // By the clock of the file system, which may be that of another machine.
-  const startedMs = fs.statSync(new URL(name, folder)).ctimeMs;
-  // As deep as its source, which finds the root from there. tsx would take three times as long.
-  const builder = `build/start/${name}.js`;
+  const startedMs = fs.statSync(new URL(outdir, root)).ctimeMs;
+  // It is built when it is first asked for. A checkout may be without it.
+  const page = './page/build/bundle.ts';
+  const load = fs.existsSync(new URL(page, root)) ? `() => import('${page}')` : 'undefined';
   const { build } = await import('esbuild');
   const { metafile } = await build({
     absWorkingDir: root.pathname,
-    entryPoints: ['verify/build/build-program.ts'],
-    outfile: builder,
+    stdin: {
+      contents: `import { pageBuilder } from './io/page-files.ts';
+        import './cli/main.ts';
+        pageBuilder.load = ${load};`,
+      resolveDir: root.pathname,
+    },
+    outdir,
     bundle: true,
     metafile: true,
+    splitting: true,
     packages: 'external',
     platform: 'node',
     format: 'esm',
+    // So the program knows that it runs in a checkout, and finds its files.
+    define: { 'import.meta.url': JSON.stringify(new URL('build/start.ts', root)) },
   });
-  const { buildForCheckout } = await import(new URL(builder, root).href);
-  const path = `build/start/${name}/dist/main.js`;
-  const bundled = await buildForCheckout(`build/start/${name}`);
-  // esbuild also names texts that are no files.
-  const isFile = (source) => fs.existsSync(new URL(source, root));
-  const ofBuild = [...Object.keys(metafile.inputs), 'verify/build/start.js', 'package.json'];
-  const sources = [...ofBuild, ...bundled.filter(isFile)];
+  const bundled = Object.keys(metafile.inputs).filter((source) => source !== '<stdin>');
+  const sources = [...bundled, 'verify/build/start.js', 'package.json'];
   for (const entry of fs.readdirSync(folder)) {
-    if (nowMs - Number.parseInt(entry, 10) > keptMs) {
+    if (Date.now() - Number.parseInt(entry, 10) > keptMs) {
       fs.rmSync(new URL(entry, folder), { recursive: true, force: true });
     }
   }
+  const path = `${outdir}/stdin.js`;
   fs.writeFileSync(record, JSON.stringify({ startedMs, path, sources }));
   return path;
 }

@@ -197,6 +197,7 @@ export const because = {
   aMonth: 'it shows when the next month of the quota has begun',
   aChange: 'a SIM would have to be switched off, or withdrawn, during the run',
   aQuota: 'it needs an account whose remaining quota is small and known',
+  aRecipient: 'it needs a second recipient of --allow-to',
   anotherSim: 'it needs two working SIMs of one account, and the flags name one',
   noSim: 'it needs an account without a connected SIM, which no flag names',
 } as const;

@@ -139,15 +139,15 @@ function comparingIdsAs(fold: (requestId: string) => string, lookUp = fold): Pla
   }));
 }
 
-/** A window in which a use is identified by the id and the text together. */
-function perText(): Planted {
-  // Handling is synchronous, so this is the text of the request that the window serves.
-  let text = '';
-  const notingText = handling(() => ({ request, fields }, next) => {
-    text = String(fields?.['message'] ?? '');
+/** A window in which a use is identified by the id and another field together. */
+function perField(name: string): Planted {
+  // Handling is synchronous, so this is the value of the request that the window serves.
+  let value = '';
+  const notingValue = handling(() => ({ request, fields }, next) => {
+    value = String(fields?.[name] ?? '');
     return next(request);
   });
-  return { ...comparingIdsAs((requestId) => `${requestId} ${text}`), ...notingText };
+  return { ...comparingIdsAs((requestId) => `${requestId} ${value}`), ...notingValue };
 }
 
 /** A window that also knows all ids that were used. `findAmong` gets the sound window's `find`. */
@@ -247,6 +247,14 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
     'a request_id beyond ASCII is not found again',
     wrongWindow(() => ({ find: (id, find) => (/^[ -~]*$/.test(id) ? find(id) : undefined) })),
   ],
+  'id-ascii-only': [
+    'a request_id beyond ASCII is refused',
+    answeringSends((call) =>
+      /^[ -~]*$/.test(String(call.fields['request_id'] ?? ''))
+        ? undefined
+        : invalid('request_id', call),
+    ),
+  ],
   'replay-window-from-send-at': [
     'the 24 hours of a held message start at send_at',
     rememberingUntil(({ atMs, outcome }) => {
@@ -255,7 +263,15 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
     }),
     because.aDay,
   ],
-  'replay-per-text': ['a request_id with another text creates another message', perText()],
+  'replay-per-text': [
+    'a request_id with another text creates another message',
+    perField('message'),
+  ],
+  'replay-per-recipient': [
+    'a request_id with another recipient creates another message',
+    perField('to'),
+    because.aRecipient,
+  ],
   'replay-id-cut': [
     'request_ids with the same first 128 characters are the same',
     comparingIdsAs((requestId) => requestId.slice(0, 128)),

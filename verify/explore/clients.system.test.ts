@@ -39,25 +39,28 @@ const bugs = [
   { bug: 'new-id-after-third-close', faults: 'refuse,lost_response', cause: 'CLIENT-5', size: 3 },
 ] as const;
 
+// The search is the same for each language: one shows what the other does, in a minute less.
 describe.each(Object.entries(languages))('%s', (language, command) => {
-  test('a right client is exhausted to depth 2, and nothing is found', async () => {
-    const { exitCode, out } = await runExplore([
-      ...flags,
-      '--faults',
-      some,
-      '--',
-      ...command,
-      'none',
-      '1',
-    ]);
-    // A client that is held up times out by itself, and makes a call more.
-    expect(out).toMatch(
-      /explored (\d+) of \1 single faults and (\d+) of \2 pairs: all to depth 2, with throttle waits of \d+ s alone/,
-    );
-    expect(exitCode).toBe(0);
-  });
+  test.runIf(language === 'node')(
+    'a right client is exhausted to depth 2, and nothing is found',
+    async () => {
+      const { exitCode, out } = await runExplore([
+        ...flags,
+        '--faults',
+        some,
+        '--',
+        ...command,
+        'none',
+        '1',
+      ]);
+      // A client that is held up times out by itself, and makes a call more.
+      expect(out).toMatch(
+        /explored (\d+) of \1 single faults and (\d+) of \2 pairs: all to depth 2, with throttle waits of \d+ s alone/,
+      );
+      expect(exitCode).toBe(0);
+    },
+  );
 
-  // The search is the same for each language: one shows what the others do, in a minute less.
   test.each(language === 'node' ? bugs : bugs.filter(({ size }) => size === 1))(
     '$bug is found with $size faults, and its schedule repeats it',
     async (planted) => {

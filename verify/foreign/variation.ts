@@ -25,8 +25,8 @@ export interface Variation {
   readonly contentType?: string;
 }
 
+/** A part of them is taken evenly spaced, so those that differ most are every other one. */
 export const variations: Readonly<Record<string, Variation>> = {
-  plain: {},
   /** Differs from the simulator's defaults wherever it can. */
   odd: {
     answers: {
@@ -55,16 +55,20 @@ export const variations: Readonly<Record<string, Variation>> = {
     upperCaseIds: true,
     addsRequestHeaders: true,
   },
-  django: {
+  plain: {},
+  /** Slow telephones that take a few messages at a time; all messages fail. */
+  telecom: {
     answers: {
-      errorBody: 'field_map',
-      validationScope: 'all',
+      limiterRefill: 'interval',
+      pollIntervalSeconds: 7,
+      sendsPerPoll: 12,
+      failedRequestId: 'burned',
+      clientIp: 'x_forwarded_for',
       trailingSlash: 'redirect',
-      typeCoercion: 'coerce',
-      sendAtZone: 'any_offset',
-      pathIdForm: 'any_case',
     },
-    upperCaseIds: true,
+    messagesFail: true,
+    answersInChunks: true,
+    contentType: 'application/json; charset=UTF-8',
   },
   gateway: {
     answers: {
@@ -74,6 +78,18 @@ export const variations: Readonly<Record<string, Variation>> = {
       contentType: 'ignore',
     },
     wording: 'title',
+    addsRequestHeaders: true,
+  },
+  /** Counts refused requests. */
+  strict: {
+    answers: {
+      refusedSpendsToken: 'yes',
+      unknownFields: 'reject',
+      replayAcrossEndpoints: 'separate',
+      pollIntervalSeconds: 3,
+    },
+    wording: 'arrays',
+    statesFractions: true,
     addsRequestHeaders: true,
   },
   framework: {
@@ -92,6 +108,17 @@ export const variations: Readonly<Record<string, Variation>> = {
     readsSpaceInTime: true,
     contentType: 'application/json; charset=utf-8',
   },
+  django: {
+    answers: {
+      errorBody: 'field_map',
+      validationScope: 'all',
+      trailingSlash: 'redirect',
+      typeCoercion: 'coerce',
+      sendAtZone: 'any_offset',
+      pathIdForm: 'any_case',
+    },
+    upperCaseIds: true,
+  },
   jsonapi: {
     answers: {
       validationScope: 'all',
@@ -100,31 +127,5 @@ export const variations: Readonly<Record<string, Variation>> = {
       replayDifferentBody: 'conflict',
     },
     wording: 'jsonapi',
-  },
-  /** Slow telephones that take a few messages at a time; all messages fail. */
-  telecom: {
-    answers: {
-      limiterRefill: 'interval',
-      pollIntervalSeconds: 7,
-      sendsPerPoll: 12,
-      failedRequestId: 'burned',
-      clientIp: 'x_forwarded_for',
-      trailingSlash: 'redirect',
-    },
-    messagesFail: true,
-    answersInChunks: true,
-    contentType: 'application/json; charset=UTF-8',
-  },
-  /** Counts refused requests. */
-  strict: {
-    answers: {
-      refusedSpendsToken: 'yes',
-      unknownFields: 'reject',
-      replayAcrossEndpoints: 'separate',
-      pollIntervalSeconds: 3,
-    },
-    wording: 'arrays',
-    statesFractions: true,
-    addsRequestHeaders: true,
   },
 };

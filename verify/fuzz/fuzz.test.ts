@@ -33,7 +33,7 @@ test('a request that throws fails the run, with its bytes and a command that pla
   const text = String(failure);
   expect(text).toMatch(/^Error: it broke\n/);
   expect(text).toMatch(/^ {2}"(?:POST|GET) .*HTTP\/1\.1\\r\\n/m);
-  expect(text).toContain('npm run test:deep -- 0 7 --fuzz 1 --transport node');
+  expect(text).toContain('SMSTWIN_SEED=7 npm run test:deep -- -t node');
 });
 
 function replyOf(bytes: string, method = 'GET', isClosed = true): RawReply | undefined {

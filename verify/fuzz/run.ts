@@ -4,9 +4,8 @@
  */
 import fc from 'fast-check';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
-import { compareTransports } from './compare.ts';
 import { rowOf } from './control-rows.ts';
-import { gatherFacts, type Served, serveInChild } from './facts.ts';
+import { gatherFacts, type Served } from './facts.ts';
 import { type Conversation, conversations, describe, FuzzWorker } from './worker.ts';
 
 const conversationsAtOnce = 4;
@@ -14,25 +13,6 @@ const conversationsPerChunk = 12;
 /** How long after the end of its connections a crashed process is noticed. */
 const lastOutputWithinMs = 200;
 const reportEveryMs = 30_000;
-/** Requests of the comparison of both transports. */
-const mostCompared = 5_000;
-
-/** Fuzzes a server in a child process, on each transport in turn, and compares them. */
-export async function fuzzTransports(
-  requests: number,
-  seed: number,
-  transports: readonly TransportKind[],
-): Promise<void> {
-  const each = Math.ceil(requests / transports.length);
-  for (const transport of transports) {
-    const served = await serveInChild(transport);
-    console.log(await fuzz(served, transport, each, seed).finally(() => served.stop()));
-  }
-  if (transports.length < 2) return;
-  const compared = await compareTransports(Math.min(each, mostCompared), seed);
-  console.log(`${compared} requests to both transports, seed ${seed}: the same were served`);
-}
-
 /** Returns what was done, as a line; throws at the first failure. */
 export async function fuzz(
   served: Served,
@@ -57,7 +37,7 @@ export async function fuzz(
       const drawn = fc.sample(arbitrary, { seed: chunkSeed, numRuns: conversationsPerChunk });
       const why = await playAll(drawn, worker, served);
       if (why === undefined) continue;
-      const again = `npm run test:deep -- 0 ${chunkSeed} --fuzz 1 --transport ${transport}`;
+      const again = `SMSTWIN_SEED=${chunkSeed} npm run test:deep -- -t ${transport}`;
       throw new Error(`${why}\n${transport}, seed ${chunkSeed}; again with: ${again}`);
     }
     return `${report()}: sound`;

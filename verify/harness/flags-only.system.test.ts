@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { invalid, refusal } from '../defects/call.ts';
 import { answering, WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
+import { sample } from '../testkit/runs.ts';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';
 
 const rate = testRate;
@@ -47,7 +48,7 @@ test('--profile budget sends less than 60, and names every case that it leaves o
   expect(out).toMatch(/LIMIT-1\/120-pass +costs 127 sends, more than --profile budget allows/);
 }, 240_000);
 
-test.concurrent.each([
+const answersAboutLimits = [
   { limiterRefill: 'continuous' },
   { limiterRefill: 'interval' },
   { limiterRefill: 'interval_aligned' },
@@ -55,7 +56,10 @@ test.concurrent.each([
   { refusedSpendsToken: 'yes' },
   { errorsSpendToken: 'no', unauthenticatedThrottle: 'always_401' },
   { replaySpends: 'nothing', gateOrder: 'validate_first' },
-])(
+] as const;
+
+// `SMSTWIN_RUNS=2` tries all of them.
+test.concurrent.each(sample(answersAboutLimits, 4))(
   'no rule of limits fails or stays unexercised under %j',
   async (assumptions) => {
     const plan = { rate, assumptions };

@@ -14,11 +14,11 @@ import { type ConformReport, conformHere, runConform } from '../testkit/conform-
 import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
-export const mainFrom = '+12025550102';
+const mainFrom = '+12025550102';
 export const inactiveFrom = '+12025550103';
 export const secondFrom = '+12025550111';
 export const exhaustedFrom = '+12025550121';
-export const poolFrom = '+12025550190';
+const poolFrom = '+12025550190';
 /** A number of no SIM. */
 export const unknownFrom = '+12025550199';
 
@@ -115,7 +115,7 @@ export interface FlagsWorldPlan extends Pick<InternalOptions, 'simulation'> {
 }
 
 /** Starts the simulator on a free port. */
-export async function serveWithFlags({
+async function serveWithFlags({
   assumptions = {},
   rate = 1,
   asksForTasks = false,

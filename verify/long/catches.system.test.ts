@@ -1,6 +1,6 @@
 /**
  * Bugs are planted in the served process: a long run must complain about each. `test:all` tries
- * three of them, SMSTWIN_RUNS=6 all.
+ * one of them, SMSTWIN_RUNS=6 all.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

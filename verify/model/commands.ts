@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
 import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
-import { Session, type SessionOptions, type Setup } from '../testkit/twin/session.ts';
+import { Session, type Setup } from '../testkit/twin/session.ts';
 
 /** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [
@@ -61,21 +61,19 @@ class StepCommand implements fc.Command<Session, Session> {
   }
 }
 
-/** Plays random sequences; a disagreement throws the seed, the path and the shrunk sequence. */
+/** Plays random sequences; a disagreement throws the seed and the shrunk sequence. */
 export function checkSequences(options: {
   readonly sequences: number;
-  readonly seed?: number | undefined;
-  readonly path?: string | undefined;
+  readonly seed?: number;
   /** Steps between checks of the whole state; every sequence also ends with one. */
-  readonly soundEvery?: number;
-  readonly maxCommands?: number;
-  readonly simulation?: SessionOptions['simulation'];
+  readonly soundEvery: number;
+  readonly maxCommands: number;
 }): void {
-  const { sequences, seed, path, soundEvery = 1, maxCommands = 50, simulation } = options;
+  const { sequences, seed, soundEvery, maxCommands } = options;
   const command = stepArbitrary.map((step) => new StepCommand(step, soundEvery));
   const commands = fc.commands([command], { maxCommands, size: 'max' });
   const run = (setup: Setup, drawn: Iterable<fc.Command<Session, Session>>): void => {
-    const session = new Session(setup, { simulation });
+    const session = new Session(setup);
     try {
       fc.modelRun(() => ({ model: session, real: session }), drawn);
       session.audit();
@@ -86,7 +84,6 @@ export function checkSequences(options: {
   fc.assert(fc.property(setupArbitrary, commands, run), {
     numRuns: sequences,
     ...(seed === undefined ? {} : { seed }),
-    ...(path === undefined ? {} : { path }),
     endOnFailure: false,
   });
 }

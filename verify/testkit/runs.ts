@@ -1,6 +1,6 @@
 /**
- * How many random runs a property test makes, and how many items of a long list a test uses: few in
- * `npm test`, twice as many with `SMSTWIN_RUNS=2`, as in `npm run test:all`.
+ * How many random runs a property test makes, and how many items of a long list a test uses: few,
+ * and twice as many with `SMSTWIN_RUNS=2`.
  *
  * The seed is fixed, so that only a change of the code changes a result. `SMSTWIN_SEED=N` sets
  * another one.

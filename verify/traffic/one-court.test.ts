@@ -124,7 +124,7 @@ test('the same exchanges get the same client verdicts from a run and from each k
         expect([kind, await clientVerdicts(textOf(kind, run))]).toEqual([kind, live]);
       await run.simulator.close();
     }),
-    { numRuns: runs(150), seed },
+    { numRuns: runs(60), seed },
   );
 });
 
@@ -148,7 +148,7 @@ test('the same exchanges get the same service verdicts from each kind of file', 
       if (status === undefined) expect(await serviceVerdicts(run.journal)).toEqual(ofRecording);
       await run.simulator.close();
     }),
-    { numRuns: runs(60), seed },
+    { numRuns: runs(30), seed },
   );
 });
 
@@ -330,7 +330,7 @@ test.each(kinds)(
         }
         await run.simulator.close();
       }),
-      { numRuns: runs(40), seed },
+      { numRuns: runs(20), seed },
     );
   },
 );

@@ -46,7 +46,7 @@ test('the sends of one turn share one write, which comes before their replies', 
   expect(lines).toEqual([1, 1, 1, 1, 1]);
 });
 
-test('lines of more than 64 KiB are written before the turn ends', async () => {
+test('a turn with more than 64 KiB ends early', async () => {
   const journal = newPath();
   const { simulator, port } = await serve({ journal });
   const sizes: number[] = [];
@@ -63,7 +63,7 @@ test('lines of more than 64 KiB are written before the turn ends', async () => {
   );
   await Promise.all(sockets.map((socket) => socket.write(long)));
   for (const socket of sockets) await socket.reply('POST');
-  expect(Math.max(...sizes)).toBeGreaterThanOrEqual(65_536);
+  expect(Math.max(...sizes)).toBeGreaterThan(32_768);
   expect(Math.max(...sizes)).toBeLessThan(65_536 + 4_096);
   expect(simulator.recordedRun().entries[Symbol.iterator]().next().done).toBe(false);
 });
@@ -149,12 +149,12 @@ test('what is written before the failure of a turn is answered and counted', asy
 function handleWaiting(simulator: Simulator, requestId: string): () => void {
   let end = (): void => {};
   const awaits = (write: PendingWrite) => {
-    end = () => write.settle();
+    end = write;
   };
   const [account] = simulator.readyFile().accounts;
   const request = postTo(servicePaths.send, { ...plainSend, request_id: requestId });
   const authorization = bearer(account?.api_key);
-  expect(simulator.handle({ ...request, authorization }, { awaits }).status).toBe(202);
+  expect(simulator.handle({ ...request, authorization }, awaits).status).toBe(202);
   return end;
 }
 

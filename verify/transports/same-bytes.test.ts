@@ -3,7 +3,7 @@
  * records them, the replies are the same. `SMSTWIN_RUNS=200` plays 5,000 of them.
  */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { gatherFacts } from '../fuzz/facts.ts';
 import { servicePieces } from '../fuzz/framed.ts';
 import { type Piece, rarely, shown, weighted } from '../fuzz/piece.ts';
@@ -66,6 +66,9 @@ async function play(
 }
 
 test('both transports, with and without a journal, answer any conversation alike', async () => {
+  // By chance, the native server ends the connection of one HEAD request in 2,048.
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  onTestFinished(() => void vi.restoreAllMocks());
   const servers: (Awaited<ReturnType<typeof serve>> & { readonly name: string })[] = [];
   for (const kind of kinds) {
     for (const options of [{ journal: newPath() }, { journal: false }] as const) {

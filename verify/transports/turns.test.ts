@@ -19,22 +19,25 @@ test.each(modes)(
   async ({ kind, mode }) => {
     const options = mode === 'without one' ? {} : { journal: newPath() };
     const { simulator, port } = await serve(options, kind);
-    const packetOf = (count: number, name: string) =>
-      Array.from({ length: count }, (_, n) => sendText(simulator, `${name}-${n}`)).join('');
-    const everyByteOf = (count: number) => [...Buffer.from(packetOf(count, 'r-0000')).keys()];
+    const idOf = (index: number, n: number) => `r-${String(index).padStart(4, '0')}-${n}`;
+    const packetOf = (count: number, index: number) =>
+      Array.from({ length: count }, (_, n) => sendText(simulator, idOf(index, n))).join('');
+    const everyByteOf = (count: number) => [...Buffer.from(packetOf(count, 0)).keys()];
+    const oneRequest = everyByteOf(1);
     // `SMSTWIN_RUNS=120` cuts the long packet at every byte, too.
     const plans = [
       { count: 20, cuts: [] as number[] },
       { count: 20, cuts: [5_001, 5_002] },
       ...sample(everyByteOf(20), 50).map((at) => ({ count: 20, cuts: [at] })),
-      ...everyByteOf(3).map((at) => ({ count: 3, cuts: [at] })),
+      // At every byte of the second of three requests, which are equally long.
+      ...oneRequest.map((at) => ({ count: 3, cuts: [oneRequest.length + at] })),
     ];
     const run = async ({ count, cuts }: (typeof plans)[number], index: number) => {
       const socket = await dial(port);
-      await socket.write(packetOf(count, `r-${index}`), cuts);
+      await socket.write(packetOf(count, index), cuts);
       for (let n = 0; n < count; n++) {
         const { status, body } = await socket.reply('POST');
-        expect([status, JSON.parse(body).request_id]).toEqual([202, `r-${index}-${n}`]);
+        expect([status, JSON.parse(body).request_id]).toEqual([202, idOf(index, n)]);
       }
       expect(socket.isClosed).toBe(false);
       socket.destroy();

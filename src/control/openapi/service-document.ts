@@ -199,7 +199,7 @@ function queryParameters(endpoint: EndpointName): Json[] {
 }
 
 /** One response for each status, in order; it lists all refusals with that status. */
-export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
+function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
   const responses: Record<string, Json> = {};
   const statuses = [...new Set(refusals.map(({ reply }) => reply.status))].sort();
   for (const status of statuses) {
@@ -236,7 +236,7 @@ function exampleOf({ body }: ApiReply): unknown {
 }
 
 /** The response to the path without its last slash, if that redirects. */
-export function redirectResponse({ pattern }: Route): Json {
+function redirectResponse({ pattern }: Route): Json {
   return {
     301: {
       description: 'This path without its last slash (`trailingSlash`).',

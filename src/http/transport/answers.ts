@@ -2,15 +2,33 @@
  * Decides how each request of a port is answered, over any transport: now or later, whole or cut by
  * a fault, or as a stream of events. A transport only writes: it gives an `Outlet` for each
  * request. No public method may throw, because native code calls them and the process would end.
+ *
+ * Requests that arrive in one turn of the event loop are handled at once, what records them is
+ * written by one call for each journal, and then the replies leave, in order of arrival. Replies
+ * that leave together cost a third less than replies that leave one by one.
  */
-import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
+// Not the global one, which a test may fake: a turn of the event loop is real.
+import { setImmediate } from 'node:timers';
+import type { ApiReply, ApiRequest, Delivery, PendingWrite } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Outlet } from './outlet.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
 import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
-import { type HeldReply, Turn } from './turn.ts';
+
+/** A reply that leaves at the end of its turn. */
+interface HeldReply {
+  readonly outlet: Outlet;
+  readonly reply: ApiReply;
+  /** The connection ends after it. */
+  readonly ends: boolean;
+  /** What it waits for; undefined for nothing but the end of the turn. */
+  readonly write: PendingWrite | undefined;
+}
+
+/** A turn ends early once its requests and their replies have so many characters. */
+const mostHeldCharacters = 65_536;
 
 /** Answers the requests of one port. */
 export class Answers {
@@ -18,8 +36,10 @@ export class Answers {
   /** A transport adds a request whose body has to arrive; replies that wait are added here. */
   readonly pending: PendingReplies<Outlet>;
   readonly #streams = new Set<EventStream>();
-  /** A transport may end it early. */
-  readonly turn = new Turn((held) => this.#endHold(held));
+  #held: HeldReply[] = [];
+  #heldCharacters = 0;
+  /** What the request that is handled now waits for. */
+  #awaited: PendingWrite | undefined;
   #isClosing = false;
 
   constructor(port: ServedPort) {
@@ -35,7 +55,7 @@ export class Answers {
 
   /** True if requests are not answered yet. */
   get isBusy(): boolean {
-    return this.turn.isOpen || this.pending.hasAny;
+    return this.#held.length > 0 || this.pending.hasAny;
   }
 
   /** Serves a whole request. */
@@ -44,7 +64,7 @@ export class Answers {
     try {
       if ('service' in serve) {
         if (outlet.hold === undefined) this.#deliver(outlet, serve.service(request));
-        else this.turn.hold(outlet, serve.service(request, this.turn), this.#isClosing);
+        else this.#hold(outlet, serve.service(request, this.#awaits), this.#isClosing);
       } else {
         // Node's server always serves the control port, and its requests have all headers.
         const controlRequest = request as ControlRequest;
@@ -102,14 +122,37 @@ export class Answers {
     }
   }
 
-  /** Answers a request at the end of its turn. */
+  readonly #awaits = (write: PendingWrite): void => {
+    this.#awaited = write;
+  };
+
+  #hold(outlet: Outlet, reply: ApiReply, ends: boolean): void {
+    this.#heldCharacters += outlet.hold?.(reply, ends) ?? 0;
+    // The check phase follows all sockets that had bytes. Node runs ticks and microtasks after each
+    // of these sockets, so they would end the turn too early.
+    if (this.#held.length === 0) setImmediate(this.endTurn);
+    this.#held.push({ outlet, reply, ends, write: this.#awaited });
+    this.#awaited = undefined;
+    if (this.#heldCharacters >= mostHeldCharacters) this.endTurn();
+  }
+
+  /** Writes what the requests of this turn wait for, and answers them. */
+  readonly endTurn = (): void => {
+    const replies = this.#held;
+    this.#held = [];
+    this.#heldCharacters = 0;
+    for (const { write } of replies) write?.();
+    for (const held of replies) this.#endHold(held);
+  };
+
   #endHold({ outlet, reply, ends, write }: HeldReply): void {
     const { delivery } = reply;
+    const failure = write?.();
     try {
-      if (outlet.release?.() === false) {
+      if (outlet.isDone) {
         if (delivery !== undefined) this.#port.replyFinished(delivery, false);
-      } else if (write?.failure !== undefined) {
-        this.#port.report(write.failure);
+      } else if (failure !== undefined) {
+        this.#port.report(failure);
         this.decline(outlet, this.#port.reply('internalError'), ends);
       } else this.#deliver(outlet, reply, ends);
     } catch (error) {
@@ -132,7 +175,7 @@ export class Answers {
   decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
     this.#port.reportOwnReply(outlet.path, reply);
     // It must not overtake the replies that its connection waits for.
-    if (this.turn.isOpen && outlet.hold !== undefined) this.turn.hold(outlet, reply, ends);
+    if (this.#held.length > 0 && outlet.hold !== undefined) this.#hold(outlet, reply, ends);
     else this.#write(outlet, reply, ends);
   }
 

@@ -35,8 +35,9 @@ export interface Outlet {
   later(act: () => void): void;
   /** Calls `act` if the client leaves before its reply. */
   onLeft(act: () => void): void;
-  /** Takes note of a reply that waits for the end of the turn. Missing if no reply can wait. */
-  hold?(reply: ApiReply, ends: boolean): void;
-  /** Lets the held reply be written. Returns false if the client has left. */
-  release?(): boolean;
+  /**
+   * Takes note of a reply that is written at the end of the turn. Missing if no reply can wait.
+   * Returns about how many characters the request and its reply have.
+   */
+  hold?(reply: ApiReply, ends: boolean): number;
 }

@@ -8,7 +8,7 @@
 import { performance } from 'node:perf_hooks';
 // Not the global ones, which a test may fake: a server closes in real time.
 import { setImmediate, setTimeout } from 'node:timers';
-import type { ApiReply, ApiRequest, Delivery, RequestTurn } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
 import type { TlsPair } from '../../config/tls.ts';
 import type { Intake } from './arriving-body.ts';
 
@@ -22,10 +22,10 @@ export interface Transport {
 
 /**
  * Answers a request of the service. The body and `clientIp` are only valid during the call. To keep
- * the body, copy or decode it; never keep or spread the request itself. `turn`: given if the reply
- * can wait until the end of a turn for the write that records the request.
+ * the body, copy or decode it; never keep or spread the request itself. `awaits`: given if the reply
+ * can wait for the write that records the request.
  */
-export type Handle = (request: ApiRequest, turn?: RequestTurn) => ApiReply;
+export type Handle = (request: ApiRequest, awaits?: Awaits) => ApiReply;
 
 /** A request on the control port. Its body is a copy and may be kept. */
 export interface ControlRequest extends ApiRequest {

@@ -1,9 +1,10 @@
 /** The events that a simulator reports: their kinds, their contents, and who can ask for which. */
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
-import type { Status } from '#contract/message-status.ts';
+import { type Status, statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { SimView } from '../accounts/sim-view.ts';
 import { timeSchema } from '../query.ts';
 import type { RequestView } from '../requests/request-views.ts';
@@ -23,16 +24,25 @@ export interface MessageEvent {
 }
 
 /** The kinds that a stream can ask for. */
-export const eventKinds = ['message', 'sim', 'clock', 'traffic', 'request', 'operation'] as const;
+export const eventKinds = [
+  'message',
+  'messages',
+  'sim',
+  'clock',
+  'traffic',
+  'request',
+  'operation',
+] as const;
 export type EventKind = (typeof eventKinds)[number];
-/** The kinds that a listener can ask for: `traffic` is a summary for streams of `request`. */
-export type ListenedKind = Exclude<EventKind, 'traffic'>;
+/** The kinds that a listener can ask for: streams sum up `message` as `messages`, `request` as `traffic`. */
+export type ListenedKind = Exclude<EventKind, 'messages' | 'traffic'>;
 /** The kinds of a stream that asks for none. */
 export const defaultKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
 
 /** The content of an event, by its kind. */
 export interface EventData {
   readonly message: MessageEvent;
+  readonly messages: StatusCounts;
   readonly sim: SimView & { readonly deleted?: true };
   readonly clock: ClockState;
   readonly traffic: TrafficEvent;
@@ -60,14 +70,26 @@ export const eventsQuerySchema = z.strictObject({
       error: `expected some of ${eventKinds.join(', ')}, separated by commas`,
     })
     .exactOptional()
-    .describe(
-      `Some of ${eventKinds.join(', ')}; by default all but \`request\` and \`operation\`.`,
-    ),
+    .describe(`Some of ${eventKinds.join(', ')}; by default ${defaultKinds.join(', ')}.`),
   every: z
     .enum(['0', '1'])
     .exactOptional()
     .describe('`1`: sends every event at any rate. This slows the service.'),
 });
+
+/**
+ * The event `messages`: how many messages there are in each status, as soon as that changes. For
+ * readers who need no single message: at 1,500 sends a second, one by one they double the cost of a send.
+ */
+export type StatusCounts = Readonly<Record<Status | 'total', number>>;
+
+export function statusCounts({ accounts }: Pick<Registry, 'accounts'>): StatusCounts {
+  const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
+  for (const account of accounts.values()) {
+    for (const status of statuses) counts[status] += account.counts[status];
+  }
+  return { total: Object.values(counts).reduce((sum, count) => sum + count), ...counts };
+}
 
 /**
  * The event `traffic`: how many requests there were since the last one, by endpoint and status. It

@@ -72,6 +72,20 @@ test('traffic counts requests by endpoint and status, up to the last of them', (
   void simulator.close();
 });
 
+test('messages counts them by status at once for all that changed, and never is behind', () => {
+  const { simulator, events } = streamFixture({}, { kinds: ['messages'] });
+  for (let n = 0; n < mostEventsPerSecond + 500; n++) sendBy(simulator, 0, {});
+  vi.advanceTimersByTime(1_000);
+  const total = mostEventsPerSecond + 500;
+  const counts = { total, queued: total, sending: 0, sent: 0, delivered: 0, failed: 0 };
+  expect(events).toEqual([{ id: 1, kind: 'messages', data: counts }]);
+  simulator.clock.advance('1h');
+  vi.advanceTimersByTime(1_000);
+  expect(events).toHaveLength(2);
+  expect(events[1]).toMatchObject({ kind: 'messages', data: simulator.state().messages });
+  void simulator.close();
+});
+
 test('a stream gets each request only if it asks for requests', () => {
   const { simulator, count } = streamFixture();
   const asked = openStream(simulator, { kinds: ['request'] });
@@ -194,7 +208,7 @@ test('the kinds of a stream and `every` are checked', async () => {
       error: {
         path: 'kinds',
         message:
-          'expected some of message, sim, clock, traffic, request, operation, separated by commas; got "message,nonsense"',
+          'expected some of message, messages, sim, clock, traffic, request, operation, separated by commas; got "message,nonsense"',
       },
     },
   });

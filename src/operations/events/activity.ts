@@ -18,6 +18,8 @@ import {
   type EventData,
   type ListenedKind,
   type MessageEvent,
+  type StatusCounts,
+  statusCounts,
   Traffic,
 } from './activity-events.ts';
 import { EventStreams, type StreamOptions } from './event-streams.ts';
@@ -42,6 +44,8 @@ export class Activity {
   };
   readonly #watchers = new Set<() => void>();
   readonly #traffic = new Traffic();
+  /** The counts of messages that streams know, as JSON. */
+  #knownCounts = '';
   readonly #streams: EventStreams;
   #isWatched = false;
   /** Receives message changes while a reader is attached. */
@@ -62,7 +66,10 @@ export class Activity {
       get isBound() {
         return origin.wallClock.mode === 'bound';
       },
-      onTick: () => this.#sendTraffic(),
+      onTick: () => {
+        this.#sendTraffic();
+        this.#sendCounts();
+      },
       onKindsChanged: () => this.attach(),
     });
   }
@@ -109,6 +116,7 @@ export class Activity {
   /** Opens a stream. Returns the function that closes it. */
   stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     if (!this.#streams.wants('traffic')) this.#traffic.take(this.#origin.exchangeRecord);
+    if (!this.#streams.wants('messages')) this.#knownCounts = JSON.stringify(this.#counts());
     return this.#streams.open(listener, options);
   }
 
@@ -164,5 +172,18 @@ export class Activity {
     if (!this.#streams.wants('traffic')) return;
     const traffic = this.#traffic.take(this.#origin.exchangeRecord);
     if (traffic !== undefined) this.#streams.sendSummary('traffic', traffic);
+  }
+  #counts(): StatusCounts {
+    return statusCounts(this.#origin.simulation.world);
+  }
+
+  /** Streams the counts of messages, if they changed: no message returns to an earlier status. */
+  #sendCounts(): void {
+    if (!this.#streams.wants('messages')) return;
+    const counts = this.#counts();
+    const text = JSON.stringify(counts);
+    if (text === this.#knownCounts) return;
+    this.#knownCounts = text;
+    this.#streams.sendSummary('messages', counts);
   }
 }

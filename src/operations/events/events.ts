@@ -17,7 +17,7 @@ export const events = {
   stream: defineOperation({
     http: 'GET /control/events',
     fleet: { scope: 'merged' },
-    summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` and \`operation\` if asked for.`,
+    summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`messages\`, \`request\` and \`operation\` if asked for.`,
     description: `Above ${mostEventsPerSecond} events a second, the stream carries \`behind\` (read again; at most twice a second) instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; further back it starts with \`behind\`.`,
     input: eventsQuerySchema,
     contentType: 'text/event-stream',

@@ -2,6 +2,7 @@
  * The last requests as HAR: the referee's own reader takes it.
  */
 import { expect, test } from 'vitest';
+import { judge } from '#judging/client/judge.ts';
 import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
@@ -27,5 +28,24 @@ test('GET /control/har gives the last requests in order, and the referee reads t
     { number: 2, status: 202, isSeen: false },
     { number: 3, status: 429, retryAfterMs: 60_000 },
   ]);
+  await simulator.close();
+});
+
+test('requests at one instant of a manual clock are judged as they are live', async () => {
+  const { simulator, call } = new Twin({ limits: { send: 2 } });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'delay', ms: 250 } });
+  for (const id of ['a', 'b', 'c', 'c']) sendBy(simulator, 0, { request_id: id });
+  for (let n = 0; n < 2; n++) sendBy(simulator, 1, {});
+  const { json } = await call('GET', '/control/har');
+  // However long they took: that is real time, and the instants are simulated.
+  for (const entry of json.log.entries) {
+    entry.time += 5;
+    entry._smstwin.duration_ms += 5;
+  }
+  const { rules } = judge(await exchangesOfHar(JSON.stringify(json)));
+  const found = (reports: readonly { id: string; findings: readonly { what: string }[] }[]) =>
+    reports.flatMap(({ id, findings }) => findings.map(({ what }) => `${id} ${what}`));
+  expect(found(rules)).toContainEqual(expect.stringMatching(/^CLIENT-1 /));
+  expect(found(rules)).toEqual(found(simulator.referee().rules));
   await simulator.close();
 });

@@ -4,8 +4,8 @@
 import { expect, test } from 'vitest';
 import { requestTo } from '#verify/testkit/twin/request.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
-import { mostSeries, RequestSeconds } from '../../recording/exchange-record.ts';
 import { RecordedExchange } from '../../recording/recorded-exchange.ts';
+import { mostSeries, RequestSeconds } from '../../recording/request-seconds.ts';
 
 test('requests are counted by second, endpoint and account, since a reset', async () => {
   const { simulator, call } = new Twin({ limits: { send: 2 } });

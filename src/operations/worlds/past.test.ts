@@ -68,6 +68,23 @@ test('a time within an advance is answered, and an entry is the state after its 
   await simulator.close();
 });
 
+test('inputs say what each operation was given, and no key', async () => {
+  const { simulator } = new Twin();
+  const { account_id: id } = simulator.accounts.create({ name: 'hooli', monthly_quota: 5 });
+  const { key } = simulator.accounts.createKey(id, { name: 'first' });
+  simulator.faults.add({ fault: { kind: 'delay', ms: 300 }, when: { nth: [1, 4] } });
+  simulator.faults.remove('fault-1');
+  const { entries } = simulator.past.inputs({ limit: 4 });
+  expect(entries.map(({ how }) => how)).toEqual([
+    'fault-1',
+    'fault delay 300, when 1 4',
+    `${id.slice(0, 8)}, name first`,
+    'name hooli, monthly_quota 5',
+  ]);
+  expect(JSON.stringify(entries)).not.toContain(key);
+  await simulator.close();
+});
+
 test('an instant that the journal does not hold is refused with the earliest one', async () => {
   const { simulator, call } = new Twin();
   simulator.clock.advance('1h');

@@ -40,7 +40,7 @@ const entrySchema = z
     entry: z.int().min(1).describe('The line in the journal.'),
     at: timeSchema,
     input: z.string().describe('Method and path of a request, or the name of an operation.'),
-    how: z.string().nullable().describe('Of an operation on the clock: what it was given.'),
+    how: z.string().nullable().describe('Of an operation: what it was given, without keys.'),
     status: z.int().nullable().describe('Of the reply; null: an operation.'),
     number: z.int().nullable().describe('Of the request.'),
     message_id: z.string().nullable().describe('The message that the reply is.'),
@@ -205,7 +205,7 @@ function* inputsOf(
 /** `number`: how many requests the journal has up to this entry. */
 function entryView(entry: Exclude<Entry, { ended: unknown }>, number: number) {
   if ('operation' in entry) {
-    const how = clockInput(entry);
+    const how = inputText(entry);
     return { input: entry.operation, how, status: null, number: null, message_id: null };
   }
   const { request, reply } = entry;
@@ -219,18 +219,28 @@ function entryView(entry: Exclude<Entry, { ended: unknown }>, number: number) {
   };
 }
 
-/** The input of an operation on the clock, as text. Inputs of other operations may be secret. */
-function clockInput({ operation, args: [input] }: OperationEntry): string | null {
-  if (!operation.startsWith('clock.') || typeof input !== 'object' || input === null) return null;
-  const parts = Object.entries(input)
-    // Only a fleet sets it: the real time from which the clocks of its shards count.
-    .filter(([name]) => name !== 'since_ms')
-    .map(([name, value]) => {
-      if (value === true) return name;
-      const isInstant = name === 'to' && typeof value === 'number';
-      return `${name} ${isInstant ? isoTime(value) : value}`;
-    });
-  return parts.join(', ');
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+/** Keys are secret; only a fleet sets the other: the real time from which its clocks count. */
+const hiddenNames = /key|token|secret|^since_ms$/i;
+
+/** What an operation was given, as text: ids by their start, and no list of objects. */
+function inputText({ args }: OperationEntry): string | null {
+  const parts = args.flatMap((arg) => {
+    if (typeof arg === 'string') return [uuidForm.test(arg) ? arg.slice(0, 8) : arg];
+    return Object.entries(arg ?? {})
+      .filter(([name]) => !hiddenNames.test(name))
+      .map(([name, value]) => namedText(name, value));
+  });
+  return parts.filter((part) => part !== '').join(', ') || null;
+}
+
+function namedText(name: string, value: unknown): string {
+  if (value === true) return name;
+  if (name === 'to' && typeof value === 'number') return `to ${isoTime(value)}`;
+  const values: readonly unknown[] =
+    typeof value === 'object' && value !== null ? Object.values(value).flat() : [value];
+  const isPlain = values.every((each) => typeof each !== 'object' || each === null);
+  return isPlain && values.length > 0 ? `${name} ${values.join(' ')}` : '';
 }
 
 /** Refuses an instant that the journal cannot give. */

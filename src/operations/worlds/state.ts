@@ -8,6 +8,7 @@ import { statuses } from '#contract/message-status.ts';
 import { eachOf } from '#io/grouped.ts';
 import { maxMessagesSchema } from '../../config/settings.ts';
 import { defaultMaxMessages } from '../../sim/store/retention.ts';
+import { statusCounts } from '../events/activity-events.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
 
@@ -62,17 +63,13 @@ export function stateOf(live: RunningWorld): State {
   const { retention } = world.messages;
   const { requests: requestCounts } = live.counts;
   const { rss, heapUsed } = process.memoryUsage();
-  const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
-  for (const account of world.accounts.values()) {
-    for (const status of statuses) counts[status] += account.counts[status];
-  }
   return {
     base_url: live.baseUrl,
     clock,
     seed: world.seed,
     accounts: world.accounts.size,
     sims: world.devices.size,
-    messages: { total: Object.values(counts).reduce((sum, count) => sum + count), ...counts },
+    messages: statusCounts(world),
     actors: { running: deviceActors.size, awake: deviceActors.awake },
     timers: clock.pending,
     retention: {

@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -99,7 +100,7 @@ test('a journal stays below its bound, and its checkpoint replaces what came bef
   const simulator = start(file);
   for (let n = 0; n < 200; n++) {
     sendBy(simulator, 0, { request_id: `${n}` });
-    while (readFileSync(file).length > journalMaxBytes) await nextTurn();
+    while (statSync(file).size > journalMaxBytes) await nextTurn();
   }
   expect(simulator.state().messages.total).toBe(200);
   await simulator.close();
@@ -169,8 +170,8 @@ function createdIn({ simulation }: Simulator): Map<number | undefined, number> {
 
 test('messages that change while a checkpoint is written are in it as they were', async () => {
   const file = newFile();
-  const own: SettingsInput = { ...settings, maxMessages: 9_500 };
-  const simulator = start(file, { journalMaxBytes: 2 ** 24 }, own);
+  const own: SettingsInput = { ...settings, maxMessages: 7_000 };
+  const simulator = start(file, { journalMaxBytes: 2 ** 23 }, own);
   const twin = new Simulator(own);
   const both = (act: (each: Simulator) => unknown) => [simulator, twin].forEach(act);
   const sendTo = (sent: number) =>

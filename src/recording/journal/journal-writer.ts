@@ -25,17 +25,11 @@ import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';
 import type { JournalHeader } from './journal-header.ts';
 import { type RecordedRun, readJournal } from './journal-lines.ts';
-import { JsonBytes, writeRequestLine } from './request-line.ts';
+import { requestLines } from './request-line.ts';
 import { type JournalFiles, openOwn } from './run-files.ts';
 
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
-
-/** So many bytes of lines are written before the turn ends. */
-const mostUnwrittenBytes = 65_536;
-/** Buffers for the lines of one turn. A server may have thousands of journals, but few at a time. */
-const spareLines: JsonBytes[] = [];
-const mostSpare = 16;
 
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
@@ -57,6 +51,7 @@ export interface JournalWatch {
 /** The journal of a run in a file. One process writes it, under a lock (`journal-lock.ts`). */
 export class FileJournal implements Journal {
   readonly keepsExchanges = false;
+  readonly isFile = true;
   /** The length of the file: the end of its last line. */
   bytes: number;
   /** Inputs recorded since this process opened the file. */
@@ -68,8 +63,6 @@ export class FileJournal implements Journal {
   #file: number;
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
-  /** The lines of requests that `flush` is to write. */
-  #lines: JsonBytes | undefined;
 
   /**
    * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
@@ -102,27 +95,9 @@ export class FileJournal implements Journal {
     this.#watch = watch;
   }
 
-  request(exchange: RecordedExchange): void {
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#lines ??= spareLines.pop() ?? new JsonBytes();
-    writeRequestLine(exchange, this.#lines);
-    this.inputs++;
-  }
-
-  get isFull(): boolean {
-    return this.#lines !== undefined && this.#lines.length >= mostUnwrittenBytes;
-  }
-
-  flush(): void {
-    const lines = this.#lines;
-    if (lines === undefined) return;
-    this.#lines = undefined;
-    try {
-      this.#append(lines.from(0));
-    } finally {
-      lines.clear();
-      if (spareLines.length < mostSpare) spareLines.push(lines);
-    }
+  requests(exchanges: readonly RecordedExchange[]): void {
+    this.#append(requestLines(exchanges));
+    this.inputs += exchanges.length;
   }
 
   ended(entry: EndedEntry): void {

@@ -24,12 +24,11 @@ export interface Journal {
   readonly keepsExchanges: boolean;
   /** Why inputs can no longer be recorded; each of them is then answered by an error. */
   readonly failure?: string | undefined;
-  request(exchange: RecordedExchange): void;
-  /** Present if the lines of `request` wait for it. Throws if they cannot be written. */
-  flush?(): void;
-  /** True once so many lines wait that they are to be written now. */
-  readonly isFull?: boolean;
-  /** Records the end of a delayed reply. No line of a request waits then, nor at an operation. */
+  /** True if each call is a write: the requests of one turn then share one. */
+  readonly isFile?: boolean;
+  /** Records requests, or throws. */
+  requests(exchanges: readonly RecordedExchange[]): void;
+  /** Records the end of a delayed reply. No request waits then, nor at an operation. */
   ended(entry: EndedEntry): void;
   /** `result`: its digest, or the code of a refusal. */
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
@@ -52,8 +51,10 @@ export class MemoryJournal implements Journal {
     this.#header = headerOf(settings, startedAtMs);
   }
 
-  request(exchange: RecordedExchange): void {
-    if (this.keepsExchanges) this.#keep(exchange, exchange.characters);
+  requests(exchanges: readonly RecordedExchange[]): void {
+    for (const exchange of exchanges) {
+      if (this.keepsExchanges) this.#keep(exchange, exchange.characters);
+    }
   }
 
   ended(entry: EndedEntry): void {

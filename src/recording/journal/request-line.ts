@@ -11,9 +11,8 @@ import { sha256 } from '#io/digest.ts';
 import { checksumMember, jsonReply } from '#judging/evidence/journal-line.ts';
 import { type RecordedExchange, textOf } from '../recorded-exchange.ts';
 
-const startBytes = 16_384;
-/** A buffer that is longer than this shrinks at `clear`. */
-const mostIdleBytes = 131_072;
+/** The buffer shrinks to this length at `clear`. */
+const startBytes = 131_072;
 /** JSON makes at most this many bytes of one UTF-16 unit: `\u0000`. */
 const maxBytesPerUnit = 6;
 
@@ -40,7 +39,7 @@ export class JsonBytes {
 
   clear(): void {
     this.#length = 0;
-    if (this.#bytes.length > mostIdleBytes) this.#bytes = Buffer.allocUnsafeSlow(startBytes);
+    if (this.#bytes.length > startBytes) this.#bytes = Buffer.allocUnsafeSlow(startBytes);
   }
 
   /** Writes bytes as they are. */
@@ -104,38 +103,42 @@ export class JsonBytes {
   }
 }
 
-const single = new JsonBytes();
+/** One buffer for all journals, since they are written one by one. */
+const line = new JsonBytes();
 
-/** The line of an exchange, as text. */
-export function requestLine(exchange: RecordedExchange): string {
-  single.clear();
-  writeRequestLine(exchange, single);
-  return single.from(0).toString('utf8');
+/** The lines of exchanges. The bytes are valid until the next call. */
+export function requestLines(exchanges: readonly RecordedExchange[]): Buffer {
+  line.clear();
+  for (const exchange of exchanges) writeRequestLine(exchange);
+  return line.from(0);
 }
 
-/** Appends the line of an exchange to `line`. */
-export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): void {
+export function requestLine(exchange: RecordedExchange): string {
+  return requestLines([exchange]).toString('utf8');
+}
+
+function writeRequestLine(exchange: RecordedExchange): void {
   const { status, reply = '', headers, delivery } = exchange;
   const { faultId, faultKind, repeats, sentHeaders } = exchange;
   const start = line.length;
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
-  writeRequestHead(exchange, line);
+  writeRequestHead(exchange);
   // Not in `writeRequestHead`, which copies the head of the last send: these headers may differ.
-  if (sentHeaders !== undefined) writeObject(',"headers":', sentHeaders, line);
-  writeRequestBody(exchange.body ?? '', line);
+  if (sentHeaders !== undefined) writeObject(',"headers":', sentHeaders);
+  writeRequestBody(exchange.body ?? '');
   line.ascii('}');
-  if (faultId !== undefined) writeText(',"fault_id":', faultId, line);
-  if (faultKind !== undefined) writeText(',"fault":', faultKind, line);
+  if (faultId !== undefined) writeText(',"fault_id":', faultId);
+  if (faultKind !== undefined) writeText(',"fault":', faultKind);
   if (repeats !== undefined) line.ascii(`,"repeats":${repeats}`);
   line.ascii(',"reply":{"status":');
   line.digits(status);
-  if (headers !== undefined) writeObject(',"headers":', headers, line);
-  if (delivery !== undefined) writeObject(',"delivery":', delivery, line);
+  if (headers !== undefined) writeObject(',"headers":', headers);
+  if (delivery !== undefined) writeObject(',"delivery":', delivery);
   if (isJson(exchange)) {
     line.ascii(jsonReply);
     line.json(reply);
-  } else writeText(',"body":', reply, line);
+  } else writeText(',"body":', reply);
   line.ascii('}');
   const checksum = crc32(line.from(start));
   line.ascii(checksumMember);
@@ -153,7 +156,7 @@ function isJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
 let sendHead = { method: '', path: '', keyId: '', contentType: '', bytes: Buffer.alloc(0) };
 
 /** Writes all of a request but its body; copies the bytes of `sendHead` if they are the same. */
-function writeRequestHead(exchange: RecordedExchange, line: JsonBytes): void {
+function writeRequestHead(exchange: RecordedExchange): void {
   const { method, path, query, keyId, contentType, contentEncoding, forwardedFor } = exchange;
   const isPlain = query === '' && contentEncoding === undefined && forwardedFor === undefined;
   const isLast = keyId === sendHead.keyId && contentType === sendHead.contentType;
@@ -164,40 +167,39 @@ function writeRequestHead(exchange: RecordedExchange, line: JsonBytes): void {
   const start = line.length;
   line.ascii('","request":{"method":');
   line.text(method);
-  writeText(',"path":', path, line);
-  if (query !== '') writeText(',"query":', query, line);
-  if (keyId === undefined) writeCaller(exchange, line);
-  else writeText(',"key_id":', keyId, line);
-  if (forwardedFor !== undefined) writeText(',"forwarded_for":', forwardedFor, line);
-  if (contentType !== undefined) writeText(',"content_type":', contentType, line);
-  if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding, line);
+  writeText(',"path":', path);
+  if (query !== '') writeText(',"query":', query);
+  if (keyId === undefined) writeCaller(exchange);
+  else writeText(',"key_id":', keyId);
+  if (forwardedFor !== undefined) writeText(',"forwarded_for":', forwardedFor);
+  if (contentType !== undefined) writeText(',"content_type":', contentType);
+  if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding);
   if (!isPlain || method !== 'POST' || keyId === undefined || contentType === undefined) return;
   sendHead = { method, path, keyId, contentType, bytes: Buffer.from(line.from(start)) };
 }
 
-function writeText(start: string, text: string, line: JsonBytes): void {
+function writeText(start: string, text: string): void {
   line.ascii(start);
   line.text(text);
 }
 
-function writeObject(start: string, object: object, line: JsonBytes): void {
+function writeObject(start: string, object: object): void {
   line.ascii(start);
   line.json(JSON.stringify(object));
 }
 
 /** Writes who sent a request that was not authenticated. */
-function writeCaller({ authorization, clientIp = '' }: RecordedExchange, line: JsonBytes): void {
-  if (authorization !== undefined)
-    writeText(',"credential":', `sha256:${sha256(authorization)}`, line);
-  writeText(',"client_ip":', clientIp, line);
+function writeCaller({ authorization, clientIp = '' }: RecordedExchange): void {
+  if (authorization !== undefined) writeText(',"credential":', `sha256:${sha256(authorization)}`);
+  writeText(',"client_ip":', clientIp);
 }
 
-function writeRequestBody(body: string | Uint8Array, line: JsonBytes): void {
+function writeRequestBody(body: string | Uint8Array): void {
   if (body.length === 0) return;
-  if (typeof body === 'string' || isUtf8(body)) writeText(',"body":', textOf(body), line);
+  if (typeof body === 'string' || isUtf8(body)) writeText(',"body":', textOf(body));
   else {
     const { buffer, byteOffset, byteLength } = body;
     const text = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-    writeText(',"body_base64":', text, line);
+    writeText(',"body_base64":', text);
   }
 }

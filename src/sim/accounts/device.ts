@@ -3,7 +3,8 @@
  * `account.ts`, which refers to this file, names the type parameters: files import each other in one
  * direction only.
  */
-import { DeviceWork, type WorkMessage } from '../devices/device-work.ts';
+import { DeviceWork } from '../devices/device-work.ts';
+import type { WorkMessage } from '../devices/timed-work.ts';
 
 /**
  * `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks

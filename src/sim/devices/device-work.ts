@@ -5,16 +5,17 @@
  */
 
 import type { Status } from '#contract/message-status.ts';
-import { MinHeap } from '../clock.ts';
 import { Batch, type Joinable } from '../store/batch.ts';
 import type { Cohort } from '../store/cohort.ts';
 import type { Fate } from './outcomes.ts';
-import { type PacedStep, PacedSteps } from './paced-steps.ts';
-
-/** The fields of a message that determine where it waits. */
-export interface WorkMessage<M> extends Joinable<M> {
-  readonly sendAtMs: number;
-}
+import {
+  Holds,
+  type HoldsImage,
+  isQueued,
+  type PacedStep,
+  PacedSteps,
+  type WorkMessage,
+} from './timed-work.ts';
 
 /** The messages of a device's work, one by one; the fields are those of `DeviceWork`. */
 export interface WorkQueues<M> {
@@ -167,10 +168,6 @@ export function isStuckIn({ fate }: { readonly fate: Fate | undefined }, status:
   return fate !== undefined && fate.ends === 'stuck' && fate.in === status;
 }
 
-export function isQueued({ status }: Cohort): boolean {
-  return status === 'queued';
-}
-
 /** True if it is picked up, not final, and not stuck in its status. */
 export function isInFlight(cohort: Cohort): boolean {
   const { status } = cohort;
@@ -184,118 +181,4 @@ export function pollsOf({ fate }: { readonly fate: Fate | undefined }): number {
 
 function everyMember<M extends Joinable<M>>(batch: Batch<M>): M[] {
   return batch.membersOf(batch.cohorts);
-}
-
-/** The held messages as a saved state stores them: see `Holds`. */
-export interface HoldsImage<M extends WorkMessage<M>> {
-  readonly alone: readonly M[];
-  readonly together: readonly (readonly [endMs: number, batch: Batch<M>])[];
-}
-
-/**
- * The messages that `send_at` holds back, by the millisecond in which the hold ends. Messages with
- * the same end are released together. Each end is in one of the two maps.
- */
-export class Holds<M extends WorkMessage<M>> {
-  /** Every end of the maps, and perhaps ends whose messages have left. */
-  readonly #ends = new MinHeap<number>((a, b) => a < b);
-  /** By end: the only message with this end. */
-  readonly #alone = new Map<number, M>();
-  /** By end: two or more messages, of which some may have left. */
-  readonly #together = new Map<number, Batch<M>>();
-
-  add(message: M): void {
-    const end = message.sendAtMs;
-    const other = this.#alone.get(end);
-    let together = this.#together.get(end);
-    if (other === undefined && together === undefined) {
-      this.#alone.set(end, message);
-      this.#ends.push(end);
-      return;
-    }
-    if (together === undefined) {
-      together = new Batch();
-      this.#together.set(end, together);
-    }
-    if (other !== undefined) {
-      this.#alone.delete(end);
-      together.join(other, other.cohort.duePoll);
-    }
-    together.join(message, message.cohort.duePoll);
-  }
-
-  /** Call this when an operation has moved the message on. A batch drops it at its release. */
-  noteLeft(message: M): void {
-    const { sendAtMs, arrival } = message;
-    if (this.#alone.get(sendAtMs)?.arrival === arrival) this.#alone.delete(sendAtMs);
-  }
-
-  /** When the next hold ends; undefined if no message is held. Drops ends without messages. */
-  get nextEndMs(): number | undefined {
-    for (let end = this.#ends.peek(); end !== undefined; end = this.#ends.peek()) {
-      if (this.#alone.has(end) || this.#together.get(end)?.cohorts.some(isQueued)) return end;
-      this.#together.delete(end);
-      this.#ends.pop();
-    }
-    return undefined;
-  }
-
-  /** Removes and returns messages held until `untilMs` or earlier, earliest end first. */
-  take(untilMs: number): (M | Batch<M>)[] {
-    const taken: (M | Batch<M>)[] = [];
-    for (
-      let end = this.#ends.peek();
-      end !== undefined && end <= untilMs;
-      end = this.#ends.peek()
-    ) {
-      this.#ends.pop();
-      const released = this.#alone.get(end) ?? this.#together.get(end);
-      if (released !== undefined) taken.push(released);
-      this.#alone.delete(end);
-      this.#together.delete(end);
-    }
-    return taken;
-  }
-
-  get size(): number {
-    let { size } = this.#alone;
-    for (const { cohorts } of this.#together.values()) {
-      for (const cohort of cohorts) if (isQueued(cohort)) size += cohort.size;
-    }
-    return size;
-  }
-
-  /** In the order in which they are released. */
-  get messages(): M[] {
-    const together = [...this.#together.values()].flatMap((batch) =>
-      batch.membersOf(batch.cohorts.filter(isQueued)),
-    );
-    return [...this.#alone.values(), ...together].sort(byRelease);
-  }
-
-  get image(): HoldsImage<M> {
-    return { alone: [...this.#alone.values()], together: [...this.#together] };
-  }
-
-  restore({ alone, together }: HoldsImage<M>): void {
-    for (const message of alone) this.add(message);
-    for (const [end, batch] of together) {
-      this.#together.set(end, batch);
-      this.#ends.push(end);
-    }
-  }
-
-  /** Drops the messages of an account that is deleted. */
-  forget(account: unknown): void {
-    for (const [end, message] of this.#alone) {
-      if (message.cohort.account === account) this.#alone.delete(end);
-    }
-    for (const batch of this.#together.values()) {
-      batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
-    }
-  }
-}
-
-function byRelease<M>(a: WorkMessage<M>, b: WorkMessage<M>): number {
-  return a.sendAtMs - b.sendAtMs || a.arrival - b.arrival;
 }

@@ -204,7 +204,7 @@ const addressMark = 'ip ';
 const longestAddress = 64;
 
 /** The caller of the bucket that new addresses share once there are too many. */
-export const otherAddresses = `${addressMark}any other`;
+const otherAddresses = `${addressMark}any other`;
 
 /** The caller id for a request without an account: its client address (AUTH-6). */
 export function addressCaller(address: string): string {
@@ -213,6 +213,6 @@ export function addressCaller(address: string): string {
   return addressMark + Array.from(address.slice(0, longestAddress)).join('');
 }
 
-export function isAddress(caller: string): boolean {
+function isAddress(caller: string): boolean {
   return caller.startsWith(addressMark);
 }

@@ -1,15 +1,19 @@
 /** What Vitest runs once before the tests that start processes: see `program.ts`. */
-import { rmSync } from 'node:fs';
-import { buildForCheckout } from '../../build/build-program.ts';
+import { cpSync, rmSync } from 'node:fs';
+import { buildDashboard, buildProgram } from '../../build/build-program.ts';
 import { root } from '../../build/bundle-options.ts';
 
 /** Resolves to a function that removes the program after the last test. */
 export async function setup(): Promise<() => void> {
   const folder = `build/for-tests-${process.pid}`;
-  await buildForCheckout(folder, {
+  const programFolder = `${folder}/dist`;
+  await buildProgram(programFolder, {
     'bench-server': 'bench/servers/child.ts',
     probe: 'verify/testkit/processes/probe.ts',
   });
-  process.env['SMSTWIN_TEST_PROGRAM'] = `${root}${folder}/dist`;
+  await buildDashboard(programFolder);
+  // The program reads its version there.
+  cpSync(`${root}package.json`, `${root}${folder}/package.json`);
+  process.env['SMSTWIN_TEST_PROGRAM'] = `${root}${programFolder}`;
   return () => rmSync(`${root}${folder}`, { recursive: true, force: true });
 }

@@ -5,7 +5,6 @@
 import { processIo, runSubcommand } from '#cli/process.ts';
 import { oneOf } from '#io/flag-values.ts';
 import {
-  addArgument,
   addFlags,
   type Flag,
   type FlagValues,
@@ -17,25 +16,20 @@ import {
 interface Program<Flags extends readonly Flag[]> {
   readonly name: string;
   readonly flags: Flags;
-  /** Positional arguments: numbers, each under its name. */
-  readonly counts?: Readonly<Record<string, (text: string) => number>>;
 }
 
 /** Runs a program; returns its exit code. */
 export function runProgram<const Flags extends readonly Flag[]>(
-  { name, flags, counts = {} }: Program<Flags>,
-  run: (flags: FlagValues<Flags>, ...counts: (number | undefined)[]) => Promise<number>,
+  { name, flags }: Program<Flags>,
+  run: (flags: FlagValues<Flags>) => Promise<number>,
   argv: readonly string[] = process.argv.slice(2),
   io = processIo(),
 ): Promise<number> {
   const program = async (): Promise<number> => {
     const command = newCommand(name, '', io);
     addFlags(command, flags);
-    for (const [count, parse] of Object.entries(counts)) {
-      addArgument(command, `[${count}]`, 'a number', parse);
-    }
     if (readFlags(command, argv, io.env) === 'answered') return 0;
-    return run(command.opts(), ...command.processedArgs);
+    return run(command.opts());
   };
   return runSubcommand(name, program, argv, io);
 }

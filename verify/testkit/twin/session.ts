@@ -10,7 +10,7 @@ import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Device } from '#src/sim/accounts/account.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message-view.ts';
-import { type InternalOptions, Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
 import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
@@ -27,8 +27,6 @@ export interface Setup {
 export interface SessionOptions {
   /** False for properties of the simulator alone, which do not need the model. */
   readonly compares?: boolean;
-  /** A wrong simulation, to check that the comparison finds it. */
-  readonly simulation?: InternalOptions['simulation'];
 }
 
 /** One request of a run with its reply, and the step that sent it. */
@@ -88,13 +86,12 @@ export class Session {
   readonly #callers: Caller[] = [];
   readonly #compares: boolean;
 
-  constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
-    const { compares = true, simulation } = options;
+  constructor({ seed, startMs, assumptions }: Setup, { compares = true }: SessionOptions = {}) {
     this.#compares = compares;
     const world = { pool: poolNumbers.map((number) => ({ number })) };
     this.simulator = new Simulator(
       { clock: 'manual', startTime: startMs, seed, world, assumptions },
-      { journal: false, simulation },
+      { journal: false },
     );
     this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
     this.model.outcomes = scriptedFates;

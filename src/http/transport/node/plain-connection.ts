@@ -26,10 +26,6 @@ export interface PlainShared {
 
 /** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
-/** Once the replies of a connection have so many characters, they do not wait for the turn's end. */
-const mostDueCharacters = 65_536;
-/** About what the head of a reply has. */
-const headCharacters = 256;
 /** In place of an offset: the request is one for `node:http`. */
 const notPlain = -1;
 
@@ -41,8 +37,6 @@ export class PlainConnection implements ReplyWriter {
   #head: PlainHead | undefined;
   /** How many replies leave at the end of the turn. */
   #due = 0;
-  /** About how many characters they have. */
-  #dueCharacters = 0;
   /** Replies that leave with the next one. */
   #text = '';
   #isAscii = true;
@@ -89,9 +83,8 @@ export class PlainConnection implements ReplyWriter {
     else this.#due--;
     this.#text += text;
     this.#isAscii &&= isAscii;
-    // The next one follows in the same call: see `Turn.end`.
+    // The next one follows in the same call: see `Answers.endTurn`.
     if (this.#due > 0 && !ends) return;
-    this.#dueCharacters = 0;
     this.#isActive = true;
     const socket = this.socket;
     socket.write(this.#text, this.#isAscii ? 'latin1' : 'utf8');
@@ -104,10 +97,9 @@ export class PlainConnection implements ReplyWriter {
     if (this.#waiting !== undefined) process.nextTick(this.#onDrain);
   }
 
-  passOn(characters: number): void {
+  passOn(): void {
     this.#forgetCurrent();
     this.#due++;
-    this.#dueCharacters += headCharacters + characters;
   }
 
   #forgetCurrent(): void {
@@ -147,12 +139,11 @@ export class PlainConnection implements ReplyWriter {
     while (offset < bytes.length && !this.#isBusy) {
       const nextOffset = this.#start(bytes, offset);
       if (nextOffset === notPlain) {
-        this.#shared.answers.turn.end();
+        this.#shared.answers.endTurn();
         this.#handOver(bytes.subarray(offset));
         return;
       }
       offset = nextOffset;
-      if (this.#dueCharacters >= mostDueCharacters) this.#shared.answers.turn.end();
     }
     if (offset < bytes.length && !this.#isOver) {
       this.#keepWaiting(Buffer.from(bytes.subarray(offset)));
@@ -164,8 +155,8 @@ export class PlainConnection implements ReplyWriter {
     const head = readPlainHead(bytes, offset, this.#head);
     this.#head = head;
     const { port, answers, lines } = this.#shared;
-    if (head === undefined || head.fields.length > port.intake.limitBytes) return notPlain;
-    const { length } = head.fields;
+    if (head === undefined || head.length > port.intake.limitBytes) return notPlain;
+    const { length } = head;
     const request = new PlainRequest(this, lines, head);
     this.#current = request;
     const bodyStart = offset + head.size;
@@ -219,7 +210,7 @@ export class PlainConnection implements ReplyWriter {
 
   /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
   readonly #onEnd = (): void => {
-    this.#shared.answers.turn.end();
+    this.#shared.answers.endTurn();
     if (this.#body !== undefined && this.#current !== undefined) {
       this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
     }

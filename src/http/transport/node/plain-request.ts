@@ -16,7 +16,7 @@ export interface ReplyWriter {
   readonly clientIp: string;
   readonly socket: Socket;
   /** The reply to the present request is known, and leaves later: the next one may be served. */
-  passOn(characters: number): void;
+  passOn(): void;
   /** Writes the whole reply to a request. `ends`: the connection ends after it. */
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void;
 }
@@ -35,6 +35,8 @@ export class PlainRequest implements ApiRequest, Outlet {
   body: string | Uint8Array = '';
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
+  readonly #size: number;
+  #isHeld = false;
   #isAnswered = false;
   /** The lines of the head as of the request, if its reply leaves later. */
   #headLines: string | undefined;
@@ -43,14 +45,14 @@ export class PlainRequest implements ApiRequest, Outlet {
   constructor(
     connection: ReplyWriter,
     lines: HeadLines,
-    { method, path, query, fields }: PlainHead,
+    { method, path, query, headers, length, size }: PlainHead,
   ) {
     this.#connection = connection;
     this.#lines = lines;
+    this.#size = size + length;
     this.method = method;
     this.path = path;
     this.query = query;
-    const { headers } = fields;
     this.host = headers['host'] ?? '';
     this.authorization = headers['authorization'];
     this.contentType = headers['content-type'];
@@ -63,25 +65,21 @@ export class PlainRequest implements ApiRequest, Outlet {
     return this.#connection.clientIp;
   }
 
-  hold(reply: ApiReply, ends: boolean): void {
-    this.#isAnswered = true;
-    if (reply.delivery !== undefined) return;
-    this.#headLines = this.#lines.text(ends);
-    if (!ends) this.#connection.passOn(reply.body.length);
-  }
-
-  release(): boolean {
-    this.#isAnswered = false;
-    return !this.#connection.socket.destroyed;
+  hold({ body, delivery }: ApiReply, ends: boolean): number {
+    this.#isHeld = true;
+    const isWhole = delivery === undefined;
+    if (isWhole) this.#headLines = this.#lines.text(ends);
+    if (isWhole && !ends) this.#connection.passOn();
+    return this.#size + headCharacters + body.length;
   }
 
   get isAnswered(): boolean {
-    return this.#isAnswered || this.#connection.socket.destroyed;
+    return this.#isHeld || this.#isAnswered || this.#connection.socket.destroyed;
   }
 
   get isDone(): boolean {
-    const { destroyed, writableLength } = this.#connection.socket;
-    return destroyed || (this.#isAnswered && writableLength === 0);
+    const { socket } = this.#connection;
+    return socket.destroyed || (this.#isAnswered && socket.writableLength === 0);
   }
 
   write(
@@ -91,7 +89,7 @@ export class PlainRequest implements ApiRequest, Outlet {
     headers: ApiReply['headers'],
     ends: boolean,
   ): void {
-    if (this.isAnswered) return;
+    if (this.#isAnswered || this.#connection.socket.destroyed) return;
     this.#isAnswered = true;
     const body = typeof payload === 'string' ? payload : Buffer.from(payload).toString();
     const length = Buffer.byteLength(body);
@@ -124,7 +122,7 @@ export class PlainRequest implements ApiRequest, Outlet {
   }
 
   truncate({ status, body, headers }: ApiReply): void {
-    if (this.isAnswered) return;
+    if (this.#isAnswered || this.#connection.socket.destroyed) return;
     this.#isAnswered = true;
     const bytes = Buffer.from(body);
     const head = this.#head(status, jsonType, bytes.length, headers, false);
@@ -166,7 +164,9 @@ export interface PlainHead {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly fields: PlainFields;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The length of the body in bytes; 0 without one. */
+  readonly length: number;
   /** The lines of its headers. */
   readonly lines: string;
   /** Bytes up to the end of the empty line. */
@@ -175,13 +175,8 @@ export interface PlainHead {
   readonly copy: Buffer | undefined;
 }
 
-/** What the headers of a plain request say. */
-interface PlainFields {
-  readonly headers: Readonly<Record<string, string>>;
-  /** The length of the body in bytes; 0 without one. */
-  readonly length: number;
-}
-
+/** About what the head of a reply has. */
+const headCharacters = 256;
 /** A longer head is left to Node, whose limit of 16 KiB counts other bytes than this one. */
 const longestHeadBytes = 8_192;
 const endOfHead = '\r\n\r\n';
@@ -222,16 +217,17 @@ export function readPlainHead(
   if (headEnd <= lineEnd) return undefined;
   const parts = plainRequestLine.exec(text.slice(0, lineEnd));
   const lines = text.slice(lineEnd + 2, headEnd);
-  const fields = lines === last?.lines ? last.fields : readPlainFields(lines);
+  const fields = lines === last?.lines ? last : readPlainFields(lines);
   if (parts === null || fields === undefined) return undefined;
   const [, method = '', path = '', query = ''] = parts;
+  const { headers, length } = fields;
   const size = headEnd + endOfHead.length;
-  const copy = fields.length > 0 ? Buffer.from(bytes.subarray(offset, offset + size)) : undefined;
-  return { method, path, query, fields, lines, size, copy };
+  const copy = length > 0 ? Buffer.from(bytes.subarray(offset, offset + size)) : undefined;
+  return { method, path, query, headers, length, lines, size, copy };
 }
 
 /** Reads the lines of the headers; returns undefined if the request is not plain. */
-function readPlainFields(text: string): PlainFields | undefined {
+function readPlainFields(text: string): Pick<PlainHead, 'headers' | 'length'> | undefined {
   // An object of the same shape for most requests of a client: faster than one without a prototype.
   const headers: Record<string, string> = {};
   for (const line of text.split('\r\n')) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PacedSteps } from './paced-steps.ts';
+import { PacedSteps } from './timed-work.ts';
 
 const accounts = ['acme', 'globex'] as const;
 const someSteps = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom(...accounts)));

@@ -12,7 +12,9 @@ function outletOf(path: string, written: string[]) {
     method: 'GET',
     path,
     isAnswered: false,
-    isDone: false,
+    get isDone() {
+      return state.isGone;
+    },
     write: (status) => void written.push(`${path} ${status}`),
     truncate: () => {},
     drop: () => {},
@@ -20,8 +22,7 @@ function outletOf(path: string, written: string[]) {
     openStream: () => undefined,
     later: (act) => act(),
     onLeft: () => {},
-    hold: () => void written.push(`${path} held`),
-    release: () => !state.isGone,
+    hold: () => written.push(`${path} held`),
   };
   return { outlet, state };
 }
@@ -36,9 +37,14 @@ test('a reply waits for its own write, and for all of its turn, in order of arri
   const failure = new Error('planted');
   const port = new ServedPort(
     {
-      service: ({ path }, turn) => {
-        const settle = () => void log.push(`settle ${path}`);
-        if (path !== '/b') turn?.awaits({ settle, failure: path === '/c' ? failure : undefined });
+      service: ({ path }, awaits) => {
+        let isWritten = false;
+        const write = () => {
+          if (!isWritten) log.push(`write ${path}`);
+          isWritten = true;
+          return path === '/c' ? failure : undefined;
+        };
+        if (path !== '/b') awaits?.(write);
         return { status: 202, body: '{}' };
       },
     },
@@ -52,7 +58,7 @@ test('a reply waits for its own write, and for all of its turn, in order of arri
   await nextTurn();
   expect(answers.isBusy).toBe(false);
   expect(log).toEqual([
-    ...['/a held', '/b held', '/c held', '/d held', 'settle /a', 'settle /c', 'settle /d'],
+    ...['/a held', '/b held', '/c held', '/d held', 'write /a', 'write /c', 'write /d'],
     ...['/a 202', '/b 202', 'Error: planted', '/c 500', '/d 202'],
   ]);
 });
@@ -77,7 +83,7 @@ test('a client that leaves in the middle of a turn has not seen its reply', asyn
     answers.serve(outlet, { ...request, path });
     state.isGone = true;
   }
-  answers.turn.end();
+  answers.endTurn();
   expect(log).toEqual(['/delayed held', '/plain held']);
   expect(ends).toEqual([[{ delayMs: 1 }, false]]);
 });

@@ -1,0 +1,10 @@
+/**
+ * More and longer sequences than in `model.test.ts`, with a look at the whole state after every step.
+ */
+import { test } from 'vitest';
+import { runs, seed } from '../testkit/runs.ts';
+import { checkSequences } from './commands.ts';
+
+test('simulator and model agree over long random sequences', { timeout: 86_400_000 }, () => {
+  checkSequences({ sequences: runs(5_000), seed, soundEvery: 1, maxCommands: 50 });
+});
