@@ -17,11 +17,10 @@ import {
 import type { Exchange } from './exchange.ts';
 import { decisionOf } from './run.ts';
 
-/**
- * Of windows that passed more often than this, the rest of the audit shows the limit whatever came
- * before it. A plan for longer ones has not the time for that.
- */
-const fewWindows = 5.7;
+/** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
+const fewWindows = 2.5;
+/** Nothing that came before is taken to count in a window that is so much longer than what explains all. */
+const longerWindow = 1.3;
 
 export class Evidence {
   readonly decisions: Decision[] = [];
@@ -32,6 +31,7 @@ export class Evidence {
   readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
   #seen = 0;
   #candidates: readonly Candidate[] = [];
+  #plain: readonly Candidate[] = [];
 
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
@@ -62,10 +62,31 @@ export class Evidence {
     afterNothing.update(this.decisions);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
-    afterAny.widen(known.length === 0 ? this.#longestMs : this.#lengthMs / fewWindows);
+    const longest = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
+    afterAny.widen(known.length === 0 ? this.#longestMs : Math.min(longest, this.#coveredMs));
     afterAny.update(this.decisions);
-    this.#candidates = [...known, ...afterAny.candidates];
+    const others = afterAny.candidates.filter(
+      ({ version }) => known.length === 0 || version.windowMs[0] <= longest,
+    );
+    this.#candidates = [...known, ...others];
+    this.#plain = known.length === 0 ? this.#candidates : known;
     return this.#candidates;
+  }
+
+  /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
+  get plain(): readonly Candidate[] {
+    return this.candidates.length === 0 ? [] : this.#plain;
+  }
+
+  /** True if what came before the audit is allowed for in each window that remains. */
+  get isPastCovered(): boolean {
+    return (
+      this.windowMs[1] * longerWindow <= this.#coveredMs || this.#coveredMs === this.#longestMs
+    );
+  }
+
+  get #coveredMs(): number {
+    return Math.min(this.#longestMs, this.#lengthMs / fewWindows);
   }
 
   get #lengthMs(): number {

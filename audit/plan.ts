@@ -7,7 +7,15 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import { bestBurst, bestTime, isOpen, type Planned, sizeOf, usualWindow } from './remaining.ts';
+import {
+  bestBurst,
+  bestTime,
+  isOpen,
+  type Planned,
+  sizeOf,
+  usualLimit,
+  usualWindow,
+} from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -216,7 +224,7 @@ export class Audit {
 
   /** Spends what has come back: the last of it at once, with some requests more than may pass. */
   async #exhaustTogether(): Promise<void> {
-    const limit = this.#evidence.limit[1];
+    const limit = usualLimit(this.#evidence);
     if (!this.#isRaceDue) {
       await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
       return;
@@ -238,7 +246,7 @@ export class Audit {
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
     await this.#pause(0);
-    const whole = this.#evidence.longestRun;
+    const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
     if (inTurn.isRefused && inTurn.passed >= whole)
       this.races.push({ sent, most: inTurn.passed - alone, passed });
@@ -246,8 +254,9 @@ export class Audit {
 
   /** The most that may pass between these times. */
   #mostAt([from, to]: Span): number {
-    const { candidates, limit } = this.#evidence;
-    return Math.max(...this.#evidence.passesAt(from, () => to - from, candidates, 2 * limit[1]));
+    const { candidates } = this.#evidence;
+    const limit = 2 * usualLimit(this.#evidence);
+    return Math.max(...this.#evidence.passesAt(from, () => to - from, candidates, limit));
   }
 
   /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
@@ -281,14 +290,14 @@ export class Audit {
   /** What a burst after a pause takes. */
   get #afresh(): Cost {
     return {
-      requests: this.#evidence.longestRun + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
+      requests: usualLimit(this.#evidence) + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
       windows: this.#pauseShare + 1.1,
     };
   }
 
   /** A race is worth its requests, unless a burst after a pause needs them. */
   get #isRaceDue(): boolean {
-    return this.races.length === 0 && this.#evidence.longestRun + 2 * halfRace <= this.#spare;
+    return this.races.length === 0 && usualLimit(this.#evidence) + 2 * halfRace <= this.#spare;
   }
 
   /** The part of a window to wait longer than one. A counter forgets after two windows. */
@@ -326,13 +335,12 @@ export class Audit {
 
   /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
   get #refillMs(): number {
-    const { decisions, limit } = this.#evidence;
+    const { decisions } = this.#evidence;
+    const limit = usualLimit(this.#evidence);
     const first = decisions.findIndex(({ passed }) => !passed);
     const later = decisions.slice(first).filter(({ passed }) => passed);
     const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
-    return later.length < fewPasses
-      ? this.#plan.longestMs
-      : (2 * limit[1] * lengthMs) / later.length;
+    return later.length < fewPasses ? this.#plan.longestMs : (2 * limit * lengthMs) / later.length;
   }
 
   /** True if so many more requests and windows are left. */
@@ -344,7 +352,7 @@ export class Audit {
 
   get #endMs(): number {
     const windowMs = this.#likelyWindow()[1];
-    const isFew = this.#evidence.limit[1] < fewInAWindow;
+    const isFew = usualLimit(this.#evidence) < fewInAWindow;
     const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : longAuditMs;
     return Math.max(mostWindows * windowMs, shortMs);
   }
@@ -352,7 +360,7 @@ export class Audit {
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
   get #spare(): number {
     const isShort = this.#likelyWindow()[1] <= 2 * shortWindowMs;
-    const most = Math.max(4 * this.#evidence.limit[1] + 40, isShort ? mostInShortWindows : 0);
+    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostInShortWindows : 0);
     return Math.min(this.#run.settings.budget, most) - this.#run.requests;
   }
 }

@@ -1,5 +1,6 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
+import type { Version } from '#judging/limiter/space/decision.ts';
 
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
@@ -20,7 +21,8 @@ const mostTimes = 20;
 const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
-export function isOpen({ candidates, windowMs, limit }: Evidence): boolean {
+export function isOpen({ candidates, windowMs, limit, isPastCovered }: Evidence): boolean {
+  if (candidates.length > 0 && !isPastCovered) return true;
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(
     candidates.map(({ family: { algorithm, refusals } }) => `${algorithm} ${refusals}`),
@@ -37,14 +39,23 @@ export function sizeOf({ candidates }: Evidence): number {
 }
 
 /** As long as half of the windows that remain, where each family counts the same. */
-export function usualWindow({ candidates }: Evidence): number {
-  const rows = weighted(candidates)
-    .map(({ candidate, weight }) => ({ windowMs: candidate.version.windowMs[1], weight }))
-    .sort((one, other) => one.windowMs - other.windowMs);
+export function usualWindow(evidence: Evidence): number {
+  return usual(evidence, ({ windowMs }) => windowMs[1]);
+}
+
+/** As high as half of the limits that remain. */
+export function usualLimit(evidence: Evidence): number {
+  return usual(evidence, ({ limit }) => limit[1]);
+}
+
+function usual({ plain }: Evidence, numberOf: (version: Version) => number): number {
+  const rows = weighted(plain)
+    .map(({ candidate, weight }) => ({ value: numberOf(candidate.version), weight }))
+    .sort((one, other) => one.value - other.value);
   let sum = 0;
-  for (const { windowMs, weight } of rows) {
+  for (const { value, weight } of rows) {
     sum += weight;
-    if (sum >= 0.5) return windowMs;
+    if (sum >= 0.5) return value;
   }
   return 0;
 }

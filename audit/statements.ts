@@ -129,6 +129,10 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const turning = turningPoints(evidence);
   const [limit, highest] = evidence.limit;
   const [least, most] = evidence.windowMs;
+  if (!evidence.isPastCovered) {
+    const sentence = 'the audit was too short to allow for what was sent before it';
+    return all(undetermined(sentence, turning));
+  }
   // A span of versions may hold none that is possible; the one in its middle was tried.
   const isShown = candidates.some(({ middle }) => middle !== undefined);
   const isProlonged = candidates.every(({ family }) => family.algorithm === 'none_of_these');
