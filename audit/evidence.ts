@@ -18,9 +18,9 @@ import type { Exchange } from './exchange.ts';
 import { decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
-const fewWindows = 2.5;
+const fewWindows = 2;
 /** Nothing that came before is taken to count in a window that is so much longer than what explains all. */
-const longerWindow = 1.3;
+const longerWindow = 1.1;
 
 export class Evidence {
   readonly decisions: Decision[] = [];
@@ -76,6 +76,11 @@ export class Evidence {
   /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
   get plain(): readonly Candidate[] {
     return this.candidates.length === 0 ? [] : this.#plain;
+  }
+
+  /** True if no limiter that is known explains the decisions, unless something came before them. */
+  get isAfterOthers(): boolean {
+    return this.candidates.length > 0 && this.#spaces.afterNothing.candidates.length === 0;
   }
 
   /** True if what came before the audit is allowed for in each window that remains. */

@@ -129,17 +129,25 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const turning = turningPoints(evidence);
   const [limit, highest] = evidence.limit;
   const [least, most] = evidence.windowMs;
+  if (evidence.isAfterOthers) {
+    const sentence =
+      'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
+    return all(undetermined(sentence, turning));
+  }
   if (!evidence.isPastCovered) {
     const sentence = 'the audit was too short to allow for what was sent before it';
     return all(undetermined(sentence, turning));
   }
   // A span of versions may hold none that is possible; the one in its middle was tried.
-  const isShown = candidates.some(({ middle }) => middle !== undefined);
-  const isProlonged = candidates.every(({ family }) => family.algorithm === 'none_of_these');
+  if (candidates.every(({ middle }) => middle === undefined)) {
+    const sentence = 'its limit and its window are not exact enough';
+    return all(undetermined(sentence, turning));
+  }
+  const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
-    isShown || isProlonged
+    limit === highest || isProlonged
       ? algorithmOf(candidates, turning)
-      : undetermined('its limit and its window are not exact enough', turning);
+      : undetermined('its limit is not certain', turning);
   const seconds = roundest(least / 1_000, most / 1_000);
   const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
   const isTokens = algorithm.value === 'token_bucket';
