@@ -105,7 +105,6 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     if (!(error instanceof Stopped)) throw error;
     stopped = error.reason;
   }
-  evidence.settle();
   const by = options.callersDifferBy ?? 'address';
   const differenceOf =
     options.differenceOf ??

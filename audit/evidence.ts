@@ -2,31 +2,41 @@
  * What the requests of the first caller show, one after the other: the decisions, and the versions
  * of limiters that they permit. Requests of others that share its limit count, too.
  *
- * What was sent before the audit is not known. First nothing is taken to count; if that contradicts
- * a later burst, the evidence starts at the next mark: a burst after a recovery or a pause.
+ * What was sent before the audit is not known. A limiter with a window that passed several times may
+ * have counted anything before; of a longer one, nothing is taken to have counted, as long as that
+ * explains the decisions.
  */
 import type { Decision, Span } from '#judging/limiter/space/decision.ts';
-import { type Candidate, isPossible, Space } from '#judging/limiter/space/space.ts';
+import {
+  anyLimit,
+  type Candidate,
+  isPossible,
+  type OneVersion,
+  Space,
+} from '#judging/limiter/space/space.ts';
 import type { Exchange } from './exchange.ts';
 import { decisionOf } from './run.ts';
+
+/** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
+const fewWindows = 2;
+/** Nothing that came before is taken to count in a window that is so much longer than what explains all. */
+const longerWindow = 1.1;
 
 export class Evidence {
   readonly decisions: Decision[] = [];
   /** The exchange of each decision. */
   readonly numbers: number[] = [];
   readonly #longestMs: number;
-  /** Places in `decisions` before which nothing may count any more. */
-  readonly #marks: number[] = [];
-  #start = 0;
-  #isPastUnknown = false;
-  #isSettled = false;
-  #space: Space;
+  /** If nothing was sent before, and if anything may have been. */
+  readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
   #seen = 0;
   #candidates: readonly Candidate[] = [];
+  #plain: readonly Candidate[] = [];
 
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
-    this.#space = new Space(longestMs);
+    this.#spaces = { afterNothing: new Space(), afterAny: new Space(0) };
+    this.#spaces.afterNothing.widen(longestMs);
   }
 
   add(exchange: Exchange): void {
@@ -44,53 +54,58 @@ export class Evidence {
       }
   }
 
-  /** The next request, or the last one, may be the first that counts. */
-  mark(place: 'next' | 'last'): void {
-    this.#marks.push(this.decisions.length - (place === 'last' ? 1 : 0));
-  }
-
-  /** The versions that all decisions so far permit; blocks as long as nothing else is left. */
+  /** The versions that all decisions so far permit. */
   get candidates(): readonly Candidate[] {
-    if (this.#seen !== this.decisions.length) this.#update();
+    if (this.#seen === this.decisions.length) return this.#candidates;
+    this.#seen = this.decisions.length;
+    const { afterNothing, afterAny } = this.#spaces;
+    afterNothing.update(this.decisions);
+    if (!afterNothing.isBegun) return [];
+    const known = afterNothing.candidates;
+    const longest = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
+    afterAny.widen(known.length === 0 ? this.#longestMs : Math.min(longest, this.#coveredMs));
+    afterAny.update(this.decisions);
+    const others = afterAny.candidates.filter(
+      ({ version }) => known.length === 0 || version.windowMs[0] <= longest,
+    );
+    this.#candidates = [...known, ...others];
+    this.#plain = known.length === 0 ? this.#candidates : known;
     return this.#candidates;
   }
 
-  /** Looks into what was left out to save time: nothing more is asked. */
-  settle(): void {
-    this.#isSettled = true;
-    this.#update();
+  /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
+  get plain(): readonly Candidate[] {
+    return this.candidates.length === 0 ? [] : this.#plain;
   }
 
-  #update(): void {
-    this.#seen = this.decisions.length;
-    this.#refresh();
-    while (this.#space.isBegun && !this.#isPastUnknown && this.#isRefuted) {
-      const next = this.#marks.find((mark) => mark > this.#start);
-      this.#isPastUnknown = next === undefined;
-      this.#start = next ?? 0;
-      this.#space = new Space(this.#longestMs, this.#isPastUnknown ? this.#firstAt : undefined);
-      this.#refresh();
+  /** True if no limiter that is known explains the decisions, unless something came before them. */
+  get isAfterOthers(): boolean {
+    return this.candidates.length > 0 && this.#spaces.afterNothing.candidates.length === 0;
+  }
+
+  /** True if what came before the audit is allowed for in each window that remains. */
+  get isPastCovered(): boolean {
+    return (
+      this.windowMs[1] * longerWindow <= this.#coveredMs || this.#coveredMs === this.#longestMs
+    );
+  }
+
+  get #coveredMs(): number {
+    return Math.min(this.#longestMs, this.#lengthMs / fewWindows);
+  }
+
+  get #lengthMs(): number {
+    return (this.decisions.at(-1)?.to ?? 0) - (this.decisions[0]?.from ?? 0);
+  }
+
+  /** The most that passed in a row. */
+  get longestRun(): number {
+    let [run, longest] = [0, 0];
+    for (const { passed } of this.decisions) {
+      run = passed ? run + 1 : 0;
+      longest = Math.max(longest, run);
     }
-  }
-
-  get #isRefuted(): boolean {
-    return this.#candidates.length === 0 || this.#isFirstShort;
-  }
-
-  get #firstAt(): number {
-    return this.decisions[0]?.from ?? 0;
-  }
-
-  #refresh(): void {
-    this.#space.areBlocksCut ||= this.#isSettled;
-    this.#space.update(this.decisions.slice(this.#start));
-    const { candidates, areBlocksCut } = this.#space;
-    const shown = areBlocksCut
-      ? candidates
-      : candidates.filter(({ family }) => family.refusals !== 'block');
-    const whole = this.#space.joined(this.decisions);
-    this.#candidates =
-      this.#start === 0 ? shown : shown.filter((each) => isPossible(this.#ofPast(each), whole));
+    return longest;
   }
 
   /**
@@ -98,79 +113,19 @@ export class Evidence {
    * than its limit at first, and as many again in each such time.
    */
   get isLongerPossible(): boolean {
-    let [passes, run, longestRun] = [0, 0, 0];
-    for (const { passed } of this.decisions) {
-      run = passed ? run + 1 : 0;
-      passes += passed ? 1 : 0;
-      longestRun = Math.max(longestRun, run);
-    }
-    const lengthMs = (this.decisions.at(-1)?.to ?? 0) - this.#firstAt;
-    return passes <= longestRun * (2 + lengthMs / this.#longestMs);
+    const passes = this.decisions.filter(({ passed }) => passed).length;
+    return passes <= this.longestRun * (2 + this.#lengthMs / this.#longestMs);
   }
 
   /** The first decision that no version permits which permits all before it; where none remains. */
   get contradiction(): number {
     const isPermitted = (count: number) => {
-      const space = new Space(this.#longestMs);
+      const space = new Space(0);
+      space.widen(this.#longestMs);
       space.update(this.decisions.slice(0, count));
       return !space.isBegun || space.candidates.length > 0;
     };
     return lastThat(this.decisions.length - 1, isPermitted);
-  }
-
-  /** The same version, if others may have spent before the first decision. */
-  #ofPast({ family, version }: Candidate): Candidate {
-    return { family, version: { ...version, knownSince: this.#firstAt } };
-  }
-
-  /**
-   * True if the audit began with a pause that is long enough, or if a burst after one met the same
-   * limit as an earlier one: what came before that one had not spent, or it would have been shorter.
-   */
-  get isConfirmed(): boolean {
-    const [most = 0, second = 0] = [...this.#burstsWithin(1)].sort((one, other) => other - one);
-    const isEmptyFirst = this.#start === 0 && this.#firstAt >= this.#pauseMs;
-    return isEmptyFirst || this.#isPastUnknown || second >= most - this.#blur;
-  }
-
-  /** True if a burst after a pause was longer than the first one, so that something came before. */
-  get #isFirstShort(): boolean {
-    const [first = 0, ...later] = this.#burstsWithin(1 / 8);
-    return !this.#isPastUnknown && later.some((each) => first < each - this.#blur);
-  }
-
-  /** Where tokens come back one by one, a slower burst is longer by what came back meanwhile. */
-  get #blur(): number {
-    const isSteady = this.#candidates.every(({ family }) => !isContinuous(family.algorithm));
-    return isSteady ? 0 : 1 + Math.ceil(Math.max(0, ...this.#burstsWithin(1)) / 16);
-  }
-
-  /** After so long a pause, nothing counts any more. */
-  get #pauseMs(): number {
-    const [least, most] = hull(this.#candidates.map(({ version }) => version.windowMs));
-    const isProlonged = this.#candidates.every(({ family }) => family.isProlonged);
-    const isCounter = this.#candidates.some(({ family }) => family.algorithm === 'sliding_counter');
-    // A request that passes after a pause shows by itself that a prolonged window is over.
-    return isProlonged ? least : most * (isCounter ? 2 : 1);
-  }
-
-  /**
-   * How many passed in each burst within a share of a window: the first, and those after a long pause.
-   * A border of a clock's windows lies rarely in a quick one.
-   */
-  #burstsWithin(share: number): readonly number[] {
-    const [least] = hull(this.#candidates.map(({ version }) => version.windowMs));
-    const pauseMs = this.#pauseMs;
-    return this.decisions.flatMap(({ from, passed }, i) => {
-      const before = this.decisions[i - 1];
-      if (i < this.#start || !passed) return [];
-      if (i > this.#start && (before === undefined || from - before.to < pauseMs)) return [];
-      const length = this.decisions.slice(i).findIndex((each) => !each.passed);
-      const refusal = this.decisions[i + length];
-      return length > 0 && refusal !== undefined && refusal.to - from < least * share
-        ? [length]
-        : [];
-    });
   }
 
   /** The shortest and the longest window that a version permits. */
@@ -180,54 +135,57 @@ export class Evidence {
 
   /** The lowest and the highest limit that a version permits. */
   get limit(): Span {
-    return hull(this.candidates.map(({ version }) => version.limit));
+    const limits = this.candidates.map(({ version }) => version.limit);
+    const bounded = limits.filter(([, most]) => most < anyLimit);
+    return hull(bounded.length > 0 ? bounded : limits);
   }
 
   /**
-   * How many requests in a row may pass before one is refused, by each version: the least and the
-   * most, up to `limit`. The first one is sent at this time, and the last one after a time for each.
+   * How many requests in a row may pass, by each version, up to `limit`. The first one is sent at this
+   * time, and the last one after a time for each.
    */
-  burstAt(
+  passesAt(
     from: number,
     timeFor: (count: number) => number,
-    candidates: readonly Candidate[],
+    versions: readonly OneVersion[],
     limit: number,
-  ): readonly Span[] {
-    const { judged } = this.#space;
-    const known = new Map<string, readonly Decision[]>();
-    const after = (count: number, isRefused: boolean) => {
-      const key = `${count} ${isRefused}`;
-      const to = from + timeFor(count);
-      const passes = count === 0 ? [] : [{ from, to, passed: true, count }];
-      const refusals = isRefused ? [{ from: to, to, passed: false, count: 1 }] : [];
-      const decisions = known.get(key) ?? [...judged, ...passes, ...refusals];
-      known.set(key, decisions);
-      return decisions;
-    };
-    const can = (candidate: Candidate, count: number, isRefused: boolean) =>
-      isPossible(candidate, after(count, isRefused), judged.length);
-    return candidates.map((candidate) => {
-      const most = lastThat(limit, (count) => can(candidate, count, false));
-      const least = lastThat(most, (count) => !can(candidate, count - 1, true));
-      return [least, most];
-    });
+  ): readonly number[] {
+    const may = this.#next((count: number) => [
+      { from, to: from + timeFor(count), passed: true, count },
+    ]);
+    return versions.map((version) => lastThat(limit, (count) => may(version, count)));
   }
 
-  /** When the next request may pass at the earliest, by each version; no later than `until`. */
-  firstPasses(now: number, until: number, candidates: readonly Candidate[]): readonly number[] {
-    const { judged } = this.#space;
-    const canPass = (at: number, candidate: Candidate) =>
-      isPossible(
-        candidate,
-        [...judged, { from: at, to: at, passed: true, count: 1 }],
-        judged.length,
-      );
-    return candidates.map((candidate) => {
-      const steps = 1 << 12;
-      const timeOf = (step: number) => now + ((until - now) * step) / steps;
-      const refused = lastThat(steps, (step) => !canPass(timeOf(step), candidate));
-      return timeOf(refused);
-    });
+  /**
+   * When the next request may pass at the earliest, by each version; no later than `until`. `burst`: what
+   * is sent before it.
+   */
+  firstPasses(
+    now: number,
+    until: number,
+    versions: readonly OneVersion[],
+    burst: readonly Decision[] = [],
+  ): readonly number[] {
+    const steps = 1 << 12;
+    const timeOf = (step: number) => now + ((until - now) * step) / steps;
+    const may = this.#next((step: number) => [
+      ...burst,
+      { from: timeOf(step), to: timeOf(step), passed: true, count: 1 },
+    ]);
+    return versions.map((version) => timeOf(lastThat(steps, (step) => !may(version, step))));
+  }
+
+  /** Tells whether a version permits further decisions. Those of one key are made once. */
+  #next<Key>(decisionsOf: (key: Key) => readonly Decision[]) {
+    const made = new Map<readonly Decision[], Map<Key, readonly Decision[]>>();
+    return (version: OneVersion, key: Key): boolean => {
+      const judged = this.#spaces.afterNothing.judgedFor(version);
+      const ofJudged = made.get(judged) ?? new Map<Key, readonly Decision[]>();
+      made.set(judged, ofJudged);
+      const decisions = ofJudged.get(key) ?? [...judged, ...decisionsOf(key)];
+      ofJudged.set(key, decisions);
+      return isPossible(version, decisions, judged.length);
+    };
   }
 
   /** True if so many more may have passed before this decision, by a version that remains. */
@@ -239,14 +197,8 @@ export class Evidence {
       { ...last, passed: true, count },
       ...this.decisions.slice(at),
     ];
-    return this.candidates.some((each) =>
-      isPossible(this.#start === 0 ? each : this.#ofPast(each), decisions),
-    );
+    return this.candidates.some((each) => isPossible(each, decisions));
   }
-}
-
-function isContinuous(algorithm: Candidate['family']['algorithm']): boolean {
-  return algorithm === 'token_bucket' || algorithm === 'sliding_counter';
 }
 
 /** From the first that was sent to the last answer. */

@@ -7,7 +7,15 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import { bestBurst, isOpen, narrowestWindow, type Planned, usualWindow } from './remaining.ts';
+import {
+  bestBurst,
+  bestTime,
+  isOpen,
+  type Planned,
+  sizeOf,
+  usualLimit,
+  usualWindow,
+} from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -33,6 +41,12 @@ export interface Race {
   readonly passed: number;
 }
 
+/** What a step takes. */
+interface Cost {
+  readonly requests: number;
+  readonly windows: number;
+}
+
 /** This many refusals in a row end a burst. Fewer can come from one of several counters. */
 const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
@@ -44,6 +58,16 @@ const shortAuditMs = 19_000;
 const longAuditMs = 32_000;
 /** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
 const fewInAWindow = 8;
+/** So few passes show nothing about how fast a limit comes back. */
+const fewPasses = 3;
+/** The longest window that remains is waited for if it is at most so much longer than the usual one. */
+const usualSpan = 1.3;
+/** So many bursts that show nothing end the search for better ones. */
+const mostIdle = 5;
+/** A burst that separates two halves of what remains is worth what is kept back for another. */
+const decisive = 0.45;
+/** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
+const pauseShares = [0, 0.13, 0.29, 0.47, 0.67];
 /** A window is short up to this length. */
 const shortWindowMs = 5_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
@@ -87,23 +111,15 @@ export class Audit {
           this.#windowMs = this.#requests.span;
           await this.#askAgain(part + 2);
         }
-        if (this.#isOpen()) await this.#startAfresh(0.65);
+        if (this.#isOpen()) await this.#startAfresh(0);
       } else {
         await this.#takeBitByBit(first.passed);
         await this.#startAfresh(0);
       }
     }
-    await this.#separate();
-    await this.#repeatShortWindows();
-    // A counter forgets after two windows.
-    const isCounter = this.#evidence.candidates.some(
-      ({ family }) => family.algorithm === 'sliding_counter',
-    );
-    const isDone = this.races.length > 0 && this.#evidence.isConfirmed;
-    const limit = this.#evidence.limit[1];
-    if (isDone || !this.#affords(limit + 2 * halfRace, isCounter ? 2.2 : 1.1)) return;
-    await this.#pause(isCounter ? 1.05 : 0);
-    await this.#exhaustTogether();
+    do await this.#separate(this.#afresh);
+    while (await this.#repeat());
+    await this.#separate({ requests: 0, windows: 0 });
   }
 
   /** A limit of N needs about 4 N requests. */
@@ -138,7 +154,6 @@ export class Audit {
    */
   async #spendInParts(limit: number, part: number, lengthMs: number): Promise<boolean> {
     this.#run.doing('the limit in two parts');
-    this.#evidence.mark('last');
     const begin = this.#run.now();
     const [, high] = this.#requests.span;
     // In a sliding log, the requests of the first burst come back as far apart as they were sent.
@@ -155,7 +170,6 @@ export class Audit {
 
   /** The next part of a burst, from the request before on. */
   async #askAgain(count: number): Promise<void> {
-    this.#evidence.mark('last');
     for (let i = 0; i < count; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
   }
@@ -184,29 +198,34 @@ export class Audit {
     const isOpener = this.#evidence.candidates.some(
       ({ family: { algorithm } }) => algorithm === 'fixed_window' || algorithm === 'sliding_log',
     );
-    if (share > 0 && isOpener) {
+    if (isOpener) {
       const opened = this.#run.now();
       await this.#requests.ask();
-      await this.#run.until(opened + Math.min(share, 0.4) * shortest);
+      await this.#run.until(opened + 0.4 * shortest);
     }
     const begin = this.#run.now();
     await this.#exhaustTogether();
-    this.#evidence.settle();
     if (this.#isOpen()) await this.#requests.recover(begin, this.#requests.turns(begin));
   }
 
   /** Waits until what was spent has come back, and a part of a window more. */
   async #pause(share: number): Promise<void> {
-    const [shortest, longest] = this.#likelyWindow();
+    const [shortest, likely] = this.#likelyWindow();
+    const [, longest] = this.#evidence.windowMs;
+    const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
-    await this.#run.until(this.#run.now() + longest * 1.02 + 20 + shortest * share);
-    this.#evidence.mark('next');
+    const over = this.#run.now() + windowMs * (1.01 + share) + 20;
+    const times = pauseShares
+      .map((more) => over + shortest * more)
+      .filter((at, i) => i === 0 || at <= this.#endMs);
+    const { paceMs } = this.#run.settings;
+    await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
   }
 
   /** Spends what has come back: the last of it at once, with some requests more than may pass. */
   async #exhaustTogether(): Promise<void> {
-    const limit = this.#evidence.limit[1];
-    if (this.races.length > 0) {
+    const limit = usualLimit(this.#evidence);
+    if (!this.#isRaceDue) {
       await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
       return;
     }
@@ -216,7 +235,7 @@ export class Audit {
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
-    const count = Math.min(ready, halfRace) + Math.min(limit + 5, halfRace);
+    const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
     const sent = await this.#run.race(this.#plan.subject, count);
     const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
     const most = this.#mostAt(timesOf(sent));
@@ -227,90 +246,121 @@ export class Audit {
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
     await this.#pause(0);
+    const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
-    if (inTurn.isRefused) this.races.push({ sent, most: inTurn.passed - alone, passed });
+    if (inTurn.isRefused && inTurn.passed >= whole)
+      this.races.push({ sent, most: inTurn.passed - alone, passed });
   }
 
   /** The most that may pass between these times. */
   #mostAt([from, to]: Span): number {
-    const { candidates, limit } = this.#evidence;
-    const spans = this.#evidence.burstAt(from, () => to - from, candidates, 2 * limit[1]);
-    return Math.max(...spans.map(([, most]) => most));
+    const { candidates } = this.#evidence;
+    const limit = 2 * usualLimit(this.#evidence);
+    return Math.max(...this.#evidence.passesAt(from, () => to - from, candidates, limit));
   }
 
-  /** Asks bursts, each the one that separates most of what remains for each request. */
-  async #separate(): Promise<void> {
+  /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
+  async #separate(kept: Cost): Promise<void> {
     let idle = 0;
-    while (idle < 3 && this.#isOpen()) {
-      const before = this.#evidence.candidates;
-      const best = this.#bestBurst(idle);
+    while (idle < mostIdle && this.#isOpen()) {
+      const before = sizeOf(this.#evidence);
+      const whole = this.#bestBurst(idle, { requests: 0, windows: 0 });
+      const isDecisive = whole !== undefined && whole.separated >= decisive;
+      const best = isDecisive ? whole : this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
       await this.#run.until(best.at);
-      for (let i = 0; i < best.count; i += 1)
-        if ((await this.#requests.ask()).outcome === 'refused') break;
-      idle = this.#evidence.candidates.length < before.length ? 0 : idle + 1;
+      await this.#requests.exhaust(best.count, 1);
+      idle = sizeOf(this.#evidence) < before * 0.98 ? 0 : idle + 1;
     }
   }
 
-  #bestBurst(idle: number): Planned | undefined {
+  #bestBurst(idle: number, kept: Cost): Planned | undefined {
     const { paceMs } = this.#run.settings;
     const windowMs = this.#likelyWindow()[1];
-    // Requests that follow each other closely are one decision.
-    const idleMs = (idle * this.#evidence.windowMs[0]) / 50;
-    return bestBurst(this.#evidence, {
-      now: this.#run.now() + paceMs + idleMs,
-      paceMs,
-      horizonMs: windowMs * 1.5,
-      affords: (requests, waitMs) => this.#affords(requests, waitMs / windowMs),
-    });
+    // Where the last requests showed nothing, later ones may.
+    const idleMs = (idle * windowMs) / 12;
+    const now = this.#run.now() + paceMs + idleMs;
+    const requests = this.#spare - kept.requests;
+    const timeMs = this.#endMs - now - kept.windows * windowMs;
+    if (requests < 1 || timeMs <= 0) return undefined;
+    return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
   }
 
-  /** Blocks are looked into where nothing else is open. */
+  /** What a burst after a pause takes. */
+  get #afresh(): Cost {
+    return {
+      requests: usualLimit(this.#evidence) + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
+      windows: this.#pauseShare + 1.1,
+    };
+  }
+
+  /** A race is worth its requests, unless a burst after a pause needs them. */
+  get #isRaceDue(): boolean {
+    return this.races.length === 0 && usualLimit(this.#evidence) + 2 * halfRace <= this.#spare;
+  }
+
+  /** The part of a window to wait longer than one. A counter forgets after two windows. */
+  get #pauseShare(): number {
+    const isCounter = this.#evidence.candidates.some(
+      ({ family }) => family.algorithm === 'sliding_counter',
+    );
+    return isCounter ? 1.01 : 0;
+  }
+
+  /**
+   * A burst after a pause, at another time of the window; false if nothing is left to ask. A limit
+   * over a longer time shows only after more requests than one short window takes.
+   */
+  async #repeat(): Promise<boolean> {
+    const isDone = !this.#isOpen() && this.races.length > 0;
+    const isShort = this.#likelyWindow()[1] <= shortWindowMs;
+    if ((isDone && !isShort) || !this.#affords(this.#afresh)) return false;
+    await this.#startAfresh(this.#pauseShare);
+    return true;
+  }
+
   #isOpen(): boolean {
-    if (isOpen(this.#evidence)) return true;
-    this.#evidence.settle();
     return isOpen(this.#evidence);
   }
 
+  /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
   #likelyWindow(): Span {
-    const measured = this.#windowMs;
-    if (measured === undefined) return narrowestWindow(this.#evidence) ?? this.#requests.span;
-    return [measured[0], Math.max(measured[1], usualWindow(this.#evidence))];
+    const usual = usualWindow(this.#evidence);
+    const [least, most] = this.#windowMs ?? [0, 0];
+    if (most > 0) return [least, Math.min(most * usualSpan, Math.max(most, usual))];
+    const longest = Math.min(usual, this.#refillMs);
+    return [Math.min(this.#evidence.windowMs[0], longest), longest];
+  }
+
+  /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
+  get #refillMs(): number {
+    const { decisions } = this.#evidence;
+    const limit = usualLimit(this.#evidence);
+    const first = decisions.findIndex(({ passed }) => !passed);
+    const later = decisions.slice(first).filter(({ passed }) => passed);
+    const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
+    return later.length < fewPasses ? this.#plan.longestMs : (2 * limit * lengthMs) / later.length;
   }
 
   /** True if so many more requests and windows are left. */
-  #affords(requests: number, windows: number): boolean {
+  #affords({ requests, windows }: Cost): boolean {
     if (this.#evidence.candidates.length === 0) return false;
+    const ms = windows * this.#likelyWindow()[1];
+    return requests <= this.#spare && this.#run.now() + ms <= this.#endMs;
+  }
+
+  get #endMs(): number {
     const windowMs = this.#likelyWindow()[1];
-    const isFew = this.#evidence.limit[1] < fewInAWindow;
+    const isFew = usualLimit(this.#evidence) < fewInAWindow;
     const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : longAuditMs;
-    const endMs = Math.max(mostWindows * windowMs, shortMs);
-    return requests <= this.#spare && this.#run.now() + windows * windowMs <= endMs;
+    return Math.max(mostWindows * windowMs, shortMs);
   }
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
   get #spare(): number {
-    const isShort = this.#evidence.windowMs[1] <= shortWindowMs;
-    const most = Math.max(4 * this.#evidence.limit[1] + 40, isShort ? mostInShortWindows : 0);
+    const isShort = this.#likelyWindow()[1] <= 2 * shortWindowMs;
+    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostInShortWindows : 0);
     return Math.min(this.#run.settings.budget, most) - this.#run.requests;
-  }
-
-  /**
-   * A limit over a longer time shows only after more requests than one short window takes. The same
-   * bursts, each at another time, narrow what is still open.
-   */
-  async #repeatShortWindows(): Promise<void> {
-    for (let step = 0; this.#evidence.windowMs[1] <= shortWindowMs; step += 1) {
-      const limit = this.#evidence.limit[1];
-      if (!this.#affords(limit + 1 + 2 * halfRace, this.#isOpen() ? 1.6 : 1.1)) return;
-      await this.#pause(this.#isOpen() ? (step % 3) / 4 : 0);
-      this.#run.doing('bursts at other times of the window');
-      const begin = this.#run.now();
-      for (let i = 0; i <= limit; i += 1) await this.#requests.ask();
-      if (!this.#isOpen()) continue;
-      await this.#requests.recover(begin, this.#requests.turns(begin));
-      await this.#separate();
-    }
   }
 }

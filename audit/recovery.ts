@@ -21,6 +21,9 @@ const mostStated = 4;
 /** So many stated waits are as long as any other window that a limiter with this wait may have. */
 const mostHeld = 4;
 
+/** Each wait is at most so many times as long as the one before. */
+const longerWait = 1.4;
+
 export class Recovery {
   /** The waits after which a request was still refused, and passed, since a burst began. */
   span: Span = [0, 0];
@@ -121,12 +124,17 @@ export class Recovery {
     for (let round = 0; round < 2; round += 1) {
       const now = this.#run.now();
       for (const at of turnsOf(this.#evidence, now, now + this.#longestMs)) {
+        // A few long windows that remain are no reason to wait as long.
+        while (last > 0 && at - begin > last * longerWait) {
+          last *= longerWait;
+          if (begin + last > this.#run.now()) yield last;
+        }
         if (at - begin <= last) continue;
         last = at - begin + 10;
         yield last;
       }
     }
-    for (let waitMs = Math.max(last, 30) * 1.15; ; waitMs *= 1.4) yield waitMs;
+    for (let waitMs = Math.max(last, 30) * 1.15; ; waitMs *= longerWait) yield waitMs;
   }
 
   /** When a request passes again, as the last reply said. */

@@ -1,53 +1,61 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
-import type { Span } from '#judging/limiter/space/decision.ts';
-import type { Candidate } from '#judging/limiter/space/space.ts';
+import { grouped } from '#io/grouped.ts';
+import type { Version } from '#judging/limiter/space/decision.ts';
+
+import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
 /** So many requests look for the end of a window. */
 const turns = 12;
-/** A share of what remains that is worth a request. */
-const leastScore = 0.02;
-/** So many requests cost about as much as the wait before them. */
-const freeRequests = 8;
+/** A burst that separates less of what remains is not worth its requests. */
+const leastSeparated = 0.1;
+/** The share of what is left that a burst costs in any case. */
+const leastCost = 0.03;
+/** Requests that pass again within this share of a window of each other look the same. */
+const sameTurn = 0.03;
+/** Counts that differ by less than one in so many are one outcome: times are not exact. */
+const alikeCounts = 12;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
 /** So many of what remains show what separates it. */
-const mostSampled = 32;
+const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
-export function isOpen({ candidates, windowMs, isConfirmed }: Evidence): boolean {
-  if (candidates.length > 0 && !isConfirmed) return true;
+export function isOpen({ candidates, windowMs, limit, isPastCovered }: Evidence): boolean {
+  if (candidates.length > 0 && !isPastCovered) return true;
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(
-    candidates.map(({ family, version }) =>
-      [family.algorithm, family.refusals, ...version.limit].join(),
-    ),
+    candidates.map(({ family: { algorithm, refusals } }) => `${algorithm} ${refusals}`),
   );
-  return kinds.size > 1 || windowMs[1] / windowMs[0] > 1.05;
+  return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
 }
 
-/** The windows of the family that permits the fewest: others are cut by the next requests. */
-export function narrowestWindow({ candidates }: Evidence): Span | undefined {
-  const byFamily = new Map<string, Span>();
-  for (const { family, version } of candidates) {
-    const [least, most] = byFamily.get(family.name) ?? version.windowMs;
-    const { windowMs } = version;
-    byFamily.set(family.name, [Math.min(least, windowMs[0]), Math.max(most, windowMs[1])]);
-  }
-  const [first] = [...byFamily.values()].sort((a, b) => a[1] / a[0] - b[1] / b[0]);
-  return first;
+/** How much remains: it falls with each request that shows something. */
+export function sizeOf({ candidates }: Evidence): number {
+  return candidates.reduce((sum, { version: { windowMs, phase, limit } }) => {
+    const places = phase[1] > phase[0] ? phase[1] - phase[0] : 1;
+    return sum + Math.log(windowMs[1] / windowMs[0]) * places * (limit[1] - limit[0] + 1);
+  }, 0);
 }
 
-/** Longer than most of the windows that remain, where each family and limit counts the same. */
-export function usualWindow({ candidates }: Evidence): number {
-  const rows = weighted(candidates).map(({ candidate, weight }) => ({
-    windowMs: candidate.version.windowMs[1],
-    weight,
-  }));
+/** As long as half of the windows that remain, where each family counts the same. */
+export function usualWindow(evidence: Evidence): number {
+  return usual(evidence, ({ windowMs }) => windowMs[1]);
+}
+
+/** As high as half of the limits that remain. */
+export function usualLimit(evidence: Evidence): number {
+  return usual(evidence, ({ limit }) => limit[1]);
+}
+
+function usual({ plain }: Evidence, numberOf: (version: Version) => number): number {
+  const rows = weighted(plain)
+    .map(({ candidate, weight }) => ({ value: numberOf(candidate.version), weight }))
+    .sort((one, other) => one.value - other.value);
   let sum = 0;
-  for (const { windowMs, weight } of rows.sort((one, other) => one.windowMs - other.windowMs)) {
+  for (const { value, weight } of rows) {
     sum += weight;
-    if (sum >= 0.7) return windowMs;
+    if (sum >= 0.5) return value;
   }
   return 0;
 }
@@ -74,9 +82,10 @@ export function turnsOf(evidence: Evidence, now: number, until: number): readonl
 
 export interface Planned {
   readonly at: number;
+  /** The burst ends at a refusal, or after so many requests. */
   readonly count: number;
-  /** The share of what remains that is cut for each request. */
-  readonly score: number;
+  /** How likely two of what remains expect different outcomes. */
+  readonly separated: number;
 }
 
 export interface BurstChoice {
@@ -84,46 +93,86 @@ export interface BurstChoice {
   readonly paceMs: number;
   /** Times within this are compared. */
   readonly horizonMs: number;
-  readonly affords: (requests: number, waitMs: number) => boolean;
+  /** Requests that are left. */
+  readonly requests: number;
+  /** Time that is left. */
+  readonly timeMs: number;
 }
 
-/** When to ask how many, so that what remains is cut most for each request. */
+/** When to ask until a refusal, so that what remains is separated most for what that takes. */
 export function bestBurst(
   evidence: Evidence,
-  { now, paceMs, horizonMs, affords }: BurstChoice,
+  { now, paceMs, horizonMs, requests, timeMs }: BurstChoice,
 ): Planned | undefined {
-  const sample = weighted(evidence.candidates);
-  const candidates = sample.map(({ candidate }) => candidate);
-  const longest = evidence.limit[1] + 1;
-  const timeFor = (count: number) => Math.max(0, count - 1) * paceMs;
-  const bursts = Array.from({ length: mostTimes }, (_, step) => {
-    const at = now + (horizonMs * step) / (mostTimes - 1);
-    const spans = evidence.burstAt(at, timeFor, candidates, longest);
-    const weightOf = (holds: (span: Span) => boolean) =>
-      spans.reduce((sum, span, i) => sum + (holds(span) ? (sample[i]?.weight ?? 0) : 0), 0);
-    const counts = [...new Set(spans.map(([, most]) => most + 1))];
-    return counts.flatMap((count) => {
-      if (count > longest || !affords(count, at - now)) return [];
-      const passing = weightOf(([least]) => least >= count);
-      const refusing = weightOf(([, most]) => most < count);
-      const score = Math.min(passing, refusing);
-      return score < leastScore ? [] : [{ at, count, score: score / (count + freeRequests) }];
-    });
-  }).flat();
-  const best = Math.max(...bursts.map(({ score }) => score));
-  return bursts.find(({ score }) => score >= best * 0.6);
+  let best: (Planned & { readonly score: number }) | undefined;
+  for (let step = 0; step < mostTimes; step += 1) {
+    const waitMs = (Math.min(horizonMs, timeMs) * step) / (mostTimes - 1);
+    const { separated, expected, count } = outcomesAt(evidence, now + waitMs, paceMs);
+    if (count > requests || separated < leastSeparated) continue;
+    const score = separated ** 2 / (leastCost + waitMs / timeMs + expected / requests);
+    if (score > (best?.score ?? 0)) best = { at: now + waitMs, count, separated, score };
+  }
+  return best;
 }
 
-/** A sample; each family and limit counts the same, however many spans it has. */
-function weighted(candidates: readonly Candidate[]) {
-  const step = Math.ceil(candidates.length / mostSampled);
-  const sample = candidates.filter((_, i) => i % step === 0);
-  const counts = new Map<string, number>();
-  const nameOf = ({ family, version }: Candidate) =>
-    [family.name, family.refusals, ...version.limit].join();
-  for (const each of sample) counts.set(nameOf(each), (counts.get(nameOf(each)) ?? 0) + 1);
-  return sample.map((candidate) => ({
-    candidate,
-    weight: 1 / counts.size / (counts.get(nameOf(candidate)) ?? 1),
-  }));
+/**
+ * The time for a burst of the whole limit after which what remains differs most about when a request
+ * passes again.
+ */
+export function bestTime(evidence: Evidence, paceMs: number, times: readonly number[]): number {
+  const sample = weighted(evidence.candidates);
+  const versions = sample.map(({ candidate }) => candidate);
+  const count = evidence.limit[1];
+  const windowMs = usualWindow(evidence);
+  const rows = times.map((at) => {
+    const to = at + count * paceMs;
+    const burst = { from: at, to, passed: true, count };
+    const passes = evidence.firstPasses(to, to + 2 * windowMs, versions, [burst]);
+    const turns = passes.map((each) => Math.round((each - to) / (sameTurn * windowMs)));
+    return { at, separated: separation(sample, turns) };
+  });
+  const most = Math.max(...rows.map(({ separated }) => separated));
+  return rows.find(({ separated }) => separated >= most)?.at ?? 0;
+}
+
+type Sample = readonly { readonly candidate: OneVersion; readonly weight: number }[];
+
+/** How likely two of what remains expect different outcomes. */
+function separation(sample: Sample, outcomes: readonly number[]): number {
+  const weights = new Map<number, number>();
+  for (const [i, { weight }] of sample.entries()) {
+    const outcome = outcomes[i] ?? 0;
+    weights.set(outcome, (weights.get(outcome) ?? 0) + weight);
+  }
+  return 1 - [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
+}
+
+/** What the versions that remain expect of a burst at this time, which ends at a refusal. */
+function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
+  const sample = weighted(evidence.candidates);
+  const passes = evidence.passesAt(
+    at,
+    (count) => Math.max(0, count - 1) * paceMs,
+    sample.map(({ candidate }) => candidate),
+    evidence.limit[1] + 1,
+  );
+  const expected = sample.reduce((sum, { weight }, i) => sum + weight * ((passes[i] ?? 0) + 1), 0);
+  const outcomes = passes.map((each) => Math.round(Math.log1p(each) * alikeCounts));
+  return { separated: separation(sample, outcomes), expected, count: Math.max(...passes) + 1 };
+}
+
+/** A sample; each family counts the same, however many spans it has. */
+function weighted(candidates: readonly Candidate[]): Sample {
+  const groups = grouped(candidates, ({ family }) => `${family.name} ${family.refusals}`);
+  const size = Math.ceil(mostSampled / groups.size);
+  return [...groups.values()].flatMap((group) => {
+    const shown = group.filter(({ middle }) => middle !== undefined);
+    const known = shown.length > 0 ? shown : group;
+    const step = Math.ceil(known.length / size);
+    const sample = known.filter((_, i) => i % step === step >> 1);
+    return sample.map((each) => ({
+      candidate: each.middle ?? each,
+      weight: 1 / groups.size / sample.length,
+    }));
+  });
 }

@@ -129,17 +129,25 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const turning = turningPoints(evidence);
   const [limit, highest] = evidence.limit;
   const [least, most] = evidence.windowMs;
-  if (!evidence.isConfirmed) {
-    const sentence = 'no burst after a pause showed that nothing was sent before the audit';
+  if (evidence.isAfterOthers) {
+    const sentence =
+      'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
     return all(undetermined(sentence, turning));
   }
-  // A span of versions may hold none that is possible: only a narrow one shows an algorithm.
-  const isNarrow = limit === highest && most / least <= sameWindow;
-  const isProlonged = candidates.every(({ family }) => family.algorithm === 'none_of_these');
+  if (!evidence.isPastCovered) {
+    const sentence = 'the audit was too short to allow for what was sent before it';
+    return all(undetermined(sentence, turning));
+  }
+  // A span of versions may hold none that is possible; the one in its middle was tried.
+  if (candidates.every(({ middle }) => middle === undefined)) {
+    const sentence = 'its limit and its window are not exact enough';
+    return all(undetermined(sentence, turning));
+  }
+  const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
-    isNarrow || isProlonged
+    limit === highest || isProlonged
       ? algorithmOf(candidates, turning)
-      : undetermined('its limit or its window is not certain', turning);
+      : undetermined('its limit is not certain', turning);
   const seconds = roundest(least / 1_000, most / 1_000);
   const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
   const isTokens = algorithm.value === 'token_bucket';
@@ -163,7 +171,7 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     window_seconds: windowStatement,
     burst: isTokens ? limitStatement : notTokens,
     refill_per_second:
-      isTokens && isNarrow
+      isTokens && limit === highest && most / least <= sameWindow
         ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
         : notTokens,
     refusals_spend: refusalsSpend(candidates, evidence, turning),

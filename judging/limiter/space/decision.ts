@@ -29,14 +29,29 @@ export interface Version {
 }
 
 /**
- * The first of the decisions, in their order, that no limiter of this version can have made;
- * undefined if one can have made all. `since`: those before it are known to contradict nothing.
+ * The limits, of those of the version, with which a limiter can have made the decisions; undefined if
+ * there are none. What passed and was refused is known, so each decision bounds the limit by itself.
+ * `since`: the limits of the version permit those before it.
  */
-export type Contradiction = (
+export type PossibleLimits = (
   decisions: readonly Decision[],
   version: Version,
   since?: number,
-) => number | undefined;
+) => Span | undefined;
+
+/** The span, or undefined if it is empty. */
+export function spanOf(least: number, most: number): Span | undefined {
+  return least <= most ? [least, most] : undefined;
+}
+
+/** The span from the least to the most of all; undefined without any. */
+export function hullOf(spans: readonly (Span | undefined)[]): Span | undefined {
+  const known = spans.filter((each) => each !== undefined);
+  return spanOf(
+    Math.min(...known.map(([least]) => least)),
+    Math.max(...known.map(([, most]) => most)),
+  );
+}
 
 type Sums = readonly number[];
 const knownSums = new WeakMap<readonly Decision[], Map<boolean, Sums>>();

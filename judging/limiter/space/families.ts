@@ -1,5 +1,5 @@
-/** The families of limiters that are known, each with the function that contradicts its versions. */
-import type { Contradiction, Decision, Version } from './decision.ts';
+/** The families of limiters that are known, each with the limits that explain what they decided. */
+import type { Decision, PossibleLimits, Span, Version } from './decision.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
 import {
   alignedWindow,
@@ -27,13 +27,15 @@ export interface Family {
   readonly hasPhase: boolean;
   /** True if each request moves the end of the window. */
   readonly isProlonged: boolean;
-  readonly contradiction: Contradiction;
+  /** True if a request after a pause opens the first of its counted windows. */
+  readonly isFromFirst: boolean;
+  readonly possibleLimits: PossibleLimits;
 }
 
 type Row = readonly [
   name: string,
   Algorithm,
-  Contradiction,
+  PossibleLimits,
   refusals: readonly Refusals[],
   hasPhase?: 'phase',
 ];
@@ -49,58 +51,65 @@ const rows: readonly Row[] = [
 ];
 
 export const families: readonly Family[] = rows.flatMap(
-  ([name, algorithm, contradiction, modes, phase]) =>
+  ([name, algorithm, possibleLimits, modes, phase]) =>
     modes.map((refusals) => ({
       name,
       algorithm,
       refusals,
       hasPhase: phase !== undefined,
-      isProlonged: contradiction === prolongedWindow,
-      contradiction: refusals === 'block' ? blocking(contradiction) : contradiction,
+      isProlonged: possibleLimits === prolongedWindow,
+      isFromFirst: possibleLimits === slidingCounterFromFirst,
+      possibleLimits: refusals === 'block' ? blocking(possibleLimits) : possibleLimits,
     })),
 );
 
 /** Passes up to the first refusal, and the refusals of the block that it begins. */
-function segmentsOf(decisions: readonly Decision[]): readonly (readonly [number, number])[] {
-  const segments: [number, number][] = [];
-  for (const [i, { passed }] of decisions.entries()) {
-    const isNew = i === 0 || (passed && decisions[i - 1]?.passed === false);
-    if (isNew) segments.push([i, i + 1]);
-    const last = segments.at(-1);
-    if (last !== undefined) last[1] = i + 1;
+function blocksOf(decisions: readonly Decision[]): readonly (readonly Decision[])[] {
+  const known = knownBlocks.get(decisions);
+  if (known !== undefined) return known;
+  const blocks: Decision[][] = [];
+  for (const [i, decision] of decisions.entries()) {
+    const isNew = i === 0 || (decision.passed && decisions[i - 1]?.passed === false);
+    if (isNew) blocks.push([]);
+    blocks.at(-1)?.push(decision);
   }
-  return segments;
+  knownBlocks.set(decisions, blocks);
+  return blocks;
 }
 
+const knownBlocks = new WeakMap<readonly Decision[], readonly (readonly Decision[])[]>();
+
 /** How long a block lasts after its first refusal: least and most, as far as blocks were seen. */
-export function blockMs(decisions: readonly Decision[]): readonly [number, number] {
+export function blockMs(decisions: readonly Decision[]): Span {
   let [least, most] = [0, Number.POSITIVE_INFINITY];
-  for (const [start, end] of segmentsOf(decisions)) {
-    const refused = decisions.slice(start, end).filter(({ passed }) => !passed);
-    const [first, last] = [refused[0], refused.at(-1)];
+  const blocks = blocksOf(decisions);
+  for (const [i, block] of blocks.entries()) {
+    const first = block.find(({ passed }) => !passed);
+    const last = block.at(-1);
     if (first === undefined || last === undefined) continue;
     least = Math.max(least, last.from - first.to);
-    const next = decisions[end];
+    const next = blocks[i + 1]?.[0];
     if (next !== undefined) most = Math.min(most, next.to - first.from);
   }
   return [least, most];
 }
 
 /** The first refusal blocks the caller for some time; after it, all counts begin again. */
-function blocking(contradiction: Contradiction): Contradiction {
+function blocking(possibleLimits: PossibleLimits): PossibleLimits {
   return (decisions, version) => {
     const [least, most] = blockMs(decisions);
-    if (least > most) return decisions.length - 1;
-    for (const [i, [start, end]] of segmentsOf(decisions).entries()) {
-      const refusal = decisions.slice(start, end).findIndex(({ passed }) => !passed);
-      const judged = decisions.slice(start, refusal < 0 ? end : start + refusal + 1);
-      const found = contradiction(judged, ofSegment(version, i));
-      if (found !== undefined) return start + found;
+    if (least > most) return undefined;
+    let limit: Span | undefined = version.limit;
+    for (const [i, block] of blocksOf(decisions).entries()) {
+      const refusal = block.findIndex(({ passed }) => !passed);
+      const judged = refusal < 0 ? block : block.slice(0, refusal + 1);
+      limit = possibleLimits(judged, { ...ofBlock(version, i), limit });
+      if (limit === undefined) return undefined;
     }
-    return undefined;
+    return limit;
   };
 }
 
-function ofSegment(version: Version, number: number): Version {
+function ofBlock(version: Version, number: number): Version {
   return number === 0 ? version : { ...version, knownSince: Number.NEGATIVE_INFINITY };
 }

@@ -1,113 +1,111 @@
 /**
  * Finds every version of the known limiters that permits the decisions. Each family starts with
- * wide spans of its limit, window and phase. A span that the decisions contradict is dropped; the
- * others are cut in two and checked again. So the rest contains every limiter of a known family
- * that can have made the decisions.
+ * wide spans of its limit, window and phase. A span that the decisions contradict is dropped; others
+ * are cut in two and checked again. So the rest contains every limiter of a known family that can
+ * have made the decisions.
+ *
+ * A span is kept whole while the version in its middle is possible: cutting it would drop nothing
+ * yet. One with an impossible middle is cut until it is too fine to matter.
  */
 import { type Decision, joined, type Span, type Version } from './decision.ts';
 import { type Family, families } from './families.ts';
 
-export interface Candidate {
+/** A version of a family, or a span of them. */
+export interface OneVersion {
   readonly family: Family;
   readonly version: Version;
+}
+
+/** A span of versions of one family that remains. */
+export interface Candidate extends OneVersion {
+  /** The version in the middle, with its limits, if it permits the decisions. */
+  readonly middle: OneVersion | undefined;
 }
 
 /** The shortest window that is considered: a request takes about as long. */
 const shortestWindowMs = 10;
 /** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
-/** Spans are cut down to these widths: of a window, as a logarithm; of a phase, as a share. */
-const finestWindow = 0.008;
-const finestPhase = 1 / 128;
-/** Multiply these widths, one after the other; the smaller ones while at most `fewSpans` remain. */
-const finer = [1, 1 / 4, 1 / 16];
-const fewSpans = 100;
-/** The upper end of the span of all limits that were not seen yet. Such a span is not cut. */
-const anyLimit = 1e9;
-/** Cutting more spans of one family would take longer than the requests do. */
-const mostSpans = 1_500;
+/** The longest window grows by this share at least. */
+const leastWider = 1.2;
+/** More than any limit. */
+export const anyLimit = 1e9;
+/**
+ * How wide a span may stay whose middle is possible: of a window, as a logarithm; of the place where
+ * a window begins, as a share of the window or of the time that the decisions take.
+ */
+const coarse = { window: 0.1, place: 1 / 8 };
+/** How wide a span may stay whose middle is impossible. */
+const fine = { window: 0.008, place: 1 / 32 };
+/** The same while few remain, so that the numbers become exact. */
+const finest = { window: 0.0005, place: 1 / 256 };
+const few = 100;
+/** Looking into more spans of one family after a request would take longer than the request. */
+const mostChecks = 2_000;
 /** Requests within this share of the shortest remaining window are joined to one decision. */
 const joinedShare = 1 / 200;
+/** From one level to the next, windows are so many times as long. */
+const levelStep = 4;
+const levels = 12;
 
-/** What remains of one family. */
-type Group = readonly Candidate[];
+type Widths = typeof coarse;
 
 export class Space {
-  #groups: Group[] = [];
-  readonly #longestMs: number;
+  /** What remains of each family, and of each of the spans of windows that it was widened by. */
+  #groups: readonly (readonly Candidate[])[] = [];
+  readonly #judged = new JudgedDecisions();
   readonly #knownSince: number;
-  #most = 0;
-  #judged: readonly Decision[] = [];
+  #longestMs = 0;
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
-  /** Blocks are looked into only where nothing else is left, or at the end. */
-  areBlocksCut = false;
 
-  constructor(longestMs: number, knownSince = Number.NEGATIVE_INFINITY) {
-    this.#longestMs = longestMs;
+  /** `knownSince`: before it, others may have spent; without it, they have not. */
+  constructor(knownSince = Number.NEGATIVE_INFINITY) {
     this.#knownSince = knownSince;
+  }
+
+  /** Looks into windows up to this length, too. */
+  widen(longestMs: number): void {
+    if (longestMs < this.#longestMs * leastWider) return;
+    const added = families.flatMap((family): Candidate[] => {
+      const least = isCounter(family) ? shortestCounterMs : shortestWindowMs;
+      const version: Version = {
+        limit: [1, anyLimit],
+        windowMs: [Math.max(this.#longestMs, least), longestMs],
+        phase: family.hasPhase ? [0, 1] : [0, 0],
+        refusalsSpend: family.refusals === 'spend',
+        knownSince: this.#knownSince,
+      };
+      // Unless nothing came before, it answers like a counter of the clock.
+      const isAlike = family.isFromFirst && this.#knownSince !== Number.NEGATIVE_INFINITY;
+      if (longestMs <= least || isAlike) return [];
+      return [{ family, version, middle: { family, version } }];
+    });
+    this.#longestMs = longestMs;
+    this.#groups = [
+      ...this.#groups,
+      ...added.map((each) => half(each, each.version, this.#judged)),
+    ];
   }
 
   get candidates(): readonly Candidate[] {
     return this.#groups.flat();
   }
 
-  /** The decisions at the last update, as `joined` returned them. */
-  get judged(): readonly Decision[] {
-    return this.#judged;
-  }
-
-  /** Joins decisions that the remaining windows need not tell apart: fewer are judged faster. */
-  joined(decisions: readonly Decision[]): Decision[] {
-    const shortest = Math.min(...this.candidates.map(({ version }) => version.windowMs[0]));
-    return joined(decisions, shortest * joinedShare);
+  /** The decisions of the last update as far as versions of this window need tell them apart. */
+  judgedFor({ version }: OneVersion): readonly Decision[] {
+    return this.#judged.forWindow(version.windowMs).decisions;
   }
 
   /** Drops what the decisions contradict. `decisions`: those of the last call, then new ones. */
   update(decisions: readonly Decision[]): void {
-    const highest = mostInARow(decisions, this.#knownSince);
-    if (highest === undefined) return;
-    const isFirst = !this.isBegun;
-    this.isBegun = true;
-    // A burst of a whole limit is the usual one, so that limit is looked into apart from the others.
-    if (highest > this.#most + 1) this.#begin(this.#most + 1, highest - 1);
-    if (highest > this.#most) this.#begin(highest, highest);
-    this.#most = Math.max(this.#most, highest);
-    // If others have spent before, no burst shows how high the limit may be.
-    if (isFirst && this.#knownSince !== Number.NEGATIVE_INFINITY)
-      this.#begin(highest + 1, anyLimit);
-    this.#groups = this.#groups.map((group) => group.map((each) => above(each, this.#most)));
-    const judged = this.joined(decisions);
-    const since = Math.max(0, firstDifference(this.#judged, judged));
-    const left = this.#groups
-      .map((group) => group.filter((each) => isPossible(each, judged, since)))
-      .filter((group) => group.length > 0);
-    // How long a block lasts contradicts it; the window behind it matters only where it is left.
-    this.areBlocksCut ||= left.every(([first]) => first?.family.refusals === 'block');
-    this.#groups = left
-      .map((group) =>
-        group[0]?.family.refusals === 'block' && !this.areBlocksCut
-          ? group
-          : refined(group, judged),
-      )
-      .filter((group) => group.length > 0);
-    this.#judged = judged;
-  }
-
-  #begin(least: number, most: number): void {
-    for (const family of families)
-      this.#groups.push([
-        {
-          family,
-          version: {
-            limit: [least, most],
-            windowMs: [isCounter(family) ? shortestCounterMs : shortestWindowMs, this.#longestMs],
-            phase: family.hasPhase ? [0, 1] : [0, 0],
-            refusalsSpend: family.refusals === 'spend',
-            knownSince: this.#knownSince,
-          },
-        },
-      ]);
+    this.isBegun ||= decisions.some(({ passed }) => !passed);
+    if (!this.isBegun) return;
+    this.#judged.update(decisions);
+    this.#groups = this.#groups
+      .map((group) => group.flatMap((each) => narrowed(each, this.#judged)))
+      .filter((group) => group.length > 0)
+      .map((group) => cutDown(group, this.#judged));
   }
 }
 
@@ -115,20 +113,75 @@ function isCounter({ algorithm }: Family): boolean {
   return algorithm === 'aligned_window' || algorithm === 'sliding_counter';
 }
 
-/** Cuts spans in two until all are fine, or there are too many. */
-function refined(group: Group, decisions: readonly Decision[]): Group {
-  let spans = group;
-  for (const fine of finer)
-    for (;;) {
-      const wide = spans.filter(({ version }) => isWide(version, fine));
-      if (spans.length > (fine === 1 ? mostSpans : fewSpans)) return spans;
-      if (wide.length === 0) break;
-      const halves = wide
-        .flatMap((each) => cut(each, fine))
-        .filter((each) => isPossible(each, decisions));
-      spans = [...spans.filter(({ version }) => !isWide(version, fine)), ...halves];
+/** The span with the limits that permit the new decisions, too; nothing if none does. */
+function narrowed(candidate: Candidate, judged: JudgedDecisions): Candidate[] {
+  const { decisions, known } = judged.forWindow(candidate.version.windowMs);
+  const span = permitted(candidate, decisions, known);
+  const middle = candidate.middle && permitted(candidate.middle, decisions, known);
+  return span === undefined ? [] : [{ ...span, middle }];
+}
+
+/** A half of a span, with the limits that permit all decisions; nothing if none does. */
+function half(whole: OneVersion, version: Version, judged: JudgedDecisions): Candidate[] {
+  const { decisions } = judged.forWindow(version.windowMs);
+  const span = permitted({ ...whole, version }, decisions);
+  return span === undefined ? [] : [{ ...span, middle: permitted(middleOf(span), decisions) }];
+}
+
+/** Cuts spans in two until all are as fine as they need be, or that takes too long. */
+function cutDown(group: readonly Candidate[], judged: JudgedDecisions): readonly Candidate[] {
+  const rough = cutTo(coarse, fine, group, judged);
+  return rough.length < few ? cutTo(finest, finest, rough, judged) : rough;
+}
+
+/** `shown`: how fine spans must be whose middle is possible; `hidden`: the others. */
+function cutTo(
+  shown: Widths,
+  hidden: Widths,
+  group: readonly Candidate[],
+  judged: JudgedDecisions,
+): readonly Candidate[] {
+  const done: Candidate[] = [];
+  // The last ones first: where there was no time for them, they are looked into at the next update.
+  const left = [...group];
+  for (let checks = 0; checks < mostChecks; ) {
+    const span = left.pop();
+    if (span === undefined) break;
+    const isShown = span.middle !== undefined;
+    const { cutsLeft, halves } = widest(span.version, isShown ? shown : hidden, judged.lengthMs);
+    if (cutsLeft <= 0) {
+      done.push(span);
+      continue;
     }
-  return spans;
+    checks += 2;
+    for (const version of halves()) left.push(...half(span, version, judged));
+  }
+  return [...done, ...left];
+}
+
+/**
+ * The decisions at several widths: those that long windows need not tell apart are joined, since fewer
+ * are judged faster.
+ */
+class JudgedDecisions {
+  lengthMs = 0;
+  readonly #levels: { decisions: readonly Decision[]; known: number }[] = [];
+
+  update(decisions: readonly Decision[]): void {
+    this.lengthMs = (decisions.at(-1)?.to ?? 0) - (decisions[0]?.from ?? 0);
+    for (let level = 0; level < levels; level += 1) {
+      const now = joined(decisions, shortestWindowMs * levelStep ** level * joinedShare);
+      const before = this.#levels[level]?.decisions ?? [];
+      this.#levels[level] = { decisions: now, known: firstDifference(before, now) };
+    }
+  }
+
+  /** `known`: so many were there before the last update, too. */
+  forWindow([shortest]: Span) {
+    const level = Math.floor(Math.log(shortest / shortestWindowMs) / Math.log(levelStep));
+    const found = this.#levels[Math.max(0, Math.min(levels - 1, level))];
+    return found ?? { decisions: [], known: 0 };
+  }
 }
 
 function firstDifference(before: readonly Decision[], now: readonly Decision[]): number {
@@ -139,75 +192,52 @@ function firstDifference(before: readonly Decision[], now: readonly Decision[]):
   return at < 0 ? now.length : at;
 }
 
+/** The version with the limits that permit the decisions. `since`: it permits those before. */
+function permitted(
+  { family, version }: OneVersion,
+  decisions: readonly Decision[],
+  since = 0,
+): OneVersion | undefined {
+  const limit = family.possibleLimits(decisions, version, since);
+  return limit && { family, version: { ...version, limit } };
+}
+
 /** `since`: the version permits the decisions before. */
 export function isPossible(
-  { family, version }: Candidate,
+  { family, version }: OneVersion,
   decisions: readonly Decision[],
   since = 0,
 ): boolean {
-  return family.contradiction(decisions, version, since) === undefined;
+  return family.possibleLimits(decisions, version, since) !== undefined;
 }
 
-/** The most requests that passed before a refusal; undefined without a refusal. */
-function mostInARow(decisions: readonly Decision[], knownSince: number): number | undefined {
-  let [most, passes, isSeen] = [0, 0, false];
-  for (const { passed, count } of decisions) {
-    if (passed) passes += count;
-    most = Math.max(most, passes);
-    if (!passed) isSeen = true;
-    // Without what came before, a later run of passes may show a higher limit.
-    if (!passed && knownSince === Number.NEGATIVE_INFINITY) break;
-    if (!passed) passes = 0;
-  }
-  return isSeen ? most : undefined;
+/** The version with the window and the phase in the middle of their spans. */
+function middleOf({ family, version }: OneVersion): OneVersion {
+  const windowMs = middleWindow(version.windowMs);
+  const phase = middlePhase(version.phase);
+  return { family, version: { ...version, windowMs: [windowMs, windowMs], phase: [phase, phase] } };
 }
 
-/** A span of limits that were not seen begins above those that were. */
-function above(candidate: Candidate, seen: number): Candidate {
-  const { family, version } = candidate;
-  if (version.limit[1] !== anyLimit) return candidate;
-  return { family, version: { ...version, limit: [seen + 1, anyLimit] } };
+const middleWindow = ([least, most]: Span) => Math.sqrt(least * most);
+const middlePhase = ([least, most]: Span) => (least + most) / 2;
+
+/** How often the window or the phase, whichever is wider, must be cut in two, and its halves. */
+function widest(version: Version, widths: Widths, lengthMs: number) {
+  const { windowMs, phase } = version;
+  const hasPhase = phase[1] > phase[0];
+  // A border of a clock's windows is as exact as its window times the number of windows.
+  const placeMs = widths.place * Math.min(windowMs[0], lengthMs);
+  const windowWidth = hasPhase ? Math.min(widths.window, placeMs / lengthMs) : widths.window;
+  const ofWindow = Math.log2(Math.log(windowMs[1] / windowMs[0]) / windowWidth);
+  const ofPhase = Math.log2(((phase[1] - phase[0]) * windowMs[1]) / placeMs);
+  const halves = (): Version[] =>
+    ofWindow >= ofPhase
+      ? halvesOf(windowMs, middleWindow(windowMs)).map((each) => ({ ...version, windowMs: each }))
+      : halvesOf(phase, middlePhase(phase)).map((each) => ({ ...version, phase: each }));
+  return { cutsLeft: Math.max(ofWindow, ofPhase), halves };
 }
 
-function isWide(version: Version, fine: number): boolean {
-  return Math.max(...cutsLeft(version, fine)) > 0;
-}
-
-/** How often the spans of the window, the phase and the limit can still be cut in two. */
-function cutsLeft(
-  { windowMs, phase, limit }: Version,
-  fine: number,
-): readonly [number, number, number] {
-  return [
-    Math.log2(Math.log(windowMs[1] / windowMs[0]) / (finestWindow * fine)),
-    Math.log2((phase[1] - phase[0]) / (finestPhase * fine)),
-    limit[1] === anyLimit ? 0 : Math.log2(limit[1] - limit[0] + 1),
-  ];
-}
-
-function cut({ family, version }: Candidate, fine: number): Candidate[] {
-  const { windowMs, phase, limit } = version;
-  const left = cutsLeft(version, fine);
-  const most = Math.max(...left);
-  if (most === left[0])
-    return halvesOf(windowMs, Math.sqrt(windowMs[0] * windowMs[1])).map((half) => ({
-      family,
-      version: { ...version, windowMs: half },
-    }));
-  if (most === left[1])
-    return halvesOf(phase, (phase[0] + phase[1]) / 2).map((half) => ({
-      family,
-      version: { ...version, phase: half },
-    }));
-  const middle = Math.floor((limit[0] + limit[1]) / 2);
-  const halves: Span[] = [
-    [limit[0], middle],
-    [middle + 1, limit[1]],
-  ];
-  return halves.map((half) => ({ family, version: { ...version, limit: half } }));
-}
-
-function halvesOf([least, most]: Span, middle: number): Span[] {
+function halvesOf([least, most]: Span, middle: number): readonly Span[] {
   return [
     [least, middle],
     [middle, most],

@@ -3,29 +3,35 @@
  * counters of which the last one counts by the share that a sliding window still covers.
  */
 import {
-  type Contradiction,
   type Decision,
+  hullOf,
+  type PossibleLimits,
   type Span,
+  spanOf,
   spentBefore,
   type Version,
 } from './decision.ts';
 
 /** What a window may hold when its opener was decided at some time of a span. */
 interface Open {
+  /** The limits that permit all decisions up to here. */
+  readonly limit: Span;
   readonly opened: Span;
   readonly least: number;
   readonly most: number;
+  /** True after a refusal: nothing more passes. */
+  readonly isFull: boolean;
 }
 
 /** The first request after the end of a window opens the next one. */
-export const fixedWindow: Contradiction = (decisions, version) =>
+export const fixedWindow: PossibleLimits = (decisions, version) =>
   followed(decisions, version, (open, { from, to, passed }, { windowMs }) => {
     const end: Span = [open.opened[0] + windowMs[0], open.opened[1] + windowMs[1]];
     return { isIn: from < end[1], isAfter: to >= end[0], opened: passed ? open.opened : undefined };
   });
 
 /** As above, but each request moves the end: the window ends after a pause without any. */
-export const prolongedWindow: Contradiction = (decisions, version) =>
+export const prolongedWindow: PossibleLimits = (decisions, version) =>
   followed(decisions, version, (open, { from, to, passed }, { windowMs, refusalsSpend }) => ({
     isIn: from < open.opened[1] + windowMs[1],
     isAfter: to >= open.opened[0] + windowMs[0],
@@ -39,50 +45,61 @@ type Step = (
 ) => { isIn: boolean; isAfter: boolean; opened: Span | undefined };
 
 /** Follows every window that may be open, and drops those that a decision contradicts. */
-function followed(
-  decisions: readonly Decision[],
-  version: Version,
-  step: Step,
-): number | undefined {
+function followed(decisions: readonly Decision[], version: Version, step: Step): Span | undefined {
   const { limit, windowMs, knownSince } = version;
   const isKnown = knownSince === Number.NEGATIVE_INFINITY;
   const before: Span = isKnown
     ? [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
     : [knownSince - windowMs[1], knownSince];
-  let states: Open[] = [{ opened: before, least: 0, most: isKnown ? 0 : limit[1] }];
-  for (const [i, decision] of decisions.entries()) {
+  let states: Open[] = [
+    { limit, opened: before, least: 0, most: isKnown ? 0 : limit[1], isFull: false },
+  ];
+  for (const decision of decisions) {
     const { from, to, passed, count } = decision;
     const next: Open[] = [];
+    const add = (opened: Span, limits: Span | undefined, least: number, most: number) => {
+      if (limits === undefined) return;
+      const isFull = !passed;
+      next.push({ limit: limits, opened, least, most: Math.min(limits[1], most), isFull });
+    };
     for (const open of states) {
       const { isIn, isAfter, opened = open.opened } = step(open, decision, version);
-      if (isIn && passed && open.least + count <= limit[1])
-        next.push({
-          opened,
-          least: open.least + count,
-          most: Math.min(limit[1], open.most + count),
-        });
-      if (isIn && !passed && open.most >= limit[0])
-        next.push({ opened, least: Math.max(open.least, limit[0]), most: open.most });
+      const [lowest, highest] = open.limit;
+      const sum = open.least + count;
+      if (isIn && passed && !open.isFull)
+        add(opened, spanOf(Math.max(lowest, sum), highest), sum, open.most + count);
+      if (isIn && !passed) {
+        const limits = spanOf(lowest, Math.min(highest, open.most));
+        add(opened, limits, Math.max(open.least, lowest), open.most);
+      }
+      if (!isAfter || !passed) continue;
       // Some of the requests may still have been in the window before.
-      if (isAfter && passed && (isIn || count <= limit[1]))
-        next.push({ opened: [from, to], least: isIn ? 1 : count, most: Math.min(limit[1], count) });
+      if (isIn && !open.isFull) add([from, to], open.limit, 1, count);
+      else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
     }
-    if (next.length === 0) return i;
+    if (next.length === 0) return undefined;
     states = merged(next);
   }
-  return undefined;
+  return hullOf(states.map((state) => state.limit));
 }
 
 /** Of windows with one opener, one that may hold what any of them holds. */
 function merged(states: readonly Open[]): Open[] {
   const byOpener = new Map<number, Open>();
   for (const open of states) {
-    const same = byOpener.get(open.opened[0]) ?? open;
-    byOpener.set(open.opened[0], {
-      opened: open.opened,
-      least: Math.min(same.least, open.least),
-      most: Math.max(same.most, open.most),
-    });
+    const same = byOpener.get(open.opened[0]);
+    byOpener.set(
+      open.opened[0],
+      same === undefined
+        ? open
+        : {
+            opened: open.opened,
+            limit: hullOf([same.limit, open.limit]) ?? open.limit,
+            least: Math.min(same.least, open.least),
+            most: Math.max(same.most, open.most),
+            isFull: same.isFull && open.isFull,
+          },
+    );
   }
   return [...byOpener.values()];
 }
@@ -103,11 +120,11 @@ function windowsOf({ windowMs, phase }: Version, { from, to }: Decision): Span {
 const manyWindows = 24;
 
 /** N requests in each window of a clock. */
-export const alignedWindow: Contradiction = (decisions, version, since) =>
+export const alignedWindow: PossibleLimits = (decisions, version, since) =>
   counted(decisions, version, () => 0, since);
 
 /** The last window counts by the share of it that the sliding window still covers. */
-export const slidingCounter: Contradiction = (decisions, version, since) =>
+export const slidingCounter: PossibleLimits = (decisions, version, since) =>
   counted(decisions, version, bounded, since);
 
 function bounded(share: number): number {
@@ -118,7 +135,7 @@ function bounded(share: number): number {
  * The same counters, of windows whose first one is opened by a request after a pause of two windows.
  * A pause may or may not have been so long: then either may explain the rest.
  */
-export const slidingCounterFromFirst: Contradiction = (decisions, version) =>
+export const slidingCounterFromFirst: PossibleLimits = (decisions, version) =>
   fromFirst(decisions, version, [0, 1], mostUnclear);
 
 /** More unclear pauses than this explain anything. */
@@ -130,28 +147,25 @@ function fromFirst(
   version: Version,
   [start, next]: readonly [number, number],
   unclear: number,
-): number | undefined {
-  const { windowMs, knownSince } = version;
-  for (let i = next; i <= decisions.length; i += 1) {
-    const [before, after] = [decisions[i - 1], decisions[i]];
-    if (before === undefined) return undefined;
-    if (after !== undefined && after.to - before.from < 2 * windowMs[0]) continue;
-    const isLong = after === undefined || after.from - before.to >= 2 * windowMs[1];
-    if (!isLong) {
-      if (unclear === 0) return undefined;
-      const place = [start, i + 1] as const;
-      if (fromFirst(decisions, version, place, unclear - 1) === undefined) return undefined;
-    }
-    const isKnown = start > 0 || knownSince === Number.NEGATIVE_INFINITY;
-    const found = isKnown ? sinceFirst(decisions.slice(start, i), version) : undefined;
-    if (found !== undefined) return start + found;
-    if (i === decisions.length) return undefined;
-    return fromFirst(decisions, version, [i, i + 1], unclear);
+): Span | undefined {
+  const { windowMs, knownSince, limit } = version;
+  let at = next;
+  for (; at < decisions.length; at += 1) {
+    const [before, after] = [decisions[at - 1] as Decision, decisions[at] as Decision];
+    if (after.to - before.from >= 2 * windowMs[0]) break;
   }
-  return undefined;
+  const [before, after] = [decisions[at - 1], decisions[at]];
+  const isKnown = start > 0 || knownSince === Number.NEGATIVE_INFINITY;
+  const judged = isKnown ? sinceFirst(decisions.slice(start, at), version) : limit;
+  if (before === undefined || after === undefined) return judged;
+  const afresh =
+    judged && fromFirst(decisions, { ...version, limit: judged }, [at, at + 1], unclear);
+  if (after.from - before.to >= 2 * windowMs[1]) return afresh;
+  if (unclear === 0) return limit;
+  return hullOf([afresh, fromFirst(decisions, version, [start, at + 1], unclear - 1)]);
 }
 
-function sinceFirst(decisions: readonly Decision[], version: Version): number | undefined {
+function sinceFirst(decisions: readonly Decision[], version: Version): Span | undefined {
   const first = decisions[0]?.from ?? 0;
   const width = (decisions[0]?.to ?? 0) - first;
   const moved = decisions.map((each, i) => {
@@ -180,58 +194,80 @@ function counted(
   shareOf: (share: number) => number,
   since = 0,
   firstWindow = Number.NEGATIVE_INFINITY,
-): number | undefined {
-  const { limit, windowMs, refusalsSpend, knownSince } = version;
+): Span | undefined {
+  const { windowMs, refusalsSpend, knownSince } = version;
   const isSliding = shareOf(1) > 0;
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
   const count: Count = { decisions, version, spent, shareOf, isSliding };
-  for (let i = since; i < decisions.length; i += 1) {
+  let [least, most] = version.limit;
+  for (let i = since; i < decisions.length && least <= most; i += 1) {
     const decision = decisions[i] as Decision;
-    if (!decision.passed && decision.from - 2 * windowMs[1] < knownSince) continue;
-    if (isOutOfReach(count, decision, i)) return i;
+    const reachMs = windowMs[1] * (isSliding ? 2 : 1);
+    if (!decision.passed && decision.from - reachMs < knownSince) continue;
+    if (decision.passed) least = Math.max(least, leastAnywhere(count, decision));
+    else most = Math.min(most, mostAnywhere(count, decision, i));
     const [first, last] = windowsOf(version, decision);
-    if (last - first > manyWindows) continue;
-    let [isExplained, held] = [false, 0];
-    for (let number = Math.max(first, firstWindow); number <= last; number += 1) {
-      isExplained ||= canBeIn(count, decision, i, number);
-      held += limit[1];
-      if (isExplained && (!decision.passed || held >= decision.count)) break;
+    if (least > most || last - first > manyWindows) continue;
+    const from = Math.max(first, firstWindow);
+    if (decision.passed) {
+      let needed = Number.POSITIVE_INFINITY;
+      for (let number = from; number <= last && needed > least; number += 1)
+        needed = Math.min(needed, leastIn(count, decision, i, number));
+      least = Math.max(least, needed, Math.ceil(decision.count / Math.max(1, last - from + 1)));
+    } else {
+      let explained = 0;
+      for (let number = from; number <= last && explained < most; number += 1)
+        explained = Math.max(explained, mostIn(count, decision, i, number));
+      most = Math.min(most, explained);
     }
-    if (!isExplained || (decision.passed && held < decision.count)) return i;
   }
-  return undefined;
+  return spanOf(least, most);
 }
 
-/** True if this window may have made the decision. */
-function canBeIn(count: Count, decision: Decision, i: number, number: number): boolean {
-  const { version, shareOf, isSliding } = count;
-  const { limit, windowMs } = version;
+function mayBeIn({ version }: Count, { from, to }: Decision, number: number): boolean {
+  return to >= border(version, number)[0] && from < border(version, number + 1)[1];
+}
+
+/** The lowest limit with which this window may have let the decision pass. */
+function leastIn(count: Count, decision: Decision, i: number, number: number): number {
+  if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
+  const { version, shareOf } = count;
   const [begins, ends] = [border(version, number), border(version, number + 1)];
-  if (decision.to < begins[0] || decision.from >= ends[1]) return false;
-  const earlier = border(version, number - 1);
-  if (decision.passed) {
-    const isWhole = decision.from >= begins[1] && decision.to < ends[0];
-    const current =
-      between(count, firstFrom(count, begins[1], i), i) + (isWhole ? decision.count - 1 : 0);
-    const last = between(count, firstFrom(count, earlier[1], i), firstTo(count, begins[0], i));
-    return current + last * shareOf((ends[0] - decision.to) / windowMs[1]) < limit[1];
-  }
-  const current = between(count, firstTo(count, begins[0], i), i);
-  const last = between(count, firstTo(count, earlier[0], i), firstFrom(count, begins[1], i));
-  const estimate = current + last * shareOf((ends[1] - decision.from) / windowMs[0]);
-  return isSliding ? estimate > limit[0] - 1 : estimate >= limit[0];
+  const isWhole = decision.from >= begins[1] && decision.to < ends[0];
+  const current =
+    between(count, firstFrom(count, begins[1], i), i) + (isWhole ? decision.count - 1 : 0);
+  const share = shareOf((ends[0] - decision.to) / version.windowMs[1]);
+  if (share === 0) return current + 1;
+  const [, earlier] = border(version, number - 1);
+  const last = between(count, firstFrom(count, earlier, i), firstTo(count, begins[0], i));
+  return Math.floor(current + last * share) + 1;
 }
 
-/** Wherever the windows begin: how many of them can touch these requests, or explain a refusal. */
-function isOutOfReach(count: Count, { from, to, ...decision }: Decision, i: number): boolean {
-  const { limit, windowMs } = count.version;
-  const windows = (to - from) / windowMs[0];
+/** The highest limit with which this window may have refused the decision. */
+function mostIn(count: Count, decision: Decision, i: number, number: number): number {
+  if (!mayBeIn(count, decision, number)) return 0;
+  const { version, shareOf } = count;
+  const [begins, ends] = [border(version, number), border(version, number + 1)];
+  const current = between(count, firstTo(count, begins[0], i), i);
+  const share = shareOf((ends[1] - decision.from) / version.windowMs[0]);
+  if (share === 0) return current;
+  const [earlier] = border(version, number - 1);
+  const last = between(count, firstTo(count, earlier, i), firstFrom(count, begins[1], i));
+  return Math.ceil(current + last * share);
+}
+
+/** Wherever the windows begin: the lowest limit that lets so many pass in this time. */
+function leastAnywhere({ version, isSliding }: Count, { from, to, count }: Decision): number {
+  const windows = (to - from) / version.windowMs[0];
   // Just after a border the last window still counts nearly whole.
-  if (decision.passed && count.isSliding && windows < 1)
-    return decision.count > limit[1] * (1 + windows) + 1;
-  if (decision.passed) return decision.count > limit[1] * (Math.floor(windows) + 2);
-  const reachMs = windowMs[1] * (count.isSliding ? 2 : 1);
-  return between(count, firstTo(count, from - reachMs, i), i) < limit[0];
+  if (isSliding && windows < 1) return Math.ceil((count - 1) / (1 + windows));
+  return Math.ceil(count / (Math.floor(windows) + 2));
+}
+
+/** Wherever the windows begin: no more were spent in those that can refuse this decision. */
+function mostAnywhere(count: Count, { from }: Decision, i: number): number {
+  const reachMs = count.version.windowMs[1] * (count.isSliding ? 2 : 1);
+  return between(count, firstTo(count, from - reachMs, i), i);
 }
 
 /** What was spent by the decisions from one on and before another. */
