@@ -4,18 +4,11 @@
  * place of a clock's windows. After that, the burst that separates most of what remains.
  */
 import type { Span } from '#judging/limiter/space/decision.ts';
+import { Allowance, type Cost, usualSpan } from './allowance.ts';
 import { type Evidence, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import {
-  bestBurst,
-  bestTime,
-  isOpen,
-  type Planned,
-  sizeOf,
-  usualLimit,
-  usualWindow,
-} from './remaining.ts';
+import { bestBurst, bestTime, isOpen, type Planned, sizeOf, usualLimit } from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -41,39 +34,18 @@ export interface Race {
   readonly passed: number;
 }
 
-/** What a step takes. */
-interface Cost {
-  readonly requests: number;
-  readonly windows: number;
-}
-
 /** This many refusals in a row end a burst. Fewer can come from one of several counters. */
 const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
-/** An audit ends after this many windows, or after `shortAuditMs` if that is later. */
-const mostWindows = 5.7;
-const shortAuditMs = 19_000;
-/** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
-const longAuditMs = 32_000;
-/** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
-const fewInAWindow = 8;
-/** So few passes show nothing about how fast a limit comes back. */
-const fewPasses = 3;
-/** The longest window that remains is waited for if it is at most so much longer than the usual one. */
-const usualSpan = 1.3;
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
 /** A burst that separates two halves of what remains is worth what is kept back for another. */
 const decisive = 0.45;
 /** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
 const pauseShares = [0, 0.13, 0.29, 0.47, 0.67];
-/** A window is short up to this length. */
-const shortWindowMs = 5_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
-/** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
-const mostInShortWindows = 300;
 
 export class Audit {
   readonly keyTests: KeyTest[] = [];
@@ -82,13 +54,13 @@ export class Audit {
   readonly #plan: Plan;
   readonly #evidence: Evidence;
   readonly #requests: Recovery;
-  /** The time between two recoveries, if all came back at once. */
-  #windowMs: Span | undefined;
+  readonly #allowance: Allowance;
 
   constructor(run: Run, plan: Plan, evidence: Evidence) {
     this.#run = run;
     this.#plan = plan;
     this.#evidence = evidence;
+    this.#allowance = new Allowance(run, evidence, plan.longestMs);
     this.#requests = new Recovery(run, plan.subject, evidence, plan.longestMs);
   }
 
@@ -108,7 +80,7 @@ export class Audit {
         await this.#requests.exhaust(first.passed + 2, 1);
       } else if (await this.#spendInParts(first.passed, part, lengthMs)) {
         if (this.#isOpen()) {
-          this.#windowMs = this.#requests.span;
+          this.#allowance.measuredMs = this.#requests.span;
           await this.#askAgain(part + 2);
         }
         if (this.#isOpen()) await this.#startAfresh(0);
@@ -193,7 +165,7 @@ export class Audit {
    */
   async #startAfresh(share: number): Promise<void> {
     await this.#pause(share);
-    const [shortest] = this.#likelyWindow();
+    const [shortest] = this.#allowance.windowMs;
     this.#run.doing('a burst at another time of the window');
     const isOpener = this.#evidence.candidates.some(
       ({ family: { algorithm } }) => algorithm === 'fixed_window' || algorithm === 'sliding_log',
@@ -210,14 +182,14 @@ export class Audit {
 
   /** Waits until what was spent has come back, and a part of a window more. */
   async #pause(share: number): Promise<void> {
-    const [shortest, likely] = this.#likelyWindow();
+    const [shortest, likely] = this.#allowance.windowMs;
     const [, longest] = this.#evidence.windowMs;
     const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
     const over = this.#run.now() + windowMs * (1.01 + share) + 20;
     const times = pauseShares
       .map((more) => over + shortest * more)
-      .filter((at, i) => i === 0 || at <= this.#endMs);
+      .filter((at, i) => i === 0 || at <= this.#allowance.endMs);
     const { paceMs } = this.#run.settings;
     await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
   }
@@ -277,12 +249,12 @@ export class Audit {
 
   #bestBurst(idle: number, kept: Cost): Planned | undefined {
     const { paceMs } = this.#run.settings;
-    const windowMs = this.#likelyWindow()[1];
+    const windowMs = this.#allowance.windowMs[1];
     // Where the last requests showed nothing, later ones may.
     const idleMs = (idle * windowMs) / 12;
     const now = this.#run.now() + paceMs + idleMs;
-    const requests = this.#spare - kept.requests;
-    const timeMs = this.#endMs - now - kept.windows * windowMs;
+    const requests = this.#allowance.requests - kept.requests;
+    const timeMs = this.#allowance.endMs - now - kept.windows * windowMs;
     if (requests < 1 || timeMs <= 0) return undefined;
     return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
   }
@@ -297,7 +269,10 @@ export class Audit {
 
   /** A race is worth its requests, unless a burst after a pause needs them. */
   get #isRaceDue(): boolean {
-    return this.races.length === 0 && usualLimit(this.#evidence) + 2 * halfRace <= this.#spare;
+    return (
+      this.races.length === 0 &&
+      usualLimit(this.#evidence) + 2 * halfRace <= this.#allowance.requests
+    );
   }
 
   /** The part of a window to wait longer than one. A counter forgets after two windows. */
@@ -314,53 +289,13 @@ export class Audit {
    */
   async #repeat(): Promise<boolean> {
     const isDone = !this.#isOpen() && this.races.length > 0;
-    const isShort = this.#likelyWindow()[1] <= shortWindowMs;
-    if ((isDone && !isShort) || !this.#affords(this.#afresh)) return false;
+    if ((isDone && !this.#allowance.isShortWindow) || !this.#allowance.affords(this.#afresh))
+      return false;
     await this.#startAfresh(this.#pauseShare);
     return true;
   }
 
   #isOpen(): boolean {
     return isOpen(this.#evidence);
-  }
-
-  /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
-  #likelyWindow(): Span {
-    const usual = usualWindow(this.#evidence);
-    const [least, most] = this.#windowMs ?? [0, 0];
-    if (most > 0) return [least, Math.min(most * usualSpan, Math.max(most, usual))];
-    const longest = Math.min(usual, this.#refillMs);
-    return [Math.min(this.#evidence.windowMs[0], longest), longest];
-  }
-
-  /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
-  get #refillMs(): number {
-    const { decisions } = this.#evidence;
-    const limit = usualLimit(this.#evidence);
-    const first = decisions.findIndex(({ passed }) => !passed);
-    const later = decisions.slice(first).filter(({ passed }) => passed);
-    const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
-    return later.length < fewPasses ? this.#plan.longestMs : (2 * limit * lengthMs) / later.length;
-  }
-
-  /** True if so many more requests and windows are left. */
-  #affords({ requests, windows }: Cost): boolean {
-    if (this.#evidence.candidates.length === 0) return false;
-    const ms = windows * this.#likelyWindow()[1];
-    return requests <= this.#spare && this.#run.now() + ms <= this.#endMs;
-  }
-
-  get #endMs(): number {
-    const windowMs = this.#likelyWindow()[1];
-    const isFew = usualLimit(this.#evidence) < fewInAWindow;
-    const shortMs = isFew || windowMs > shortWindowMs ? shortAuditMs : longAuditMs;
-    return Math.max(mostWindows * windowMs, shortMs);
-  }
-
-  /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
-  get #spare(): number {
-    const isShort = this.#likelyWindow()[1] <= 2 * shortWindowMs;
-    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostInShortWindows : 0);
-    return Math.min(this.#run.settings.budget, most) - this.#run.requests;
   }
 }

@@ -8,9 +8,14 @@ import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
 import type { Headers } from '#audit/exchange.ts';
 import { differencesFrom, expectValue } from '#audit/expectations.ts';
 import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
-import { assumptionsText } from '#audit/report/assumptions.ts';
 import { reportHtml } from '#audit/report/html.ts';
-import { type Reported, reportJson, reportMarkdown, reportText } from '#audit/report/report.ts';
+import {
+  assumptionsText,
+  type Reported,
+  reportJson,
+  reportMarkdown,
+  reportText,
+} from '#audit/report/report.ts';
 import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,

@@ -1,6 +1,7 @@
-/** The reports of an audit: JSON for programs, text and Markdown for people. */
+/** The reports of an audit: JSON for programs, text and Markdown for people, assumptions for `serve`. */
 import type { AuditResult } from '../audit.ts';
 import type { Statement } from '../statement.ts';
+import type { AlgorithmValue, Statements } from '../statements.ts';
 
 export interface Reported {
   readonly url: string;
@@ -117,4 +118,36 @@ export function reportMarkdown({ url, result, differences }: Reported): string {
     ...differences.map((line) => `\n- differs: ${line}`),
     '',
   ].join('\n');
+}
+
+/** Undefined where the simulator has no such limiter. */
+const refills: Partial<Readonly<Record<AlgorithmValue, string>>> = {
+  sliding_log: 'sliding',
+  token_bucket: 'continuous',
+  fixed_window: 'interval',
+  aligned_window: 'interval_aligned',
+  sliding_counter: 'sliding_counter',
+};
+
+/**
+ * The assumptions under which `smstwin serve` is this limiter, in YAML. What the simulator cannot be is
+ * said in comments.
+ */
+export function assumptionsText({ algorithm, limit, window_seconds, ...rest }: Statements): string {
+  const { refusals_spend: refusals, errors_spend: errors, retry_after: retryAfter } = rest;
+  const refill = algorithm.value === null ? undefined : refills[algorithm.value];
+  const lines = ['# What an audit learned of a rate limiter.'];
+  const missing: string[] = [];
+  if (refill === undefined) missing.push(`the algorithm: ${algorithm.sentence}`);
+  else lines.push(`limiterRefill: ${refill}`);
+  if (refusals.value === null) missing.push(`whether refusals count: ${refusals.sentence}`);
+  else lines.push(`refusedSpendsToken: "${refusals.value ? 'yes' : 'no'}"`);
+  if (errors.value === null) missing.push(`whether errors count: ${errors.sentence}`);
+  else lines.push(`errorsSpendToken: "${errors.value ? 'yes' : 'no'}"`);
+  if (limit.value !== null) lines.push(`# Add to serve: --limit send=${limit.value}`);
+  if (window_seconds.value !== 60)
+    missing.push(`a window of ${window_seconds.value ?? 'unknown'} s: the simulator's is a minute`);
+  if (retryAfter.value !== 'exact' && retryAfter.value !== null)
+    missing.push(`a Retry-After that is ${retryAfter.value}: set it by a fault`);
+  return `${[...lines, ...missing.map((line) => `# Missing: ${line}`)].join('\n')}\n`;
 }

@@ -1,0 +1,84 @@
+/** What an audit may still spend: requests and time, by the limit and the window that remain. */
+import type { Span } from '#judging/limiter/space/decision.ts';
+import type { Evidence } from './evidence.ts';
+import { usualLimit, usualWindow } from './remaining.ts';
+import type { Run } from './run.ts';
+
+/** What a step takes. */
+export interface Cost {
+  readonly requests: number;
+  readonly windows: number;
+}
+
+/** An audit ends after this many windows, or after `shortAuditMs` if that is later. */
+const mostWindows = 5.7;
+const shortAuditMs = 19_000;
+/** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
+const longAuditMs = 32_000;
+/** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
+const fewInAWindow = 8;
+/** A window is short up to this length. */
+const shortWindowMs = 5_000;
+/** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
+const mostInShortWindows = 300;
+/** So few passes show nothing about how fast a limit comes back. */
+const fewPasses = 3;
+/** A window is taken to be at most so much longer than the usual one. */
+export const usualSpan = 1.3;
+
+export class Allowance {
+  /** The time between two recoveries, if all came back at once. */
+  measuredMs: Span | undefined;
+  readonly #run: Run;
+  readonly #evidence: Evidence;
+  readonly #longestMs: number;
+
+  constructor(run: Run, evidence: Evidence, longestMs: number) {
+    this.#run = run;
+    this.#evidence = evidence;
+    this.#longestMs = longestMs;
+  }
+
+  /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
+  get windowMs(): Span {
+    const usual = usualWindow(this.#evidence);
+    const [least, most] = this.measuredMs ?? [0, 0];
+    if (most > 0) return [least, Math.min(most * usualSpan, Math.max(most, usual))];
+    const longest = Math.min(usual, this.#refillMs);
+    return [Math.min(this.#evidence.windowMs[0], longest), longest];
+  }
+
+  get isShortWindow(): boolean {
+    return this.windowMs[1] <= shortWindowMs;
+  }
+
+  /** When the audit ends. */
+  get endMs(): number {
+    const isFew = usualLimit(this.#evidence) < fewInAWindow;
+    const shortMs = isFew || !this.isShortWindow ? shortAuditMs : longAuditMs;
+    return Math.max(mostWindows * this.windowMs[1], shortMs);
+  }
+
+  /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
+  get requests(): number {
+    const isShort = this.windowMs[1] <= 2 * shortWindowMs;
+    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostInShortWindows : 0);
+    return Math.min(this.#run.settings.budget, most) - this.#run.requests;
+  }
+
+  /** True if so many more requests and windows are left. */
+  affords({ requests, windows }: Cost): boolean {
+    if (this.#evidence.candidates.length === 0) return false;
+    return requests <= this.requests && this.#run.now() + windows * this.windowMs[1] <= this.endMs;
+  }
+
+  /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
+  get #refillMs(): number {
+    const { decisions } = this.#evidence;
+    const first = decisions.findIndex(({ passed }) => !passed);
+    const later = decisions.slice(first).filter(({ passed }) => passed);
+    const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
+    if (later.length < fewPasses) return this.#longestMs;
+    return (2 * usualLimit(this.#evidence) * lengthMs) / later.length;
+  }
+}
