@@ -121,7 +121,9 @@ export class ShardProcess {
   async startOnFreePorts(): Promise<Ready> {
     for (let attempt = 1; ; attempt++) {
       const port = await freePort(0, loopback);
-      const controlPort = await freePort(0, loopback);
+      let controlPort = port;
+      // A port that is free may be given again.
+      while (controlPort === port) controlPort = await freePort(0, loopback);
       this.#portFlags = ['--port', `${port}`, '--control-port', `${controlPort}`];
       this.address = `${loopback}:${port}`;
       try {

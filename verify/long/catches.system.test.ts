@@ -39,9 +39,9 @@ const bugs: readonly (readonly [string, string, string, RegExp])[] = [
   [
     'an acknowledged send that is lost in a restart',
     kill,
-    `change(FileJournal, 'request', (record, exchange) => {
-      if (isAccepted(exchange)) accepted++;
-      if (accepted < 50) record(exchange);
+    `change(FileJournal, 'requests', (record, exchanges) => {
+      accepted += exchanges.filter(isAccepted).length;
+      if (accepted < 50) record(exchanges);
     });`,
     /replay of id-\d+: a second message after \d+ ms/,
   ],
