@@ -2,9 +2,9 @@
  * What the requests of the first caller show, one after the other: the decisions, and the versions
  * of limiters that they permit. Requests of others that share its limit count, too.
  *
- * What was sent before the audit is not known. A limiter with a window that passed several times may
- * have counted anything before; of a longer one, nothing is taken to have counted, as long as that
- * explains the decisions.
+ * What was sent before the audit is not known. First nothing is taken to have counted. Once a window
+ * about as long as those that remain has passed twice, limiters that had counted anything before are
+ * looked into, too; if none explains the decisions without that, all windows are.
  */
 import type { Decision, Span } from '#judging/limiter/space/decision.ts';
 import {
@@ -19,7 +19,7 @@ import { decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
 const fewWindows = 2;
-/** Nothing that came before is taken to count in a window that is so much longer than what explains all. */
+/** Windows up to so many times as long as those that remain may have counted what came before. */
 const longerWindow = 1.1;
 
 export class Evidence {

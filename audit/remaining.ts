@@ -1,7 +1,6 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
 import type { Version } from '#judging/limiter/space/decision.ts';
-
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
