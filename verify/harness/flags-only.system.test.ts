@@ -109,10 +109,11 @@ test.concurrent.each([{}, { limiterRefill: 'continuous' }])(
     expect(failed(results), out).toEqual([]);
     expect([0, 4]).toContain(exitCode);
     const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
-    // All tests of this file share a process, which may be late.
-    expect(notices.filter((id) => id !== 'LIMIT-7/slow-machine')).toEqual([
-      'LIMIT-7/other-traffic',
-    ]);
+    // All tests of this file share a process, which may be late: a limit then remains unjudged.
+    expect(notices, out).toContain(
+      machineStoodStill(out) ? 'LIMIT-7/slow-machine' : 'LIMIT-7/other-traffic',
+    );
+    expect(new Set(notices).size, out).toBe(notices.length);
   },
   240_000,
 );
