@@ -30,11 +30,23 @@ const longest = [
   'verify/explore/commands.system.test.ts',
   'verify/explore/clients.system.test.ts',
   'verify/harness/flags-only.system.test.ts',
-  'verify/traffic/mutations.system.test.ts',
-  'verify/clients/foreign-clients.system.test.ts',
-  'verify/clients/node-clients.system.test.ts',
-  'verify/browser/pages.system.test.ts',
+  'verify/audit/planted.system.test.ts',
   'verify/harness/defects.system.test.ts',
+  'verify/browser/pages-in-use.system.test.ts',
+  'verify/repository/command.system.test.ts',
+  'verify/fleet/starts.system.test.ts',
+  'verify/browser/pages.system.test.ts',
+  'verify/audit/planted-faults.system.test.ts',
+  'verify/clients/foreign-clients.system.test.ts',
+  'verify/traffic/mutations.system.test.ts',
+  'verify/browser/why.system.test.ts',
+  'verify/audit/nginx.system.test.ts',
+  'conformance/weekly.system.test.ts',
+  'verify/discovery/discovery.system.test.ts',
+  'verify/long/kill.system.test.ts',
+  'verify/transports/idle-connections.system.test.ts',
+  'verify/record/redacted.system.test.ts',
+  'verify/clients/node-clients.system.test.ts',
   'verify/model/model.test.ts',
   'src/recording/checkpoint/checkpoints.test.ts',
 ];
@@ -52,6 +64,9 @@ class LongestFirst extends BaseSequencer {
 const shared = {
   // Threads would take the whole run down with one server left open by the native transport.
   pool: 'forks' as const,
+  // No test mocks a module, so files may share a process: loading everything anew for each costs a
+  // third of `npm test`, and a minute of `npm run test:all`.
+  isolate: false,
   // Vitest leaves one core idle by default, which on a machine of two is half of it. Many of the long
   // tests wait rather than compute.
   maxWorkers: availableParallelism() * 2,
@@ -72,14 +87,11 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'shared',
-          // No test mocks a module, so files may share a process: loading everything anew for each
-          // costs a third of the run.
-          isolate: false,
           include: ['**/*.test.ts'],
           exclude: [...exclude, ...alone, ...system, ...release],
         },
       },
-      { test: { ...shared, name: 'alone', include: alone } },
+      { test: { ...shared, name: 'alone', isolate: true, include: alone } },
       {
         test: {
           ...shared,
