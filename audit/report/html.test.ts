@@ -10,16 +10,16 @@ interface Plotted {
 }
 
 test('the report plots what passed in the learned window, the limit, and each refusal', async () => {
-  const bench = new Bench(perKey(fixedWindow(120, 60_000)));
+  const bench = new Bench(perKey(fixedWindow(5, 1_000)));
   const result = await audit({ request: bench.request, ...bench.clock });
   const html = await reportHtml({ url: 'http://127.0.0.1/', result, differences: [] });
   const [, data = ''] = /data-plot="([^"]*)"/.exec(html) ?? [];
   const { label, lines } = JSON.parse(data.replaceAll('&quot;', '"')) as Plotted;
   const [passed, limit, refused] = lines;
-  expect(label).toBe('Requests that passed in the last 60 s, and those refused');
+  expect(label).toBe('Requests that passed in the last 1 s, and those refused');
   expect(lines.map((line) => line.label)).toEqual(['passed', 'limit', 'refused']);
-  expect(Math.max(...(limit?.values ?? []).map(Number))).toBe(120);
-  expect(passed?.values).toContain(120);
+  expect(Math.max(...(limit?.values ?? []).map(Number))).toBe(5);
+  expect(passed?.values).toContain(5);
   const refusals = result.exchanges.filter(({ outcome }) => outcome !== 'passed');
   expect(refused?.values.filter((value) => value !== null)).toHaveLength(refusals.length);
   expect(html).toContain('<script>');
