@@ -1,6 +1,6 @@
 /** What `--expect` asks, and where the statements differ. */
 import { ValueError } from '#io/flags.ts';
-import { names as algorithms, type Statements } from './statements.ts';
+import { algorithmNames as algorithms, type Statements } from './statements.ts';
 
 export interface Expectation {
   readonly name: keyof Statements;

@@ -56,10 +56,10 @@ export interface Seen {
   readonly differenceOf: (subject: Subject) => string;
 }
 
-/** Spans of a window within this share are one number: a wait for it is right to a twentieth. */
+/** A window that is known to within 5 % counts as one number. */
 const sameWindow = 1.05;
 
-export const names: Readonly<Record<AlgorithmValue, string>> = {
+export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
   fixed_window: 'a fixed window, which the first request opens',
   aligned_window: 'windows of the clock',
   sliding_log: 'a sliding log',
@@ -74,26 +74,27 @@ export function statementsOf(seen: Seen): Statements {
   const { evidence, exchanges } = seen;
   const { candidates } = evidence;
   const isLimited = exchanges.some(({ outcome }) => outcome === 'refused');
-  const own = ofEvidence(seen);
+  const ownExchanges = ofEvidence(seen);
   const facts = factsOf(seen, candidates);
-  const windows = facts.window_seconds.value === null ? undefined : evidence.windowMs;
+  const windowMs = facts.window_seconds.value === null ? undefined : evidence.windowMs;
   const learned: Learned = {
     limit: facts.limit.value ?? undefined,
-    windowMs: windows,
+    windowMs,
     mayProlong: candidates.some(({ family }) => family.refusals !== 'free'),
     isContinuous: candidates.some(
       ({ family }) => family.algorithm === 'token_bucket' || family.algorithm === 'sliding_counter',
     ),
   };
-  const isLost = !isLimited || candidates.length === 0;
+  // Of an unknown limiter, any request may prolong the wait.
+  const isKnown = isLimited && candidates.length > 0;
   return {
     ...facts,
     keyed_by: keyedBy(seen),
-    errors_spend: errorsSpend(own),
-    retry_after: retryAfterOf(own, isLost ? { ...learned, mayProlong: true } : learned),
-    fields: fieldsOf(own, learned),
+    errors_spend: errorsSpend(ownExchanges),
+    retry_after: retryAfterOf(ownExchanges, isKnown ? learned : { ...learned, mayProlong: true }),
+    fields: fieldsOf(ownExchanges, learned),
     at_once: atOnce(seen.races),
-    most_in_a_window: mostInAWindow(seen, windows?.[0]),
+    most_in_a_window: mostInAWindow(seen, windowMs?.[0]),
   };
 }
 
@@ -138,7 +139,7 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     const sentence = 'the audit was too short to allow for what was sent before it';
     return all(undetermined(sentence, turning));
   }
-  // A span of versions may hold none that is possible; the one in its middle was tried.
+  // Only a candidate with a `middle` certainly holds a possible version.
   if (candidates.every(({ middle }) => middle === undefined)) {
     const sentence = 'its limit and its window are not exact enough';
     return all(undetermined(sentence, turning));
@@ -162,7 +163,7 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const perSecond = [limit / most, limit / least].map((each) => each * 1_000) as [number, number];
   const notTokens = undetermined(
     algorithm.certainty === 'certain'
-      ? `not a number of ${names[algorithm.value ?? 'none_of_these']}`
+      ? `not a number of ${algorithmNames[algorithm.value ?? 'none_of_these']}`
       : 'the algorithm is not certain',
   );
   return {
@@ -205,7 +206,7 @@ function algorithmOf(
   }
   if (found.length > 1 || one === undefined)
     return undetermined(
-      `${list(found.map((each) => names[each]))}: the requests do not tell them apart`,
+      `${list(found.map((each) => algorithmNames[each]))}: the requests do not tell them apart`,
       turning,
     );
   const isProlonged = one === 'none_of_these';
@@ -213,7 +214,7 @@ function algorithmOf(
     one,
     isProlonged
       ? 'each request prolongs the window: it ends after a pause without any'
-      : names[one],
+      : algorithmNames[one],
     turning,
   );
 }

@@ -107,9 +107,9 @@ export async function audit(argv: readonly string[], io: CommandIo): Promise<num
 
 async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {
   refuseForeign(url, flags);
-  const timeout = flags.timeout ?? Math.min(mostMs(flags), 20 * 60_000);
-  refuseTooLong(flags, timeout);
-  const plan = `at most ${flags.budget} requests in ${seconds(timeout)} s to ${url.origin}\n`;
+  const timeoutMs = flags.timeout ?? Math.min(mostMs(flags), 20 * 60_000);
+  refuseTooLong(flags, timeoutMs);
+  const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
   if (flags.dryRun) {
     io.out(plan);
     return 0;
@@ -132,7 +132,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
       maxWindow: flags.maxWindow,
       budget: flags.budget,
       rate: flags.rate,
-      timeout,
+      timeout: timeoutMs,
       refused: flags.refused.length > 0 ? flags.refused : [429],
       callers: [first?.name ?? ''],
       paths: [path],
@@ -159,7 +159,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
 }
 
-/** A reply that takes longer is none. */
+/** A request without a reply after this time counts as unanswered. */
 const patienceMs = 30_000;
 
 /** Six windows, and the time that its requests take at their rate. */
@@ -173,17 +173,20 @@ function refuseForeign({ hostname }: URL, { allowHost }: AuditFlags): void {
   throw new UsageError(`${host} is not this machine: add --allow-host ${host} if you may load it`);
 }
 
-/** A limit that the flags cannot reach would end in an answer that says nothing. */
+/** Refuses flags with which the audit cannot reach the expected limit: it would learn nothing. */
 function refuseTooLong(flags: AuditFlags, timeoutMs: number): void {
   const expected = new Map(flags.expect.flat().map(({ name, value }) => [name, Number(value)]));
-  const windowMs = (expected.get('window_seconds') ?? 0) * 1_000;
-  const limit = expected.get('limit') ?? 0;
-  const needed = { requests: 4 * limit + 60, ms: 6 * Math.max(windowMs, flags.maxWindow) };
-  const isShort = windowMs > flags.maxWindow || needed.requests > flags.budget;
+  const expectedMs = (expected.get('window_seconds') ?? 0) * 1_000;
+  const windowMs = Math.max(expectedMs, flags.maxWindow);
+  const needed = { requests: 4 * (expected.get('limit') ?? 0) + 60, ms: 6 * windowMs };
+  const isShort = expectedMs > flags.maxWindow || needed.requests > flags.budget;
   if (!isShort && needed.ms <= Math.max(timeoutMs, 6 * 120_000)) return;
+  const budget = Math.max(needed.requests, flags.budget);
   throw new UsageError(
-    `a window of ${seconds(Math.max(windowMs, flags.maxWindow))} s takes up to ${seconds(needed.ms)} s and ${Math.max(needed.requests, 60)} requests; ` +
-      `allow that with --max-window ${seconds(Math.max(windowMs, flags.maxWindow))}s --timeout ${seconds(needed.ms * 1.1)}s --budget ${Math.max(needed.requests, flags.budget)}, or audit it in a test with fake timers`,
+    `a window of ${seconds(windowMs)} s takes up to ${seconds(needed.ms)} s ` +
+      `and ${needed.requests} requests; ` +
+      `allow that with --max-window ${seconds(windowMs)}s --timeout ${seconds(needed.ms * 1.1)}s ` +
+      `--budget ${budget}, or audit it in a test with fake timers`,
   );
 }
 
@@ -237,14 +240,14 @@ function callersOf({ hostname }: URL, { caller }: AuditFlags): readonly Caller[]
     })),
   );
   const first = { name: 'first', headers: firstHeaders, differsBy: '' };
-  const isNumbered = hostname === 'localhost' || hostname.startsWith('127.');
+  const isIpv4Loopback = hostname === 'localhost' || hostname.startsWith('127.');
   const elsewhere = {
     name: otherAddress,
     headers: firstHeaders,
     localAddress: otherAddress,
     differsBy: 'address',
   };
-  return [first, ...byHeader, ...(isNumbered ? [elsewhere] : [])];
+  return [first, ...byHeader, ...(isIpv4Loopback ? [elsewhere] : [])];
 }
 
 const otherAddress = '127.0.0.77';

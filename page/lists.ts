@@ -63,12 +63,16 @@ export const faultList: ListDeclaration = {
           'fault.headers': 'Retry-After: 30',
         },
         '503 every 10th': {
-          ...{ fault: 'status', 'fault.status': '503' },
-          ...{ when: 'every n-th request', 'when.every': '10' },
+          fault: 'status',
+          'fault.status': '503',
+          when: 'every n-th request',
+          'when.every': '10',
         },
         'Slow by 3 s': {
-          ...{ fault: 'delay', 'fault.ms': '3000' },
-          ...{ when: 'every n-th request', 'when.every': '1' },
+          fault: 'delay',
+          'fault.ms': '3000',
+          when: 'every n-th request',
+          'when.every': '1',
         },
       },
       placeholders: { 'match.to': 'any recipient', times: 'no limit' },
@@ -106,7 +110,7 @@ export const outcomeList: ListDeclaration = {
       title: 'Add a recipient',
       submit: 'Add recipient',
       listField: 'outcomes',
-      // The element itself is the variants, so its path is empty.
+      // An outcome itself is a choice of variants, so its path is empty.
       initial: { '': 'fails or stays' },
       placeholders: { to: '+1202555018*' },
       toInput: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),

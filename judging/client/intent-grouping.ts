@@ -166,7 +166,7 @@ class Grouping {
     const named = this.#intentOfName(send, id, isNewId);
     const holder = named === undefined ? this.#holderFor(send, use, original) : undefined;
     if (holder !== undefined) return holder;
-    const mayContinue = isNewId && !this.#isMessageOfItsOwn(send);
+    const mayContinue = isNewId && !this.#takeEqualMessage(send);
     const continued = named ?? (mayContinue ? this.#continuedUnderNewId(send, id) : undefined);
     const intent = continued ?? this.#begin(send, id);
     intent.requestId = id;
@@ -174,13 +174,17 @@ class Grouping {
     return intent;
   }
 
-  /** True if the client also sends this message under an id of its own where nothing fails. */
-  #isMessageOfItsOwn(send: Exchange): boolean {
+  /**
+   * Takes one of the equal messages that the client sends under ids of their own even where nothing
+   * fails (`Knowledge`). False if none is left: then a new id can be a retry.
+   */
+  #takeEqualMessage(send: Exchange): boolean {
     if (this.#equalMessages.size === 0) return false;
     const message = recipientAndTextOf(send);
     const left = this.#equalMessages.get(message) ?? 0;
+    if (left === 0) return false;
     this.#equalMessages.set(message, left - 1);
-    return left > 0;
+    return true;
   }
 
   /**

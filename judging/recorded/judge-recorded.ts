@@ -65,8 +65,8 @@ const longMessage = 1_400;
 const mostLong = 1_000;
 /** The exchanges of a bucket after which it is judged. */
 const mostInBucket = 1_500;
-/** An exchange may be written this much later than others that were sent after it. */
-const latestMs = 2 * minuteMs;
+/** A recorder may write an exchange this much later than others that were sent after it. */
+const mostLateMs = 2 * minuteMs;
 
 export class TrafficJudge {
   readonly findings = new Map<RuleId, RuleFinding>();
@@ -92,7 +92,7 @@ export class TrafficJudge {
   /** When the first exchange of the recording was sent. */
   #knownSince = Number.POSITIVE_INFINITY;
   /** The bounds of how far the recorder's date differed from its steady clock. */
-  #set: Ahead | undefined;
+  #dateShift: Ahead | undefined;
   /** When the latest exchange so far was sent. */
   #latest = Number.NEGATIVE_INFINITY;
 
@@ -138,7 +138,7 @@ export class TrafficJudge {
     if (event === 'cut') {
       this.end();
       this.#knownSince = Number.POSITIVE_INFINITY;
-      this.#set = undefined;
+      this.#dateShift = undefined;
       return;
     }
     this.exchanges++;
@@ -146,7 +146,7 @@ export class TrafficJudge {
     if (event.isForced) return;
     const exchange = this.#knowledge.exchangeOf(event);
     if (exchange.reply.status === 429) this.throttled++;
-    this.#set = around(this.#set, { least: event.setMs ?? 0, most: event.setMs ?? 0 });
+    this.#dateShift = around(this.#dateShift, { least: event.setMs ?? 0, most: event.setMs ?? 0 });
     this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
     this.#latest = Math.max(this.#latest, exchange.sentAt);
     this.#addToBucket(event.host, exchange);
@@ -203,13 +203,13 @@ export class TrafficJudge {
     bucket.exchanges.push(exchange);
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
-    if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - latestMs);
+    if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - mostLateMs);
     if (this.#latest - this.#idleEndedAt < minuteMs) return;
     this.#idleEndedAt = this.#latest;
     // A bucket that was not used for so long gets no more exchanges of these minutes.
     for (const [idle, { exchanges }] of this.#buckets) {
       const last = exchanges.at(-1)?.answeredAt ?? 0;
-      if (last > this.#latest - 2 * latestMs) break;
+      if (last > this.#latest - 2 * mostLateMs) break;
       this.#judgeBucket(idle, Number.POSITIVE_INFINITY);
     }
   }
@@ -220,11 +220,11 @@ export class TrafficJudge {
     this.#buckets.delete(name);
     const all = inOrder(exchanges);
     const settled = all.filter(({ sentAt }) => sentAt <= until);
-    // So many in so little time that others between them may still be written.
+    // Most of them are so recent that the recorder may still write others between them.
     const isFlood = settled.length < all.length / 2;
     this.#judge('bucket', isFlood ? all : settled, since, isFlood);
     if (until === Number.POSITIVE_INFINITY) return;
-    const keptFrom = isFlood ? this.#latest : until - latestMs;
+    const keptFrom = isFlood ? this.#latest : until - mostLateMs;
     const kept = all.filter(({ sentAt }) => sentAt > keptFrom);
     this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
   }
@@ -243,7 +243,7 @@ export class TrafficJudge {
     let trace = traceOf(group, group, since, recorded);
     for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
-      // All of a group, if they fit: judges find once what they ask in turn of one trace.
+      // The whole group if all of it fits, so that judges share what they computed for its trace.
       const exchanges = group.every(fits) ? group : fittingIn(group, fits);
       if (exchanges.length === 0) continue;
       if (!areEqual(exchanges, trace.exchanges)) trace = traceOf(exchanges, group, since, recorded);
@@ -262,7 +262,7 @@ export class TrafficJudge {
       isComplete: this.#options.isComplete,
       isOneAccount:
         this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
-      spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
+      spanErrorMs: this.#dateShift === undefined ? 0 : this.#dateShift.most - this.#dateShift.least,
     };
   }
 }

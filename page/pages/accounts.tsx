@@ -59,7 +59,7 @@ function AllAccounts() {
   );
 }
 
-/** The first free one of the numbers that nothing else of the default world uses. */
+/** The first unused number from +12025550200 on; those of the default world are lower. */
 function freeNumber(sims: readonly Sim[]): string {
   const used = new Set(sims.map(({ number }) => number));
   for (let last = 200; ; last++) {
@@ -76,9 +76,14 @@ function NewAccount() {
     made.value = [];
     if (!isComplete.value) return;
     const { key } = await call('accounts.createKey', String(id), { name: 'first' });
+    // Shown at once: if the number is refused, the key could never be read again.
+    made.value = [['API key', key]];
     const number = freeNumber(sims);
     await call('sims.create', String(id), { number });
-    made.value = Object.entries({ 'API key': key, Number: number });
+    made.value = [
+      ['API key', key],
+      ['Number', number],
+    ];
   };
   return (
     <>

@@ -55,7 +55,7 @@ export class Load {
   /** Makes one random request. */
   async next(): Promise<void> {
     const account = this.#pick(this.accounts);
-    // The percentages add up: 50 of sends, 12 of replays, 13 of reads, and so on.
+    // Of 100: 50 sends, 12 replays, 13 reads, 5 lists, 5 statistics, 6 polls, 9 odd sends.
     const draw = this.rng.below(100);
     if (draw < 50) await this.send(account);
     else if (draw < 62) await this.#replayOne();
@@ -69,7 +69,8 @@ export class Load {
   /** A device asks for its work; only an external one gets some. */
   async poll(account: Account): Promise<void> {
     const { deviceId } = account;
-    await this.#get(account, `/api/devices/${deviceId}/tasks/`, deviceId !== undefined);
+    const path = `/api/devices/${deviceId ?? 'no-such-device'}/tasks/`;
+    await this.#get(account, path, deviceId !== undefined);
   }
 
   async send(account: Account): Promise<void> {
@@ -161,8 +162,10 @@ export class Load {
 
   /** Reads a message as any account: those of other accounts do not exist for it. */
   async #read(reader: Account): Promise<void> {
+    // Draws one index more than there are messages: that one is an id that does not exist.
     const read = this.messages[this.rng.below(this.messages.length + 1)];
-    await this.#get(reader, `/api/v1/sms/${read?.messageId}/`, read?.account === reader);
+    const path = `/api/v1/sms/${read?.messageId ?? 'no-such-message'}/`;
+    await this.#get(reader, path, read?.account === reader);
   }
 
   async #get({ keys }: Account, path: string, exists = true): Promise<void> {

@@ -141,6 +141,8 @@ export class Answers {
     const replies = this.#held;
     this.#held = [];
     this.#heldCharacters = 0;
+    // Every journal is written before the first reply leaves. `#endHold` calls `write` again, which
+    // then only returns why it failed.
     for (const { write } of replies) write?.();
     for (const held of replies) this.#endHold(held);
   };

@@ -115,10 +115,10 @@ function checkRoundTrip({ simulation, settings, wallClock }: RunningWorld, found
     restored.stop();
     for (const part of Object.keys(snapshot) as (keyof Snapshot)[]) {
       if (isDeepStrictEqual(JSON.parse(JSON.stringify(again[part])), snapshot[part])) continue;
-      found.report('snapshot', `restored, its ${part} are others`);
+      found.report('snapshot', `part ${part} differs after restore`);
     }
   } catch (error) {
-    found.report('snapshot', `is refused: ${error instanceof Error ? error.message : error}`);
+    found.report('snapshot', `is unusable: ${error instanceof Error ? error.message : error}`);
   }
 }
 
