@@ -23,9 +23,14 @@ test.each([
 
 test('what Kubernetes sets for a service called smstwin is ignored with one line', async () => {
   const names = [
-    ...['SMSTWIN_SERVICE_HOST', 'SMSTWIN_SERVICE_PORT', 'SMSTWIN_SERVICE_PORT_HTTP'],
-    ...['SMSTWIN_PORT_8080_TCP', 'SMSTWIN_PORT_8080_TCP_ADDR', 'SMSTWIN_PORT_8080_TCP_PROTO'],
-    ...['SMSTWIN_CONTROL_SERVICE_HOST', 'SMSTWIN_CONTROL_PORT_8081_TCP_PORT'],
+    'SMSTWIN_SERVICE_HOST',
+    'SMSTWIN_SERVICE_PORT',
+    'SMSTWIN_SERVICE_PORT_HTTP',
+    'SMSTWIN_PORT_8080_TCP',
+    'SMSTWIN_PORT_8080_TCP_ADDR',
+    'SMSTWIN_PORT_8080_TCP_PROTO',
+    'SMSTWIN_CONTROL_SERVICE_HOST',
+    'SMSTWIN_CONTROL_PORT_8081_TCP_PORT',
   ];
   expect(await ignored(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([
     `${names.join(', ')}: ignored; Kubernetes and Docker set such variables for services`,

@@ -45,10 +45,33 @@ export async function commandsOf(names: readonly string[], io: CommandIo): Promi
 
 /** They set no flag: what clients, `smstwin/clock`, the action and the tests of smstwin read. */
 const otherVariables: readonly string[] = [
-  ...['API_KEY', 'BASE_URL', 'CONTROL_URL', 'FROM', 'STATE', 'INTENTS', 'EXPLORE', 'RATE'],
-  ...['CA_FILE', 'CLOCK_SINCE', 'COMMAND', 'PID', 'UWS', 'VERSION', 'TEST_PROGRAM', 'DEFECT'],
-  ...['CLIENTS', 'KILLS', 'MATRIX', 'RUNS', 'SAMPLE', 'SEED', 'SEEDS', 'STARTS', 'VARIATION'],
-  ...['WORLDS', 'WORLDS_SEED'],
+  'API_KEY',
+  'BASE_URL',
+  'CONTROL_URL',
+  'FROM',
+  'STATE',
+  'INTENTS',
+  'EXPLORE',
+  'RATE',
+  'CA_FILE',
+  'CLOCK_SINCE',
+  'COMMAND',
+  'PID',
+  'UWS',
+  'VERSION',
+  'TEST_PROGRAM',
+  'DEFECT',
+  'CLIENTS',
+  'KILLS',
+  'MATRIX',
+  'RUNS',
+  'SAMPLE',
+  'SEED',
+  'SEEDS',
+  'STARTS',
+  'VARIATION',
+  'WORLDS',
+  'WORLDS_SEED',
 ].map((name) => `SMSTWIN_${name}`);
 
 const setBy = 'Kubernetes and Docker set such variables for services';

@@ -152,7 +152,13 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   // Every request in flight listens to this signal.
   setMaxListeners(0, signal);
   const client = new Client({
-    ...{ baseUrl, maxSends, allowTo, timeoutMs, masks, signal, bodies: new KeptBodies() },
+    baseUrl,
+    maxSends,
+    allowTo,
+    timeoutMs,
+    masks,
+    signal,
+    bodies: new KeptBodies(),
     headers: Object.fromEntries(options.header),
     clock: { now: clock.now, sleep: realClock.sleep },
   });

@@ -21,7 +21,13 @@ function readingsOf(text: string): readonly string[] {
   for (let round = 0; round < 4; round++) {
     const last = readings.at(-1) ?? '';
     const entities: Record<string, string> = {
-      ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", eacute: 'é', egrave: 'è' },
+      amp: '&',
+      lt: '<',
+      gt: '>',
+      quot: '"',
+      apos: "'",
+      eacute: 'é',
+      egrave: 'è',
     };
     readings.push(
       last
@@ -311,7 +317,11 @@ const anyExchange = fc
     };
     const pairs = (given: Record<string, string>): Header[] => Object.entries(given);
     const exchange: PassedExchange = {
-      ...{ sentMs: 0, steadyMs: [0, 1], connection: 1, clientIp: '127.0.0.1', method: 'POST' },
+      sentMs: 0,
+      steadyMs: [0, 1],
+      connection: 1,
+      clientIp: '127.0.0.1',
+      method: 'POST',
       target: drawn.request === 'query' ? `/api/external/send/?${form}` : '/api/v1/sms/send/',
       requestHeaders: pairs({ ...credentials[credential], 'Content-Type': type }),
       requestBody: Buffer.from(sent),
@@ -320,7 +330,8 @@ const anyExchange = fc
         headers: pairs({ 'content-type': 'application/json', ...headers }),
         body: Buffer.from(body),
       },
-      ...{ failure: undefined, fault: undefined },
+      failure: undefined,
+      fault: undefined,
     };
     return { exchange, secrets: { numbers: [to, from], keys: [key, other], text } };
   });

@@ -78,7 +78,14 @@ type ExploreFlags = FlagValues<typeof exploreFlags>;
 
 /** The flags that concern only a search. All others also apply when a finding is replayed. */
 const searchFlags = [
-  ...['--depth', '--max-runs', '--jobs', '--faults', '--out', '--report', '--schedule', '--bail'],
+  '--depth',
+  '--max-runs',
+  '--jobs',
+  '--faults',
+  '--out',
+  '--report',
+  '--schedule',
+  '--bail',
 ];
 
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {

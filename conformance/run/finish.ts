@@ -33,10 +33,14 @@ export function finish(
     sentenceOf,
     ...facts,
     exitCode: exitCode(run, weighed, options.require),
-    ...{ interrupted, reachable, counts: counts(results), rules },
+    interrupted,
+    reachable,
+    counts: counts(results),
+    rules,
     unmet: unmet(options.require, rules),
     ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
-    ...{ results, weighed },
+    results,
+    weighed,
   };
   if (unreached === undefined) out(textReport(summary));
   else error(foreignText(unreached));

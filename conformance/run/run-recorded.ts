@@ -128,8 +128,11 @@ async function drifted(
 
 /** The fields of a result that no exchange decided. */
 const none = {
-  ...{ sends: 'nothing: it judges recorded traffic', durationMs: 0 },
-  ...{ exercised: 0, exchanges: [], omitted: 0 },
+  sends: 'nothing: it judges recorded traffic',
+  durationMs: 0,
+  exercised: 0,
+  exchanges: [],
+  omitted: 0,
 };
 
 /** A notice about the files; the judgement assumes that they hold what it needs. */

@@ -48,11 +48,11 @@ export class MessageCounts {
   };
 
   /**
-   * Another simulation replaces one that has forgotten `previously` messages. The metric of
+   * Another simulation replaces one that has forgotten `previous` messages. The metric of
    * forgotten messages must neither jump nor decrease when a snapshot brings its own number.
    */
-  noteReplaced(previously: number, now: { readonly forgottenMessages: number }): void {
-    this.forgottenBefore += previously - now.forgottenMessages;
+  noteReplaced(previous: number, { forgottenMessages }: { forgottenMessages: number }): void {
+    this.forgottenBefore += previous - forgottenMessages;
   }
 
   /** Counts the ages of messages at a status. `createdPairs`: when accepted, and how many then. */
@@ -70,8 +70,7 @@ export type CountedEndpoint = EndpointName | 'unknown';
 
 /** In milliseconds: most requests take some microseconds. */
 const durationBoundsMs = [
-  ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
-  ...[1, 2.5, 5, 10, 25, 50, 100, 250, 1_000],
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000,
 ];
 
 export interface StatusCount {

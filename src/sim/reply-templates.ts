@@ -13,7 +13,13 @@ const ofItems = ['message_id', 'device_id', 'from_number', 'to', 'message'];
 const ofRefusals = [...everywhere, 'status', 'code', 'detail'];
 const ofSends = [
   ...everywhere,
-  ...['status', 'message_id', 'request_id', 'device_id', 'from_number', 'to', 'created_at'],
+  'status',
+  'message_id',
+  'request_id',
+  'device_id',
+  'from_number',
+  'to',
+  'created_at',
 ];
 
 /** What the template of one reply may use. */
@@ -57,8 +63,17 @@ export const templateRows = {
   stats: {
     placeholders: [
       ...everywhere,
-      ...['accepted', 'queued', 'sending', 'sent', 'delivered', 'failed', 'received'],
-      ...['quota_used', 'quota_limit', 'quota_left', 'sims_connected'],
+      'accepted',
+      'queued',
+      'sending',
+      'sent',
+      'delivered',
+      'failed',
+      'received',
+      'quota_used',
+      'quota_limit',
+      'quota_left',
+      'sims_connected',
     ],
   },
   received: {

@@ -29,8 +29,11 @@ function shape(method: string, headers: string, ends?: Shape['ends']): Shape {
 }
 
 const keepingOpen: readonly Shape[] = [
-  ...[shape('GET', '|'), shape('HEAD', '|'), shape('DELETE', 'Authorization: Bearer k||')],
-  ...[shape('POST', 'Content-Length: 0||'), shape('POST', 'Content-Length: 7||{"a":1}')],
+  shape('GET', '|'),
+  shape('HEAD', '|'),
+  shape('DELETE', 'Authorization: Bearer k||'),
+  shape('POST', 'Content-Length: 0||'),
+  shape('POST', 'Content-Length: 7||{"a":1}'),
   shape('PATCH', `Content-Length: 20000||${'x'.repeat(20_000)}`),
 ];
 

@@ -132,15 +132,23 @@ export function trafficOf(
 ): TrafficExchange {
   const { method, path, query, authorization, contentType, clientIp: address } = request;
   return {
-    ...{ sentAt: Math.floor(now), answeredAt: Math.floor(now), precisionMs: 1 },
-    ...{ host: '', method, path, query, address, showsCredential: true },
+    sentAt: Math.floor(now),
+    answeredAt: Math.floor(now),
+    precisionMs: 1,
+    host: '',
+    method,
+    path,
+    query,
+    address,
+    showsCredential: true,
     headers: {
       ...(authorization !== undefined && { authorization }),
       ...(contentType !== undefined && { 'content-type': contentType }),
     },
     body: Buffer.from(request.body).toString(),
     reply: { status, headers: { 'content-type': replyType, ...headers }, body },
-    ...{ isForced: false, isSeen: true },
+    isForced: false,
+    isSeen: true,
   };
 }
 

@@ -52,7 +52,9 @@ test.each<[Record<string, string>, number[]]>([
   const simulator = simulatorWith({ match: { headers }, when: { every: 1 }, fault: broken });
   const statuses = [
     { traceparent: '00-0af7651916cd43dd-01', other: 'x' },
-    ...[{ traceparent: '' }, undefined, { other: 'x' }],
+    { traceparent: '' },
+    undefined,
+    { other: 'x' },
     // A journal keeps no such value, so a replay could not decide the same.
     { traceparent: `0af7651916cd43dd${' '.repeat(1_000)}` },
   ].map((sent) => {

@@ -238,7 +238,10 @@ function played(
     const [waiting] = atOnce(standstills(twin));
     return {
       ...base,
-      ...{ title, match, statuses, steps },
+      title,
+      match,
+      statuses,
+      steps,
       standstill: waiting?.waiting_for ?? '',
       faultHits: twin.simulation.faults.list.map(({ hits }) => hits),
     };
