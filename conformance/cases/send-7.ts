@@ -9,7 +9,7 @@ import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
 import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
@@ -57,7 +57,7 @@ const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
 const is400 = '400 that names `send_at`';
 
 /** Reads a held message up to its time and until it has been picked up. */
-async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<void> {
+async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): Promise<void> {
   const mostDays = t.assumption('sendAtMaxAheadDays');
   if (typeof mostDays === 'number' && mostDays * dayMs <= delayMs)
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
@@ -218,7 +218,11 @@ export const send7Cases: readonly Case[] = [
 ];
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */
-async function holdMessages(t: Trial, account: Subject, fields: Fields): Promise<string[]> {
+async function holdMessages(
+  t: Trial,
+  account: AccountUnderTest,
+  fields: Fields,
+): Promise<string[]> {
   const { send_at } = fields;
   const now = await t.now();
   const replies = [await t.send(account, fields)];

@@ -19,10 +19,11 @@ import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Lack, Need, Target } from '../target/target.ts';
-import { type AnyCase, type Case, type Observation, recorded, type Seen } from './case.ts';
+import type { AnyCase, Case, Observation, Seen } from './case.ts';
 import { Trial } from './case-run.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { OutOfTime } from './recorded-requests.ts';
+import { recorded } from './recording.ts';
 
 /** Of a long case, a result keeps this many exchanges from its start and its end. */
 const keptFirst = 10;

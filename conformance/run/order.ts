@@ -8,7 +8,8 @@
 import { minuteMs } from '#contract/time.ts';
 import { type Lack, type Means, tooLong } from '../target/target.ts';
 import { type Bucket, type BucketLedger, entriesOf, type Spends, sendsIn } from './budget.ts';
-import type { AnyCase, Recording } from './case.ts';
+import type { AnyCase } from './case.ts';
+import type { Recording } from './recording.ts';
 
 /** What is started as one: a case, or recordings that cases judge. */
 export interface Item {
