@@ -10,8 +10,7 @@ import { waitInputSchema } from '#src/operations/messages/wait.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
-import { requestForShard } from '../ask.ts';
-import { okReply, passedReply } from '../replies.ts';
+import { okReply, passedReply, requestForShard } from '../ask.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';
 
