@@ -4,7 +4,7 @@
  */
 import { type FaultKindName, faultKindNames } from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
-import { nearestOf } from '#io/nearest.ts';
+import { nearestOf } from '#io/mistakes.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { timeMs } from '../query.ts';
