@@ -7,7 +7,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { wholeNumber } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
-import { parseAssumption } from './assumption-text.ts';
+import { parseAssumption } from './given-assumptions.ts';
 import { largestRate, largestSeed, startTimeSchema } from './settings.ts';
 import { bearerToken, expectedToken, type LimitOverrides, mostPerMinute } from './world-schema.ts';
 

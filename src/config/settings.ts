@@ -14,8 +14,8 @@ import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
-import { mistakesOf } from './assumption-text.ts';
 import { defaultWorld } from './default-world.ts';
+import { mistakesOf } from './given-assumptions.ts';
 import {
   assumptionsSchema,
   type DeepReadonly,

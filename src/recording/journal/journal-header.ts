@@ -11,7 +11,7 @@ import { smstwinVersion } from '#io/shipped-files.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { isIntact } from '#judging/evidence/journal-line.ts';
 import { otherThanJournal } from '#judging/evidence/traffic-file.ts';
-import { mistakesOf } from '../../config/assumption-text.ts';
+import { mistakesOf } from '../../config/given-assumptions.ts';
 import {
   parseSettings,
   type Settings,
