@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Result } from '#judging/report/result.ts';
 import { allFlags, type Fake, fake, run } from '#verify/harness/fake-servers.ts';
-import { conformHere, startOwnSimulator } from '#verify/testkit/conform-run.ts';
+import { runConform, startOwnSimulator } from '#verify/testkit/conform-run.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-weekly-'));
@@ -209,7 +209,7 @@ test('a busy harness judges no limit, and says so', async () => {
 test('a whole run that passes is a JSON report of at most 500 KB', async () => {
   const report = ['--report', `json=${file('whole')}`];
   const startOwn = () => startOwnSimulator({ clock: 'manual' });
-  expect(await conformHere(report, { startOwn })).toMatchObject({ code: 0 });
+  expect(await runConform(report, { startOwn })).toMatchObject({ code: 0 });
   const text = readFileSync(file('whole'), 'utf8');
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(500_000);
   const passed = JSON.parse(text).results.filter(({ verdict }: Result) => verdict === 'passed');

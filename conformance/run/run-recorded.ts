@@ -13,7 +13,7 @@ import { foreignText } from '#io/foreign-text.ts';
 import { many, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
-import { shown, unseen } from '#judging/recorded/shown-rules.ts';
+import { recordedRules, unseen } from '#judging/recorded/shown-rules.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
@@ -143,7 +143,7 @@ function noticeOf(reason: string, index: number): Result {
 
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const own = { ...none, id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
-  if (shown[rule] === undefined)
+  if (recordedRules[rule] === undefined)
     return { ...own, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
   if (finding === undefined)
     return { ...own, verdict: 'skipped', reason: 'needs --traffic-complete' };
