@@ -12,7 +12,7 @@ import {
   settingsOfHeader,
 } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
-import { type Instant, playUntil } from '../recording/past.ts';
+import { type PastInstant, playUntil } from '../recording/past.ts';
 import type { ReplayTarget } from '../recording/play.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import type { Forkable } from './fork.ts';
@@ -59,26 +59,29 @@ export interface Birth {
   readonly origin?: { readonly worldId: string; readonly atMs: number } | undefined;
 }
 
-export class HostedWorld<S extends WorldSimulator> {
+/** What a world of a server starts with. */
+export interface NewWorld<S> {
   readonly worldId: string;
   readonly name: string;
   readonly simulator: S;
   /** The world is deleted after this many real milliseconds without a request; undefined: never. */
   readonly ttlMs: number | undefined;
   /** In real epoch milliseconds; 0 if the world never expires and was never used. */
+  readonly lastUsedMs: number;
+  readonly birth: Birth;
+}
+
+export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
+  readonly worldId: string;
+  readonly name: string;
+  readonly simulator: S;
+  readonly ttlMs: number | undefined;
   lastUsedMs: number;
   readonly birth: Birth;
   /** The last use that the folder of journals shows. `Worlds` writes it. */
   savedLastUsedMs: number;
 
-  constructor(
-    worldId: string,
-    name: string,
-    simulator: S,
-    ttlMs: number | undefined,
-    lastUsedMs: number,
-    birth: Birth = { createdMs: Date.now() },
-  ) {
+  constructor({ worldId, name, simulator, ttlMs, lastUsedMs, birth }: NewWorld<S>) {
     this.worldId = worldId;
     this.name = name;
     this.simulator = simulator;
@@ -117,7 +120,7 @@ export class HostedWorld<S extends WorldSimulator> {
  */
 export function* rebuiltAt<S extends WorldSimulator, T>(
   source: S,
-  instant: Instant,
+  instant: PastInstant,
   make: Make<S>,
   use: (rebuilt: S) => T,
 ): Generator<undefined, T> {
