@@ -27,7 +27,7 @@ import {
 } from './verdict.ts';
 
 export interface Learned {
-  readonly subject: Subject;
+  readonly subject: ClientUnderTest;
   readonly known: KnownIntents;
   readonly expected: Expected;
   /** The first run without faults. */
@@ -43,21 +43,21 @@ export interface Problem {
   readonly tail: string;
 }
 
-/** What the client under test is: a command of its own, or a function in this process. */
-export type SubjectName = 'command' | 'client';
+/** A command of its own, or a function in this process. */
+export type ClientKind = 'command' | 'client';
 
-interface Subject {
-  readonly name: SubjectName;
+interface ClientUnderTest {
+  readonly name: ClientKind;
   readonly isScaled: boolean;
 }
 
-const remedies: Readonly<Record<SubjectName, string>> = {
+const remedies: Readonly<Record<ClientKind, string>> = {
   command: 'does it use SMSTWIN_BASE_URL? --env NAME=base_url sets a variable of its own',
   client: 'it must use the fetch that it is given',
 };
 
 export interface LearnOptions {
-  readonly subject?: SubjectName | undefined;
+  readonly subject?: ClientKind | undefined;
   /** The intents of an earlier learning, which keep their numbers. */
   readonly intents?: KnownIntents;
   /** The seconds that `throttle` asks for; by default they are measured. */
@@ -155,7 +155,11 @@ export function isProblem(value: Learned | Run | Problem): value is Problem {
   return 'line' in value;
 }
 
-function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): Run | Problem {
+function judged(
+  raw: RawRun,
+  expected: Expected | undefined,
+  subject: ClientUnderTest,
+): Run | Problem {
   const run = runOf(raw, [], expected, false);
   const { ending, trace, failures } = run;
   const { kind, how, tail } = ending;
@@ -230,11 +234,11 @@ export const tryLess = 'try a lower --rate';
 
 const differs = 'differs between runs without any fault';
 
-function differing(subject: Subject, { line, tail }: Problem): Problem {
+function differing(subject: ClientUnderTest, { line, tail }: Problem): Problem {
   return problemOf(subject, `${differs}: passed, then did not: ${line}`, tail);
 }
 
-function problemOf({ name, isScaled }: Subject, what: string, tail: string): Problem {
+function problemOf({ name, isScaled }: ClientUnderTest, what: string, tail: string): Problem {
   return { line: `the ${name} ${what}${isScaled ? `; ${tryLess}` : ''}`, tail };
 }
 
