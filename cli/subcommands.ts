@@ -86,8 +86,8 @@ export async function ignoredVariables(name: string, io: CommandIo): Promise<rea
   let unknown = given.filter((each) => ![...ofServices, ...otherVariables].includes(each));
   for (const names of [[name], Object.keys(subcommands)]) {
     if (unknown.length === 0) return lines;
-    const known = (await commandsOf(names, io)).flatMap(variablesOf);
-    unknown = unknown.filter((each) => !known.includes(each));
+    const ofFlags = (await commandsOf(names, io)).flatMap(variablesOf);
+    unknown = unknown.filter((each) => !ofFlags.includes(each));
   }
   const [command] = await commandsOf([name], io);
   return [

@@ -88,12 +88,12 @@ export class CommandRuns {
 
   async run(
     schedule: Schedule,
-    known: KnownIntents,
+    knownIntents: KnownIntents,
     throttleWaits: readonly number[],
   ): Promise<RawRun> {
     const { slowMs, rate = 1 } = this.#options;
     const name = `explore-${++this.#runs}`;
-    const watched = new WatchedRun(schedule, known, throttleWaits, Math.ceil(slowMs / rate));
+    const watched = new WatchedRun(schedule, knownIntents, throttleWaits, Math.ceil(slowMs / rate));
     this.#watched.set(name, watched);
     const { hosting, settings } = this.#simulator;
     const world = hosting.create(inheritedSettings(settings), { name });

@@ -36,10 +36,10 @@ export class Findings {
   /** Adds a finding, or its schedule to one of the same shape; returns the one that stays. */
   add(finding: Finding, kind: string): Finding {
     const shape = `${kind}; ${shapeOf(finding.schedule)}`;
-    const known = this.#byShape.get(shape) ?? finding;
-    this.#byShape.set(shape, known);
-    this.addSchedule(known, finding.schedule, kind);
-    return known;
+    const kept = this.#byShape.get(shape) ?? finding;
+    this.#byShape.set(shape, kept);
+    this.addSchedule(kept, finding.schedule, kind);
+    return kept;
   }
 
   /** Lists a schedule that fails for the same cause with a finding. */

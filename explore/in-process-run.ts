@@ -44,12 +44,12 @@ const baseUrl = 'http://smstwin.test';
 export async function runInProcess(
   options: InProcessOptions,
   schedule: Schedule,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
   throttleWaits: readonly number[],
 ): Promise<RawRun> {
   const time = new VirtualTime(startMs);
   try {
-    const watched = new WatchedRun(schedule, known, throttleWaits, options.slowMs);
+    const watched = new WatchedRun(schedule, knownIntents, throttleWaits, options.slowMs);
     const timeoutMs = options.timeoutMs + watched.waitMs;
     const simulator = new Simulator(
       // VirtualTime fakes `Date`, so the simulator follows the client's virtual clock.

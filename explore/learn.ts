@@ -28,7 +28,7 @@ import {
 
 export interface Learned {
   readonly subject: ClientUnderTest;
-  readonly known: KnownIntents;
+  readonly knownIntents: KnownIntents;
   readonly expected: Expected;
   /** The first run without faults. */
   readonly run: Run;
@@ -83,17 +83,18 @@ export async function learn(
   if (difference !== undefined) return problemOf(subject, `${differs}: ${difference}`, '');
   const accepted = acceptedIn(exchangesOf(firstRaw));
   const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(secondRaw)));
-  const known = agreedIntents(firstRaw.intents, secondRaw.intents);
+  const knownIntents = agreedIntents(firstRaw.intents, secondRaw.intents);
   return {
     subject,
-    known,
+    knownIntents,
     expected: {
       accepted: isStable ? accepted : undefined,
       total: totalOf(accepted),
       equalMessages: equalMessagesIn(exchangesOf(firstRaw)),
     },
     run: first,
-    throttleWaits: options.throttleWaits ?? (await waitsFor(first, options, runClient, known)),
+    throttleWaits:
+      options.throttleWaits ?? (await waitsFor(first, options, runClient, knownIntents)),
     notices: noticesOf(firstRaw),
   };
 }
@@ -106,9 +107,9 @@ async function waitsFor(
   first: Run,
   { faults, subject, isScaled }: LearnOptions,
   runClient: RunClient,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
 ): Promise<readonly number[]> {
-  const seconds = await measuredWait(first, faults, runClient, known);
+  const seconds = await measuredWait(first, faults, runClient, knownIntents);
   const isCheap = subject !== 'command' || isScaled === true;
   return isCheap ? [Math.max(seconds, longestStatedWaitSeconds), seconds] : [seconds];
 }
@@ -123,7 +124,7 @@ async function measuredWait(
   { trace }: Run,
   faults: readonly FaultName[],
   runClient: RunClient,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
 ): Promise<number> {
   // The reversed order makes the first point of each endpoint win.
   const firstPoints = new Map(trace.map((at) => [at.endpoint, at] as const).reverse());
@@ -131,7 +132,7 @@ async function measuredWait(
     .filter(({ endpoint }) => faultsAt(endpoint, faults).includes('throttle'))
     .map((at) => ({ at, fault: 'throttle' }));
   if (probe.length === 0) return 1;
-  const { seen } = await runClient(probe, known, [1]);
+  const { seen } = await runClient(probe, knownIntents, [1]);
   const arrivals = new Map<string, number>();
   for (const { point, exchange } of seen) {
     if (point !== undefined) arrivals.set(pointKey(point), exchange.atMs);

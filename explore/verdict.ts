@@ -33,7 +33,7 @@ export interface Ending {
  */
 export type RunClient = (
   schedule: Schedule,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
   throttleWaits: readonly number[],
 ) => Promise<RawRun>;
 

@@ -188,8 +188,8 @@ export class RecordingProxy {
   }
 
   #agentOf(socket: Socket): HttpAgent {
-    const known = this.#agents.get(socket);
-    if (known !== undefined) return known;
+    const existing = this.#agents.get(socket);
+    if (existing !== undefined) return existing;
     const agent = this.#way.agent({ keepAlive: true, maxSockets: 1 });
     this.#agents.set(socket, agent);
     socket.once('close', () => agent.destroy());

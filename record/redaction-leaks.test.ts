@@ -245,25 +245,25 @@ const anyExchange = fc
     const { text, to, from, key, other, textName, credential } = drawn;
     const [spellText, spellKey, spellNumber] = drawn.spell;
     const written = drawn.echo(text);
-    const shown = spellText(written);
+    const spelt = spellText(written);
     const shownKey = spellKey(key);
     const numbers = [drawn.notation[0](to), spellNumber(drawn.notation[1](from))];
     const inJson = (value: string) => JSON.stringify(value);
     const raw = (value: string) => `"${value.replace(/\\(?!["\\/bfnrtu])|["\p{Cc}]/gu, ' ')}"`;
-    const all = `${shown} ${numbers.join(' and ')} ${shownKey}`;
+    const all = `${spelt} ${numbers.join(' and ')} ${shownKey}`;
     const [status, body, headers] = [
       [400, `{"detail":${inJson(`Invalid: ${all}`)}}`, {}],
       [
         400,
-        `{"errors":[{"field":"to","value":${inJson(numbers.join())}},${inJson(shown)}],"k":${raw(shownKey)}}`,
+        `{"errors":[{"field":"to","value":${inJson(numbers.join())}},${inJson(spelt)}],"k":${raw(shownKey)}}`,
         {},
       ],
       [
         202,
-        `{"status":"queued","echo":${inJson(shown)},"recipient_no":${inJson(numbers[0] ?? '')},"${from}":1}`,
+        `{"status":"queued","echo":${inJson(spelt)},"recipient_no":${inJson(numbers[0] ?? '')},"${from}":1}`,
         {},
       ],
-      [202, `{"status":"queued","preview":${raw(shown)},"sender":${from},"x":${to}}`, {}],
+      [202, `{"status":"queued","preview":${raw(spelt)},"sender":${from},"x":${to}}`, {}],
       [
         500,
         `<html><body><h1>Error</h1><pre>${all}</pre></body></html>`,

@@ -85,9 +85,9 @@ export function summaryText({ cases }: BenchResult): string {
   const lines = ['\nCPU per request over a bare HyperExpress handler, same run:\n'];
   for (const { case: name, cpu_ratio: ratio, bar, invalid } of cases) {
     const measured = ratio === null ? 'unknown' : `${ratio.toFixed(2)}x`;
-    const shown = invalid.length > 0 ? 'invalid' : measured;
+    const value = invalid.length > 0 ? 'invalid' : measured;
     const barText = bar === null ? '' : `  (bar ${bar}x)`;
-    lines.push(`  ${name.padEnd(18)}${shown.padStart(8)}${barText}\n`);
+    lines.push(`  ${name.padEnd(18)}${value.padStart(8)}${barText}\n`);
   }
   return cases.length === 0 ? '' : lines.join('');
 }

@@ -168,7 +168,7 @@ function variableValue(text: string): { readonly name: string; readonly value: V
   if (reservedVariables.includes(name)) {
     throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
   }
-  const value = variables.find((known) => known === wanted);
+  const value = variables.find((each) => each === wanted);
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
   throw new ValueError(`expected NAME=${variables.join('|')}`);
 }

@@ -145,7 +145,7 @@ export const authCases: readonly Case[] = [
     steps: async (t, account) => {
       await t.queued(account);
       for (const from of alteredNumbers(account.from, t.target.seed)) {
-        t.target.known.addAltered(from);
+        t.target.facts.addAltered(from);
         await t.send(account, { from });
       }
     },

@@ -80,7 +80,7 @@ export class Trial extends RecordedRequests {
 
   /** How far the target's clock is ahead of `now`; with a control port they are one clock. */
   get ahead(): Ahead {
-    return this.controlled ? { least: 0, most: 0 } : this.target.known.clock.ahead;
+    return this.controlled ? { least: 0, most: 0 } : this.target.facts.clock.ahead;
   }
 
   /** A setting that the simulator reports; undefined if unknown. */
@@ -158,11 +158,11 @@ export class Trial extends RecordedRequests {
   /** Creates a key on the control port, and reads every place where the port shows keys later. */
   async createdKey({ accountId: id = '' }: AccountUnderTest, name: string): Promise<string> {
     const { key, made } = await this.control.createKey(id, name);
-    const shown = [
+    const views = [
       await this.control.call('accounts.keys', { id }),
       await this.control.call('accounts.get', { id }),
     ];
-    this.createdKeys.push({ key, name, creation: made, shown });
+    this.createdKeys.push({ key, name, creation: made, shown: views });
     return key;
   }
 
@@ -218,7 +218,7 @@ export class Trial extends RecordedRequests {
   join(other: Trial): void {
     if (this.#joined.has(other)) return;
     this.#joined.add(other);
-    this.shown.push(...other.shown);
+    this.reported.push(...other.reported);
     this.exchanges.push(...other.exchanges);
     this.listings.push(...other.listings);
     this.joinedMs += other.#tookMs;

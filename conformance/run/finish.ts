@@ -20,13 +20,13 @@ import type { ConformOptions } from '../options.ts';
 export function finish(
   run: Run,
   facts: Facts,
-  known: readonly Known[],
+  cases: readonly Known[],
   options: ConformOptions,
   { out, error: print }: Pick<CommandIo, 'out' | 'error'>,
 ): number {
   const { results, unreached, interrupted, reachable } = run;
   const error = (line: string) => print(`smstwin conform: ${line}\n`);
-  const weighed = weigh(options.expected, results, known);
+  const weighed = weigh(options.expected, results, cases);
   const rules = ruleVerdicts(results);
   const summary = {
     title: 'Conformance',

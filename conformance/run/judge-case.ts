@@ -242,7 +242,7 @@ function resultOf(
   trial?: Trial,
   durationMs = 0,
 ): Result {
-  const all = trial?.shown ?? [];
+  const all = trial?.reported ?? [];
   const kept =
     all.length <= keptFirst + keptLast
       ? all

@@ -103,8 +103,8 @@ export async function conformTraffic(
     interruptions: {},
     discovered: observations.discovered(),
   };
-  const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
-  const exitCode = finish(run, facts, known, options, io);
+  const cases = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
+  const exitCode = finish(run, facts, cases, options, io);
   const hasDrifted =
     traffic.drift !== undefined && (await drifted(now, traffic.drift, traffic, ids, io));
   return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;

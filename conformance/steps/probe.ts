@@ -137,10 +137,10 @@ async function run(
 
 /** Requires that the service asks for a key, and accepts that of the account. */
 export async function requireKey(t: Trial, { key }: AccountUnderTest): Promise<void> {
-  const known = await t.get(paths.stats, key);
+  const withKey = await t.get(paths.stats, key);
   const stranger = await t.get(paths.stats, undefined);
   verify.given(() => {
-    verify.status(known, 200);
+    verify.status(withKey, 200);
     verify.status(stranger, 401);
   });
 }

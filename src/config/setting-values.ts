@@ -87,7 +87,7 @@ export function assumptionValue(text: string): Partial<Assumptions> {
 /** Reads one `endpoint=N|off`. */
 export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
-  const endpoint = endpointNames.find((known) => known === name);
+  const endpoint = endpointNames.find((each) => each === name);
   if (endpoint === undefined) {
     throw new ValueError(`no endpoint is named "${name}"; use one of ${endpointNames.join(', ')}`);
   }

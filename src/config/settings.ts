@@ -214,7 +214,7 @@ export function inheritedSettings(settings: Settings): SettingsInput {
 
 /** True for a valid clock of another mode; an invalid one is a mistake of its own. */
 function isOtherClock(clock: unknown, mode: (typeof clockModes)[number]): boolean {
-  const isKnown = typeof clock !== 'string' || clockModes.some((known) => known === clock);
+  const isKnown = typeof clock !== 'string' || clockModes.some((each) => each === clock);
   return isKnown && clock !== mode;
 }
 

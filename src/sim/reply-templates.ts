@@ -176,10 +176,10 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
     mistake([], `expected at most ${longestTemplate} characters`);
   checkRules();
 
-  function checkPlaceholders(path: string[], value: unknown, known: readonly string[]): void {
+  function checkPlaceholders(path: string[], value: unknown, permitted: readonly string[]): void {
     for (const used of placeholdersIn(value)) {
-      if (known.includes(used)) continue;
-      const list = known.map((each) => `{${each}}`).join(', ') || 'none';
+      if (permitted.includes(used)) continue;
+      const list = permitted.map((each) => `{${each}}`).join(', ') || 'none';
       mistake(path, `unknown placeholder {${used}}; known here: ${list}`);
     }
   }

@@ -158,11 +158,11 @@ const longestShownId = 60;
 
 /** The body of the 404 for an unknown or expired world. */
 export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
-  const shown =
+  const quoted =
     worldId.length > longestShownId ? `${worldId.slice(0, longestShownId)}...` : worldId;
   return {
     code: 'world_not_found',
-    detail: `There is no world ${shown}: it was deleted, it expired, or it was never created.`,
+    detail: `There is no world ${quoted}: it was deleted, it expired, or it was never created.`,
   };
 }
 

@@ -185,7 +185,7 @@ async function countsOf(target: Target): Promise<string> {
 
 /** The text with `{0}` to `{3}` in place of the ids of worlds. */
 function anonymous({ worldIds }: Target, text: string): string {
-  return worldIds.reduce((shown, id, n) => shown.replaceAll(id, `{${n}}`), text);
+  return worldIds.reduce((replaced, id, n) => replaced.replaceAll(id, `{${n}}`), text);
 }
 
 /** Heads that name the caller and the world in unusual ways. `key`: of the first world. */

@@ -57,9 +57,9 @@ function sendBodies({ numbers }: Facts): fc.Arbitrary<Bytes> {
 }
 
 /** Existing ids, and texts that are not ids. */
-export function ids(known: readonly string[]): fc.Arbitrary<string> {
+export function ids(existing: readonly string[]): fc.Arbitrary<string> {
   const odd = [...values.unknownIds.map(encodeURI), '%00', '%2e%2e', 'A'.repeat(300)];
-  return weighted([8, fc.constantFrom(...known)], [1, fc.constantFrom(...odd)]);
+  return weighted([8, fc.constantFrom(...existing)], [1, fc.constantFrom(...odd)]);
 }
 
 const nearPaths: readonly string[] = [

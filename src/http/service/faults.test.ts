@@ -104,8 +104,8 @@ test.each(faultKindNames)('%s does what its row says to request and reply', (kin
   const { isHandled, reply } = faultKinds[kind];
   expect(simulator.state().messages.total).toBe(isHandled ? 1 : 0);
   if (isHandled && reply !== 'malformed') expect(struck.body).toBe(whole.body);
-  const shown = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };
-  expect(shown).not.toEqual({ status: 202, isWhole: true });
+  const effect = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };
+  expect(effect).not.toEqual({ status: 202, isWhole: true });
   if (reply in cuts) expect(struck.delivery).toEqual({ cut: reply });
   void simulator.close();
   void plain.close();

@@ -164,11 +164,11 @@ function statusEvent({ status, at }: HistoryEntry): Event {
 }
 
 /** The referee's findings, each at its last exchange, if that is shown. */
-function findingEvents({ rules }: RefereeReport, shown: ReadonlySet<Exchange>): readonly Event[] {
+function findingEvents({ rules }: RefereeReport, listed: ReadonlySet<Exchange>): readonly Event[] {
   return rules.flatMap(({ id, findings }) =>
     findings.flatMap(({ what, exchanges }): Event[] => {
       const last = exchanges.at(-1);
-      if (last === undefined || !shown.has(last)) return [];
+      if (last === undefined || !listed.has(last)) return [];
       const place = { at: isoTime(last.atMs), number: last.number };
       return [{ ...noRequest, ...place, kind: 'finding', text: `${id}: ${what}` }];
     }),

@@ -162,14 +162,14 @@ function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
 }
 
 function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>) {
-  const { snapshot, known } = yield* atInstant(live, instant, (rebuilt) => ({
+  const { snapshot, keyTexts } = yield* atInstant(live, instant, (rebuilt) => ({
     snapshot: takeSnapshot(rebuilt),
-    known: knownKeys(rebuilt.simulation.world),
+    keyTexts: knownKeys(rebuilt.simulation.world),
   }));
   live.change(
     'snapshot.restore',
     [snapshot],
-    () => restoreInto(live, snapshot, known),
+    () => restoreInto(live, snapshot, keyTexts),
     () => undefined,
   );
   return clockState(live);

@@ -84,7 +84,8 @@ export class KeyRing {
   /** Notifies `watcher` of all present keys, and of each key that is added or removed later. */
   watch(watcher: KeyWatcher): void {
     this.#watcher = watcher;
-    for (const known of [...this.#byHeader.keys(), ...this.#byDigest.keys()]) watcher.added(known);
+    for (const header of [...this.#byHeader.keys(), ...this.#byDigest.keys()])
+      watcher.added(header);
   }
 
   /** Sets the digest function; needed once a key is known by its digest. */
