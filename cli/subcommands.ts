@@ -44,7 +44,7 @@ export async function commandsOf(names: readonly string[], io: CommandIo): Promi
 }
 
 /** They set no flag: what clients, `smstwin/clock`, the action and the tests of smstwin read. */
-const otherVariables: readonly string[] = [
+export const otherVariables: readonly string[] = [
   'API_KEY',
   'BASE_URL',
   'CONTROL_URL',

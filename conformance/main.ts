@@ -192,7 +192,7 @@ function newTarget(
     startedAt: reach.clock.now(),
     waits: new Set(),
     turns: new Map(),
-    unexplained429s: new Set(),
+    waitedOut: new Set(),
     log: [],
   };
 }

@@ -2,8 +2,11 @@
  * The conditions under which a run means something: the target answers, its answers can be those of
  * the service, and no other client uses the account.
  */
+import type { LimitedEndpoint } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
+import { minuteMs } from '#contract/time.ts';
 import { many } from '#io/table.ts';
+import { unexplained } from '#judging/limiter/explained.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import type { Result } from '#judging/report/result.ts';
 import { type Exchange, isSend } from '#judging/service/exchange.ts';
@@ -11,6 +14,7 @@ import { Lacking } from '#judging/service/expectations.ts';
 import { timedOut } from '../target/connections.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Target } from '../target/target.ts';
+import { limitOf } from './budget.ts';
 import { paths, Trial, unknownId } from './case-run.ts';
 
 /** A target that breaks one connection of seven is reachable. */
@@ -60,14 +64,17 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
  * A notice if another client seems to use the account; one, however many cases it disturbs. A failure
  * if sends were refused although there was room, and the statistics show that no other client sent.
  */
-export function otherTraffic({ log, unexplained429s, client }: Target): Result | undefined {
+export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Result | undefined {
   const counted = messagesOfOthers(log);
-  const refusedSends = [...unexplained429s].filter(isSend);
-  const [refused] = refusedSends;
-  if (counted === 0 && client.lag.times === 0 && refused !== undefined)
-    return brokenLimit(refused, refusedSends.length);
+  // Only now the log has the requests that were in flight when a 429 came.
+  const inOrder = log.toSorted((a, b) => a.sentAt - b.sentAt);
+  const refused = [...waitedOut].filter((each) => !isExplained(each, inOrder, startedAt));
+  const refusedSends = refused.filter(isSend);
+  const [refusedSend] = refusedSends;
+  if (counted === 0 && client.lag.times === 0 && refusedSend !== undefined)
+    return brokenLimit(refusedSend, refusedSends.length);
   const messages = counted ?? 0;
-  const throttled = unexplained429s.size;
+  const throttled = refused.length;
   const signs: string[] = [];
   if (messages > 0)
     signs.push(`statistics count at least ${messages} messages that this run did not send`);
@@ -79,6 +86,36 @@ export function otherTraffic({ log, unexplained429s, client }: Target): Result |
     'it looks at the statistics and at all 429s',
     `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
   );
+}
+
+/** A 429 is explained by requests that are at most this old. */
+const explainsForMs = 3 * minuteMs;
+
+/**
+ * True if the run's own requests may explain a 429, as a permitted limiter counts them. What was
+ * spent before the run may explain it in its first minute. `log`: in the order of sending.
+ */
+function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: number): boolean {
+  const { endpoint, caller, sentAt, ahead } = refused;
+  if (sentAt - startedAt <= minuteMs) return true;
+  const exchanges = log.filter(
+    (each) =>
+      each.endpoint === endpoint &&
+      each.caller.account === caller.account &&
+      each.sentAt > sentAt - explainsForMs &&
+      each.sentAt <= refused.answeredAt,
+  );
+  const bucket = {
+    name: `${endpoint}`,
+    limit: limitOf(endpoint as LimitedEndpoint),
+    isOfAddress: false,
+    exchanges,
+    knownSince: Math.max(startedAt, sentAt - explainsForMs),
+    hasExactTimes: false,
+    spanErrorMs: 0,
+    ahead,
+  };
+  return unexplained(bucket) === undefined;
 }
 
 const ruleOf: Readonly<Partial<Record<string, RuleId>>> = {

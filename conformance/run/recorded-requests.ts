@@ -2,16 +2,15 @@
  * The requests of one run of a case or recording, and the record of their exchanges. A 429 that the
  * case did not provoke is waited out, because another client of the account may have caused it.
  */
-import { type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
+import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import { unexplained } from '#judging/limiter/explained.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { type Target, tooLong } from '../target/target.ts';
-import { type Bucket, limitOf, type Spends } from './budget.ts';
+import type { Bucket, Spends } from './budget.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -71,7 +70,8 @@ export class RecordedRequests {
     const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
     // A 429 without a wait is no throttle of another client: the judges decide about it.
     if (waitIn(first) === undefined || this.controlled || !isWaitedOut) return first;
-    this.#noteUnexplained429(first);
+    const refused = this.exchanges.find((exchange) => exchange.reply === first);
+    if (refused !== undefined) this.target.waitedOut.add(refused);
     let reply = first;
     let waitedMs = 0;
     // Another client of the account may take what has come back, so one wait may not be enough.
@@ -83,14 +83,6 @@ export class RecordedRequests {
       reply = await this.#once(options);
     }
     return reply;
-  }
-
-  /** Notes a 429 for which this run had left room. Unknown in the first minute of the run. */
-  #noteUnexplained429(reply: Reply): void {
-    const { startedAt, unexplained429s, log } = this.target;
-    const refused = this.exchanges.find((exchange) => exchange.reply === reply);
-    if (refused === undefined || reply.sentAt - startedAt <= minuteMs) return;
-    if (!isExplained(refused, log, startedAt)) unexplained429s.add(refused);
   }
 
   async #once(options: RequestOptions): Promise<Reply> {
@@ -164,32 +156,4 @@ function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | u
   const endpoint = limitedEndpoints.find((name) => name === routeIn(plain)?.route.endpoint);
   const hasKey = Boolean(headers?.['authorization']) && status !== 401;
   return endpoint === undefined || hasKey ? endpoint : 'address';
-}
-
-/** A 429 is explained by requests that are at most this old. */
-const explainsForMs = 3 * minuteMs;
-
-/**
- * True if the run's own requests may explain a 429, as a permitted limiter counts them.
- * `startedAt`: of the run, whose log has all requests.
- */
-function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: number): boolean {
-  const { endpoint, caller, sentAt, ahead } = refused;
-  const exchanges = log.filter(
-    (earlier) =>
-      earlier.endpoint === endpoint &&
-      earlier.caller.account === caller.account &&
-      earlier.sentAt > sentAt - explainsForMs,
-  );
-  const bucket = {
-    name: `${endpoint}`,
-    limit: limitOf(endpoint as LimitedEndpoint),
-    isOfAddress: false,
-    exchanges,
-    knownSince: Math.max(startedAt, sentAt - explainsForMs),
-    hasExactTimes: false,
-    spanErrorMs: 0,
-    ahead,
-  };
-  return unexplained(bucket) === undefined;
 }

@@ -59,8 +59,8 @@ export interface Target extends Means {
   readonly clock: Clock;
   readonly ledger: BucketLedger;
   readonly facts: RunFacts;
-  /** Requests that were answered 429 although this run had left room for them. */
-  readonly unexplained429s: Set<Exchange>;
+  /** Requests that were answered 429 and sent again after the wait: the run had left them room. */
+  readonly waitedOut: Set<Exchange>;
   /** All exchanges of the run. */
   readonly log: Exchange[];
   /** When the run began, by `clock`. */
