@@ -56,7 +56,7 @@ export interface CommandOptions {
 export class CommandRuns {
   readonly #options: CommandOptions;
   readonly #simulator: Simulator;
-  /** By the name of the run's world. */
+  /** The runs, by the name of their world. */
   readonly #watched = new Map<string, WatchedRun>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-'));
   #runs = 0;

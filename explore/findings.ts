@@ -9,9 +9,9 @@ import type { Finding } from './search-result.ts';
 
 export class Findings {
   readonly #faults: readonly FaultName[];
-  /** By kind of failure and by the shape of its own schedule (`shapeOf`). */
+  /** The findings, by kind of failure and by the shape of their own schedule (`shapeOf`). */
   readonly #byShape = new Map<string, Finding>();
-  /** By kind of failure and by each schedule that it lists. */
+  /** The findings, by kind of failure and by each schedule that they list. */
   readonly #bySchedule = new Map<string, Finding>();
 
   constructor(faults: readonly FaultName[]) {

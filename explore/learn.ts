@@ -102,7 +102,7 @@ export async function learn(
 /** The service's limits are by the minute, so it asks for no longer wait than this one. */
 export const longestStatedWaitSeconds = 60;
 
-/** Where waiting is cheap, the first throttle of a schedule asks for the longest wait there is. */
+/** The first throttle of a schedule asks for the longest wait where waiting is cheap. */
 async function waitsFor(
   first: Run,
   { faults, subject, isScaled }: LearnOptions,

@@ -241,7 +241,7 @@ class Search {
     return alike !== undefined;
   }
 
-  /** With the smallest schedule that fails alike; with that of the run if the search ends first. */
+  /** The finding of a run, with the smallest schedule that fails alike. */
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
       const schedule = await shrink(run.schedule, this.#options.faults, async (simpler) => {

@@ -71,7 +71,7 @@ type PrivateFolder = Awaited<ReturnType<typeof createPrivateFolder>>;
 
 export class Fleet {
   readonly #options: FleetOptions;
-  /** For HAProxy's files and the ready files of shards. */
+  /** The folder of HAProxy's files and the ready files of shards. */
   readonly #folder: PrivateFolder;
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;

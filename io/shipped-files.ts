@@ -57,7 +57,7 @@ function readVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** As `page/build/bundle.ts` makes it. */
+/** A file of the page, as `page/build/bundle.ts` makes it. */
 export interface PageFile {
   readonly name: string;
   readonly bytes: Uint8Array;

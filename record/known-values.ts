@@ -195,7 +195,7 @@ function digitOf(character: string): string {
   return String(value % 10);
 }
 
-/** In lower case, with one blank for any number of any kind; `+` is the blank of forms. */
+/** The text in lower case, with one blank for any number of any kind; `+` is the blank of forms. */
 export function flatOf(text: string): Generator<undefined, string> {
   return replacedIn(text.toLowerCase(), /[\s+]{2,}|[^\S ]|\+/g, () => ' ');
 }

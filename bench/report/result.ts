@@ -26,7 +26,7 @@ const plotted = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
 
-/** In place of 0, which a histogram of Node does not accept. */
+/** Replaces 0, which a histogram of Node does not accept. */
 const lowestPercentile = 0.001;
 
 export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpenLoop: boolean) {

@@ -55,7 +55,7 @@ export function breachesOf({ over, under }: AuditRun['endpoints'][number]): read
   ];
 }
 
-/** When the limit was broken at first, a sentence each. */
+/** A sentence for each load at which the limit was broken first. */
 export function firstBreaches(audited: AuditRun['endpoints'][number]): readonly string[] {
   return audited.firstBreaches.map(({ kind, user, atMs, passedBefore }) => {
     const act = kind === 'over' ? 'passed' : 'was refused';

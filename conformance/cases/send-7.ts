@@ -16,7 +16,7 @@ import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
 const onePollSeconds = 22;
 /** Pauses in real time: soon after a hold began, and after a poll. */
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
-/** In real time, reads go on so long after a hold, until a late message has been explained. */
+/** Reads go on for so long after a hold in real time, so that a late message is explained. */
 const readAfterHoldMs = 52 * secondMs;
 /** The shares of a hold that are left at the reads of it. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];

@@ -61,9 +61,9 @@ const mostSurplus = 20;
 const apartMs = 1_850;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readTimes = 40;
-/** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
+/** The requests that waiting out a refusal adds to a flood; the plan of a run counts them. */
 const plannedForWait = 3;
-/** For the plan of a run: a minute until the bucket returns, and the flood itself. */
+/** A minute until the bucket returns, and the flood itself; the plan of a run counts them. */
 const plannedSeconds = 66;
 
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {

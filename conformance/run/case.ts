@@ -39,7 +39,7 @@ export interface Case extends Plan<RuleId> {
 export type Seen =
   | {
       readonly answer: unknown;
-      /** For an answer in parts: the parts that could not be determined, and why. */
+      /** The parts of the answer that could not be determined, and why. */
       readonly parts?: Readonly<Record<string, string>>;
     }
   /** Cannot be determined from outside; the text says why. */

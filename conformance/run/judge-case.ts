@@ -25,7 +25,7 @@ import { otherBefore, runsOf } from './flood-lines.ts';
 import { OutOfTime } from './recorded-requests.ts';
 import { recorded } from './recording.ts';
 
-/** Of a long case, a result keeps this many exchanges from its start and its end. */
+/** A result keeps this many exchanges from the start and from the end of a long case. */
 const keptFirst = 10;
 const keptLast = 20;
 
@@ -265,7 +265,7 @@ function resultOf(
   };
 }
 
-/** For a failure that many exchanges prove: their times and statuses, and one to compare with. */
+/** The times and statuses of many exchanges that prove a failure, and one to compare with. */
 function timelineOf(
   proof: readonly Exchange[],
   broken: ShownExchange,

@@ -31,7 +31,7 @@ const isNumber = (value: Json) => typeof value === 'string' && /^\+[1-9]\d{6,14}
 const isText = (value: Json) => typeof value === 'string';
 const areDistinct = (values: readonly Json[]) => new Set(values).size === values.length;
 
-/** In the order in which they are assigned. Each member has one role. */
+/** The roles, in the order in which they are assigned. Each member has one role. */
 const roles: readonly Role[] = [
   {
     placeholder: 'to',

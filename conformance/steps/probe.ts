@@ -145,7 +145,7 @@ export async function requireKey(t: Trial, { key }: AccountUnderTest): Promise<v
   });
 }
 
-/** By target: the proof that its shared account can send. */
+/** The proof that the shared account of a target can send. */
 const proven = new WeakMap<object, Promise<unknown>>();
 
 /** Requires that the account can send: a refusal then has a meaning. Checks a shared one once. */

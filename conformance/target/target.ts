@@ -66,7 +66,7 @@ export interface Target extends Means {
   /** When the run began, by `clock`. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** By kind of work that is done one after another: the latest work. */
+  /** The latest work of each kind that is done one after another. */
   readonly turns: Map<string, Promise<unknown>>;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;

@@ -122,7 +122,7 @@ function mistake(message: string): AssumptionReading {
   return { kind: 'mistake', message };
 }
 
-/** As `io/mistakes.ts`, with the words of settings and worlds. */
+/** The mistakes that `io/mistakes.ts` finds, in the words of settings and worlds. */
 export function mistakesOf(
   error: Pick<z.ZodError, 'issues'>,
   at: readonly PropertyKey[] = [],

@@ -32,7 +32,7 @@ export class Histogram {
   }
 }
 
-/** In seconds: around the 20 s of a poll, and up to long `send_at` holds. */
+/** Bounds in seconds: around the 20 s of a poll, and up to long `send_at` holds. */
 const ageBounds = [1, 5, 10, 20, 40, 60, 80, 120, 300, 900, 3_600, 21_600, 86_400, 604_800];
 
 export class MessageCounts {
@@ -68,7 +68,7 @@ export class MessageCounts {
 /** `unknown`: a path that the service does not have. */
 export type CountedEndpoint = EndpointName | 'unknown';
 
-/** In milliseconds: most requests take some microseconds. */
+/** Bounds in milliseconds: most requests take some microseconds. */
 const durationBoundsMs = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000,
 ];
@@ -81,7 +81,7 @@ export interface StatusCount {
 
 class EndpointCounts {
   readonly answered = new Map<number, number>();
-  /** Of requests that the transport answered itself, before they reached the service. */
+  /** Requests that the transport answered itself, before they reached the service. */
   readonly refused = new Map<number, number>();
   readonly durationsMs = new Histogram(durationBoundsMs);
 }

@@ -101,7 +101,7 @@ export type ReplyTemplates = { readonly [N in TemplateName]?: ReplyTemplate };
  */
 export const noReplyTemplates: ReplyTemplates = {};
 
-/** In characters of JSON. A longer template is a mistake, such as an HTML page with its images. */
+/** The longest template in characters of JSON. A longer one is a mistake, such as an HTML page. */
 const longestTemplate = 16_384;
 
 const headerName = /^[a-z][a-z0-9-]*$/;

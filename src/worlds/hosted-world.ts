@@ -55,7 +55,7 @@ export interface WorldOptions {
 export interface Birth {
   /** In real epoch milliseconds. */
   readonly createdMs: number;
-  /** Of a fork: the world that it copied, and the simulated time then. */
+  /** The world that a fork copied, and the simulated time then. */
   readonly origin?: { readonly worldId: string; readonly atMs: number } | undefined;
 }
 

@@ -112,7 +112,7 @@ async function started(cwd: string, command: readonly string[]) {
   }
 }
 
-/** Of all threads: none of the servers has further processes. `/proc` counts hundredths. */
+/** The CPU time of all threads; no server has further processes. `/proc` counts hundredths. */
 function usageOf(pid: number | undefined) {
   const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
   const fields = read('stat').split(') ').at(-1)?.split(' ') ?? [];

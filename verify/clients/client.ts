@@ -87,7 +87,7 @@ export interface Job {
     requestId: string | undefined,
     reported: 'accepted' | 'delivered' | 'failed',
   ) => void;
-  /** For what people do by hand: create a key, plug in a SIM, move the service's clock. */
+  /** Does what people do by hand: create a key, plug in a SIM, move the service's clock. */
   readonly simulator: Simulator;
 }
 

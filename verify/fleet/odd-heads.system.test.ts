@@ -225,7 +225,7 @@ function oddHeads(key: string): readonly Head[] {
   ];
 }
 
-/** Of the same pieces as the odd heads, put together by chance. */
+/** Heads made of the same pieces as the odd ones, put together by chance. */
 function randomHead(chance: Rng, keys: readonly string[]): Head {
   const one = <T>(list: readonly T[]): T => list[chance.below(list.length)] as T;
   const isSend = chance.below(3) > 0;

@@ -174,7 +174,7 @@ async function readControl(simulator: Simulator, control: string, when: string):
   }
 }
 
-/** On a simulator of its flags, and on one whose control port it is given. */
+/** Runs `conform` on a simulator of its flags, and on one whose control port it is given. */
 async function useHarness(baseUrl: string, control: string): Promise<void> {
   const io = {
     out: (text: string) => record('harness', text),

@@ -45,7 +45,7 @@ const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
     const name = oneOf(value, endpointNames, 'endpoint');
     return (exchange) => exchange.endpoint === name;
   },
-  /** At or after a simulated time. */
+  /** Only requests at or after this simulated time. */
   since: (value) => testOfTime(value, (atMs, limitMs) => atMs >= limitMs),
   /** Before a simulated time. */
   until: (value) => testOfTime(value, (atMs, limitMs) => atMs < limitMs),

@@ -22,7 +22,7 @@ export const traceQuerySchema = z.strictObject({
 
 const textOrNull = z.string().nullable();
 
-/** In the order in which they are shown if they happen at the same instant. */
+/** The kinds, in the order in which they are shown if they happen at the same instant. */
 const eventKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
 
 const eventSchema = z
@@ -124,7 +124,7 @@ export function exchangesOfIntent(
   return { traced, messageId, attempts, reads };
 }
 
-/** At most `mostRequests` of the exchanges: those around `center`. */
+/** The exchanges around `center`, `mostRequests` at most. */
 function closestTo(
   center: Exchange | undefined,
   exchanges: readonly Exchange[],

@@ -22,7 +22,7 @@ const sent = fc.oneof(
 
 const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-/** As a fault or a planted defect may answer. */
+/** Replies as a fault or a planted defect may give them. */
 const oddReply = fc.constantFrom(
   '{"a":1',
   '{"a"\n:1}',

@@ -82,7 +82,7 @@ class Restoration {
   /** The objects of the head's lists, in their order: a saved state names objects by index. */
   readonly #accounts: readonly Account[];
   readonly #devices: readonly Device[];
-  /** Also removed devices, which the world does not know. */
+  /** All devices, also removed ones, which the world does not know. */
   readonly #devicesById: ReadonlyMap<string, Device>;
   readonly #cohorts: readonly Cohort[];
   /** Equal fates are one object, as in the world that was saved. */

@@ -130,7 +130,7 @@ export function shownPrefix(text: string): string {
 /** Shorter keys are not searched for: any word could be one. */
 const shortestSoughtKey = 12;
 const longestKey = 200;
-/** With a shorter prefix, too many other texts look like a generated key. */
+/** The shortest useful prefix: with a shorter one, too many texts look like a generated key. */
 const shortestPrefix = 3;
 /** The characters that a bearer token may have. */
 const keyCharacters = /^[A-Za-z0-9_.~+/=-]*/;

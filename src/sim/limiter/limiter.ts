@@ -78,7 +78,7 @@ export class Limiter {
     return Math.ceil(waitMs / this.#msPerRetryAfterSecond);
   }
 
-  /** From now on, each second that `take` returns stands for `rate` simulated seconds. */
+  /** Each second that `take` returns from now on stands for `rate` simulated seconds. */
   setRetryAfterRate(rate: number): void {
     this.#msPerRetryAfterSecond = rate * secondMs;
   }

@@ -49,7 +49,7 @@ export class Retention {
   }
 }
 
-/** For `onOverloaded`: gives the notice once, resets included. */
+/** A function for `onOverloaded` that gives the notice once, resets included. */
 export function reportingOnce(onNotice: ((line: string) => void) | undefined): () => void {
   let isReported = false;
   return () => {

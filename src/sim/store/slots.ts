@@ -9,7 +9,7 @@ export interface Slotted {
 
 /** Assigns a slot to each object. A slot is reused after its object was released. */
 export class Slots<T extends Slotted> {
-  /** By slot; slot 0 stays empty. */
+  /** The objects by slot; slot 0 stays empty. */
   readonly #items: (T | undefined)[] = [undefined];
   readonly #free: number[] = [];
 

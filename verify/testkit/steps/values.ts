@@ -131,7 +131,7 @@ export const contentTypes: readonly string[] = Object.values({
   other: ['text/plain', 'application/jsonp', 'application/vnd.api+json', ''],
 }).flat();
 
-/** In braces: the text of a key of the first account, or a part of one. */
+/** Braces stand for the text of a key of the first account, or a part of one. */
 export const oddAuthorizations: readonly string[] = Object.values({
   withoutKey: ['bearer', '', 'Bearer ', 'x'],
   unknownKey: ['Bearer nonsense', 'Basic abc', 'Bearer a b', 'Bearer {cut}', 'Bearer {swapped}'],

@@ -29,7 +29,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** In place of a test: its name. */
+/** The name of a test, which JSON would leave out. */
 function nameOfTest(value: unknown): unknown {
   return typeof value === 'function' ? `<${value.name || 'checked'}>` : value;
 }

@@ -26,7 +26,7 @@ export interface PlainShared {
 
 /** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
-/** In place of an offset: the request is one for `node:http`. */
+/** Returned instead of an offset: the request is one for `node:http`. */
 const notPlain = -1;
 
 /** The body of a request that does not come in one packet with its head. */
@@ -235,7 +235,7 @@ export class PlainConnection implements ReplyWriter {
 /** ASCII as text, which is cheap to keep; else a view of the bytes, valid during the call. */
 function arrivedBody(bytes: Buffer, start: number, end: number): string | Uint8Array {
   const text = bytes.toString('utf8', start, end);
-  // As long, but no ASCII, is only what holds the sign for bytes that are no UTF-8.
+  // A text with as many characters as bytes is ASCII, unless it has the sign for invalid UTF-8.
   const isAscii = text.length === end - start && !text.includes('\ufffd');
   return isAscii ? text : bytes.subarray(start, end);
 }
