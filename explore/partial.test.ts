@@ -22,21 +22,22 @@ import { recordedBy } from './watched-run.ts';
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-partial-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const few = (...values: readonly string[]) => fc.constantFrom(...values);
+const oneOf = (...values: readonly string[]) => fc.constantFrom(...values);
 const oneSend = fc.record({
-  send: few('Hi', 'Ho'),
-  id: few('', 'a', 'b', 'c'),
+  send: oneOf('Hi', 'Ho'),
+  id: oneOf('', 'a', 'b', 'c'),
   sim: fc.constantFrom(0, 0, 1),
   account: fc.constantFrom(0, 0, 0, 1),
 });
 const step = fc.oneof(
   { weight: 6, arbitrary: oneSend },
-  { weight: 2, arbitrary: fc.record({ read: few('/api/v1/sms/received/', 'last') }) },
-  { weight: 3, arbitrary: fc.record({ wait: few('1ms', '900ms', '4s', '15s', '60s', '25h') }) },
+  { weight: 2, arbitrary: fc.record({ read: oneOf('/api/v1/sms/received/', 'last') }) },
+  { weight: 3, arbitrary: fc.record({ wait: oneOf('1ms', '900ms', '4s', '15s', '60s', '25h') }) },
   {
     weight: 2,
+    // A delay is drawn twice as often.
     arbitrary: fc.record({
-      fault: few(
+      fault: oneOf(
         'status',
         'wait',
         'refuse',

@@ -32,8 +32,13 @@ export class VirtualTime {
     this.#clock = fakeTimers.install({
       now: startMs,
       toFake: [
-        ...(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const),
-        ...(['Date', 'performance', 'hrtime'] as const),
+        'setTimeout',
+        'clearTimeout',
+        'setInterval',
+        'clearInterval',
+        'Date',
+        'performance',
+        'hrtime',
       ],
     });
     this.end = fakeRestOfTime(() => this.#clock.uninstall());

@@ -218,12 +218,15 @@ export class WideWorld {
       }
       case 'device_id':
         return this.#onDevice(operation, shardRequest, id);
-      default:
+      case 'message_id':
+      case 'fault_id':
+      case 'number':
+      case 'world_id':
         return this.#askUntilFound(shardRequest);
     }
   }
 
-  /** The fleet does not know which shard has a message, so it asks them in turn. */
+  /** The fleet does not know which shard has a message or another thing, so it asks in turn. */
   async #askUntilFound(shardRequest: ShardRequest): Promise<ControlReply> {
     const [first, ...others] = this.#parts.shards;
     let reply = await first.ask(shardRequest);

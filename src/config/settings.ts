@@ -28,8 +28,8 @@ import {
 /** The clock modes that users choose by name. */
 export const clockModes = ['real', 'scaled', 'manual'] as const;
 /** All clock modes. A *bound* clock follows a function of the process, given as `{ now }`. */
-export const shownClockModes = [...clockModes, 'bound'] as const;
-export type ClockMode = (typeof shownClockModes)[number];
+export const allClockModes = [...clockModes, 'bound'] as const;
+export type ClockMode = (typeof allClockModes)[number];
 /** The kinds of seconds that `Retry-After` may count on a scaled clock. */
 export const retryAfterSeconds = ['simulated', 'real'] as const;
 /** The HTTP servers to choose from: HyperExpress, which is native, and Node's own. */

@@ -27,7 +27,7 @@ const readyFile = readyNumbersSchema.extend({
     .describe('The certificate to trust; only of --tls self-signed.'),
 }) satisfies z.ZodType<ReadyFile>;
 
-const crc32 = z.int().exactOptional().describe('Of what precedes it; since format 2.');
+const crc32 = z.int().exactOptional().describe('The CRC-32 of what precedes it; since format 2.');
 const { reply } = requestEntrySchema.shape;
 /** A reply that is a JSON object, since format 3. */
 const plainReply = reply.omit({ body: true, delivery: true }).extend({ json: z.looseObject({}) });
@@ -38,7 +38,7 @@ const journalLine = z.union([
   operationEntrySchema
     .omit({ operation: true })
     .extend({ lever: z.string() })
-    .describe('Of format 1.'),
+    .describe('An operation in format 1.'),
   endedEntrySchema.extend({ crc32 }).describe('The end of a reply that was delayed or cut.'),
 ]);
 
@@ -51,8 +51,14 @@ const statementOf = (value: z.ZodType) =>
   });
 const number = statementOf(z.number());
 const algorithms = [
-  ...(['fixed_window', 'aligned_window', 'sliding_log', 'sliding_counter'] as const),
-  ...(['token_bucket', 'leaky_queue', 'none_of_these', 'no_limit_seen'] as const),
+  'fixed_window',
+  'aligned_window',
+  'sliding_log',
+  'sliding_counter',
+  'token_bucket',
+  'leaky_queue',
+  'none_of_these',
+  'no_limit_seen',
 ] satisfies AlgorithmValue[];
 const waits = ['exact', 'sufficient', 'short', 'absent', 'unreadable'] satisfies RetryAfter[];
 const statements = z.strictObject({

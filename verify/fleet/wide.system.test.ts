@@ -108,9 +108,9 @@ test('a number of the pool that came later shows the queue of all shards, and is
   const [own, ofFleet] = added.map((answer) => JSON.parse(answer?.body ?? '').device_id);
   const [one] = await pair.control('GET', `/control/sims/${own}`);
   const [, fleet] = await pair.control('GET', `/control/sims/${ofFleet}`);
-  const [view, shownByFleet] = views([one, fleet]);
+  const [view, viewOfFleet] = views([one, fleet]);
   expect(view.queue_length).toBeGreaterThan(2);
-  expect(shownByFleet).toEqual(view);
+  expect(viewOfFleet).toEqual(view);
   const [changed] = await pair.control('PATCH', `/control/sims/${own}`, { connected: false });
   const [, changedByFleet] = await pair.control('PATCH', `/control/sims/${ofFleet}`, {
     connected: false,

@@ -41,7 +41,7 @@ test.concurrent.each(sample(Object.entries(variations), 4))(
           verdict === 'not_exercised' &&
           !reason.includes('a target that stays up') &&
           !reason.includes('a machine that keeps up') &&
-          // It hides whose a number is, or its device does not poll: that is permitted.
+          // The server may hide whose a number is, and its device need not poll.
           !reason.startsWith('needs '),
       );
       expect(idle).toEqual([]);

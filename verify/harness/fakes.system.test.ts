@@ -1,12 +1,19 @@
 /** The harness against servers that break every rule, or cannot be reached. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../testkit/processes/listen.ts';
-import { allFlags, fake, type Outcome, run } from './fake-servers.ts';
+import { allFlags, type Fake, fake, type Outcome, run } from './fake-servers.ts';
+
+/** A fake server, which is closed when the test ends. */
+async function faked(listener: RequestListener): Promise<Fake> {
+  const server = await fake(listener);
+  onTestFinished(() => server.close());
+  return server;
+}
 
 function nothingPassed({ verdicts, out }: Outcome): void {
   expect(Object.keys(verdicts).length, out).toBeGreaterThan(150);
@@ -28,17 +35,13 @@ const wrongServers = [
 
 for (const [name, status, type, body] of wrongServers)
   test(`a server that answers ${name} to everything passes nothing`, async () => {
-    const server = await fake((_, response) => {
+    const server = await faked((_, response) => {
       response.writeHead(status, { 'content-type': type, 'retry-after': '30' });
       response.end(body);
     });
-    try {
-      const outcome = await run(server.url, ...allFlags, '--timeout', '20s');
-      nothingPassed(outcome);
-      expect(outcome.code).toBe(1);
-    } finally {
-      await server.close();
-    }
+    const outcome = await run(server.url, ...allFlags, '--timeout', '20s');
+    nothingPassed(outcome);
+    expect(outcome.code).toBe(1);
   });
 
 /** One line on stderr and nothing else. */
@@ -57,16 +60,9 @@ test('a target that refuses the connection is not reachable, in one line: exit 3
 });
 
 test('a target that never answers is not reachable, in one line: exit 3', async () => {
-  const server = await fake(() => {});
-  try {
-    const outcome = await run(server.url, ...allFlags, '--reply-timeout', '300ms');
-    saidOnce(
-      outcome,
-      `${server.url} is not reachable: timed out; start it, or name another address`,
-    );
-  } finally {
-    await server.close();
-  }
+  const server = await faked(() => {});
+  const outcome = await run(server.url, ...allFlags, '--reply-timeout', '300ms');
+  saidOnce(outcome, `${server.url} is not reachable: timed out; start it, or name another address`);
 });
 
 test('a target that closes every connection is not reachable, in one line: exit 3', async () => {
@@ -95,55 +91,39 @@ test('a report of an unreachable target names every case as not exercised', asyn
 });
 
 test('a control port that does not answer is not reachable, in one line: exit 3', async () => {
-  const server = await fake((_, response) => response.end('{}'));
-  try {
-    const control = 'http://127.0.0.1:9';
-    const outcome = await run(server.url, '--control-url', control);
-    saidOnce(
-      outcome,
-      `cannot use the control port ${control}: GET /control/openapi.json: no reply (ECONNREFUSED); is it that of a simulator?`,
-    );
-  } finally {
-    await server.close();
-  }
+  const server = await faked((_, response) => response.end('{}'));
+  const control = 'http://127.0.0.1:9';
+  const outcome = await run(server.url, '--control-url', control);
+  saidOnce(
+    outcome,
+    `cannot use the control port ${control}: GET /control/openapi.json: no reply (ECONNREFUSED); is it that of a simulator?`,
+  );
 });
 
 test('without a key everything is skipped by name, and nothing was exercised: exit 4', async () => {
-  const server = await fake((_, response) => response.end('{}'));
-  try {
-    const outcome = await run(server.url);
-    expect(outcome.code).toBe(4);
-    expect(outcome.out).toContain('needs --api-key or --control-url');
-  } finally {
-    await server.close();
-  }
+  const server = await faked((_, response) => response.end('{}'));
+  const outcome = await run(server.url);
+  expect(outcome.code).toBe(4);
+  expect(outcome.out).toContain('needs --api-key or --control-url');
 });
 
 test('no message to a recipient outside --allow-to ever leaves', async () => {
-  const server = await fake((_, response) => {
+  const server = await faked((_, response) => {
     response.writeHead(202, { 'content-type': 'application/json' });
     response.end('{"message_id":"x","status":"queued"}');
   });
-  try {
-    await run(server.url, ...allFlags, '--allow-to', '+12125550150', '--timeout', '20s');
-    expect(server.posts.length).toBeGreaterThan(20);
-    for (const body of server.posts)
-      if (body.includes('"to"')) expect(JSON.parse(body)).toMatchObject({ to: '+12125550150' });
-  } finally {
-    await server.close();
-  }
+  await run(server.url, ...allFlags, '--allow-to', '+12125550150', '--timeout', '20s');
+  expect(server.posts.length).toBeGreaterThan(20);
+  for (const body of server.posts)
+    if (body.includes('"to"')) expect(JSON.parse(body)).toMatchObject({ to: '+12125550150' });
 });
 
 test('never more than --max-sends requests to send leave, and the exit code is 6 or 1', async () => {
-  const server = await fake((_, response) => {
+  const server = await faked((_, response) => {
     response.writeHead(202, { 'content-type': 'application/json' });
     response.end('{"message_id":"x","status":"queued"}');
   });
-  try {
-    const outcome = await run(server.url, 'SEND-4', ...allFlags, '--max-sends', '7');
-    expect(server.posts.length).toBe(7);
-    expect([1, 6]).toContain(outcome.code);
-  } finally {
-    await server.close();
-  }
+  const outcome = await run(server.url, 'SEND-4', ...allFlags, '--max-sends', '7');
+  expect(server.posts.length).toBe(7);
+  expect([1, 6]).toContain(outcome.code);
 });

@@ -1,4 +1,4 @@
-/** A clock of the harness that runs faster than the wall clock, with a target that does, too. */
+/** A clock for tests of the harness, whose target must be equally fast. */
 import { type Clock, wallClock } from '#conformance/target/clock.ts';
 
 /** A clock that runs `rate` times as fast as the wall clock. */

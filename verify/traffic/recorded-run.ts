@@ -196,12 +196,10 @@ function sendFurther(simulator: Simulator): void {
 function flood(simulator: Simulator): void {
   const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;
   const received = '/api/v1/sms/received/';
-  const limits = [
+  const limits: readonly (readonly [path: string, limit: number])[] = [
     ...Object.values(sendPaths).map((path) => [path, 120] as const),
-    ...([
-      [received, 120],
-      [`/api/devices/${device}/tasks/`, 60],
-    ] as const),
+    [received, 120],
+    [`/api/devices/${device}/tasks/`, 60],
   ];
   const repeat = (count: number, everyMs: number, act: (index: number) => void) => {
     for (let index = 0; index < count; index++) {

@@ -214,7 +214,7 @@ function responseOf(refusals: readonly Refusal[]): Json {
   headerNames.delete('content-type');
   const headers = [...headerNames].map((name) => [
     name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
-    knownHeaders[name] ?? setByTemplate,
+    documentedHeaders[name] ?? setByTemplate,
   ]);
   const examples = refusals.map(({ name, reply }) => [name, { value: exampleOf(reply) }]);
   return {
@@ -246,7 +246,7 @@ function redirectResponse({ pattern }: Route): Json {
   };
 }
 
-const knownHeaders: Readonly<Record<string, Json>> = {
+const documentedHeaders: Readonly<Record<string, Json>> = {
   'www-authenticate': header('The required scheme.', z.literal('Bearer')),
   allow: header('The methods that this path accepts.', z.string()),
   'retry-after': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),

@@ -1,7 +1,7 @@
 /** The state of the clock, as the control port shows it. */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { shownClockModes } from '../../config/settings.ts';
+import { allClockModes } from '../../config/settings.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import type { WallClock } from '../../simulation/wall-clock.ts';
@@ -10,7 +10,7 @@ import { timeSchema } from '../query.ts';
 export const clockStateSchema = z
   .strictObject({
     now: timeSchema,
-    mode: z.enum(shownClockModes).describe('`bound`: follows a function of the process.'),
+    mode: z.enum(allClockModes).describe('`bound`: follows a function of the process.'),
     rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
     pending: z.int().min(0).describe('Timers that have not fired.'),
     next_at: timeSchema.nullable().describe('When the first timer is due.'),

@@ -130,13 +130,13 @@ class Restoration {
   #restoreAccount(saved: SavedAccount): Account {
     const { account_id: id, name, monthly_quota: quota, chance, keys } = saved;
     const { world } = this.#simulation;
-    const account = new Account(
-      (label) => world.chance(label),
-      () => id,
+    const account = new Account({
+      chance: (label) => world.chance(label),
+      newId: () => id,
       name,
-      quota ?? undefined,
-      world.messages,
-    );
+      monthlyQuota: quota ?? undefined,
+      allMessages: world.messages,
+    });
     account.ids.restore(chance.ids);
     account.fates.restore(chance.fates);
     account.paces.restore(chance.paces);
@@ -165,13 +165,16 @@ class Restoration {
   #restoreDevice(saved: SavedDevice): Device {
     const { connected, active, polling } = saved;
     const { world } = this.#simulation;
-    const restored = new Device(
-      saved.device_id,
-      saved.number,
-      saved.account_id === null ? undefined : requireById(world.accounts, saved.account_id),
-      saved.first_poll_at_ms,
-      { connected, active, polling },
-    );
+    const { account_id: accountId } = saved;
+    const restored = new Device({
+      deviceId: saved.device_id,
+      number: saved.number,
+      account: accountId === null ? undefined : requireById(world.accounts, accountId),
+      firstPollAtMs: saved.first_poll_at_ms,
+      connected,
+      active,
+      polling,
+    });
     restored.allowed = saved.allowed;
     restored.isRemoved = saved.removed === true;
     if (!restored.isRemoved) world.restoreDevice(restored);

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { faultInputSchema } from '../../config/fault-schema.ts';
-import { largestRate, shownClockModes } from '../../config/settings.ts';
+import { allClockModes, largestRate } from '../../config/settings.ts';
 import {
   assumptionsSchema,
   numberSchema,
@@ -180,7 +180,7 @@ const headSchema = z.strictObject({
   seed: count,
   clock: z.strictObject({
     now_ms: timeMs,
-    mode: z.enum(shownClockModes),
+    mode: z.enum(allClockModes),
     rate: z.number().positive().max(largestRate),
   }),
   enforces_quotas: z.boolean(),

@@ -74,6 +74,16 @@ export interface AccountMessages {
   noteEnded(cohort: Cohort): void;
 }
 
+/** What an account is made of. */
+export interface NewAccount {
+  /** Creates a random stream of the account's own. */
+  readonly chance: (label: string) => Rng;
+  readonly newId: (ids: Rng) => string;
+  readonly name: string;
+  readonly monthlyQuota: MonthlyQuota;
+  readonly allMessages: AccountMessages;
+}
+
 export class Account {
   readonly accountId: string;
   name: string;
@@ -105,14 +115,7 @@ export class Account {
   readonly paces: Rng;
   readonly #allMessages: AccountMessages;
 
-  /** `chance`: creates a random stream of the account's own. */
-  constructor(
-    chance: (label: string) => Rng,
-    newId: (ids: Rng) => string,
-    name: string,
-    monthlyQuota: MonthlyQuota,
-    allMessages: AccountMessages,
-  ) {
+  constructor({ chance, newId, name, monthlyQuota, allMessages }: NewAccount) {
     this.ids = chance('ids');
     this.fates = chance('fates');
     this.paces = chance('paces');

@@ -30,12 +30,22 @@ export interface SimState {
   readonly allowed?: boolean | undefined;
 }
 
-export class SimDevice<Account, Message extends WorkMessage<Message>> {
+/** What a SIM or a number of the pool is made of. */
+export interface NewDevice<Account> extends DeviceState {
   readonly deviceId: string;
   readonly number: string;
   /** Undefined: a number of the shared pool. */
   readonly account: Account | undefined;
   /** The first time at which it polls; the others follow at whole poll intervals. */
+  readonly firstPollAtMs: number;
+}
+
+export class SimDevice<Account, Message extends WorkMessage<Message>>
+  implements NewDevice<Account>
+{
+  readonly deviceId: string;
+  readonly number: string;
+  readonly account: Account | undefined;
   readonly firstPollAtMs: number;
   readonly work = new DeviceWork<Message>();
   connected: boolean;
@@ -50,20 +60,14 @@ export class SimDevice<Account, Message extends WorkMessage<Message>> {
   /** The number that stands for this device in message columns (0: none). */
   slot = 0;
 
-  constructor(
-    deviceId: string,
-    number: string,
-    account: Account | undefined,
-    firstPollAtMs: number,
-    state: DeviceState,
-  ) {
-    this.deviceId = deviceId;
-    this.number = number;
-    this.account = account;
-    this.firstPollAtMs = firstPollAtMs;
-    this.connected = state.connected;
-    this.active = state.active;
-    this.polling = state.polling;
+  constructor(parts: NewDevice<Account>) {
+    this.deviceId = parts.deviceId;
+    this.number = parts.number;
+    this.account = parts.account;
+    this.firstPollAtMs = parts.firstPollAtMs;
+    this.connected = parts.connected;
+    this.active = parts.active;
+    this.polling = parts.polling;
   }
 
   /**

@@ -94,13 +94,13 @@ export class Registry {
     this.#refuseUsedName(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
     const stream = this.#accountNames.use(name);
-    const account = new Account(
-      (label) => this.chance(`${stream}:${label}`),
-      drawUuid,
+    const account = new Account({
+      chance: (label) => this.chance(`${stream}:${label}`),
+      newId: drawUuid,
       name,
       monthlyQuota,
-      this.messages,
-    );
+      allMessages: this.messages,
+    });
     this.accounts.set(account.accountId, account);
     return account;
   }
@@ -313,11 +313,9 @@ export class Registry {
     const deviceId = drawUuid(ids);
     // Later than now, so that a new SIM does not poll in the millisecond of its creation.
     const firstPollAtMs = this.now() + 1 + ids.below(intervalMs);
-    const device = new Device(deviceId, number, account, firstPollAtMs, {
-      connected: state.connected ?? true,
-      active: state.active ?? true,
-      polling: state.polling ?? 'simulated',
-    });
+    const { connected = true, active = true, polling = 'simulated' } = state;
+    const parts = { deviceId, number, account, firstPollAtMs, connected, active, polling };
+    const device = new Device(parts);
     if (state.allowed !== undefined) device.allowed = state.allowed;
     this.#addDevice(device);
     return device;

@@ -28,8 +28,16 @@ type Moment = 'poll' | 'hold' | 'window' | 'limit' | 'minute' | 'month' | 'thirt
 export const advanceToMoment = stepKind(
   'advance_to',
   fc.record({
+    // A poll and a limit are drawn twice as often.
     what: fc.constantFrom<Moment>(
-      ...(['poll', 'poll', 'hold', 'window', 'limit', 'limit', 'minute', 'month'] as const),
+      'poll',
+      'poll',
+      'hold',
+      'window',
+      'limit',
+      'limit',
+      'minute',
+      'month',
       'thirty_days',
     ),
     who: caller,
