@@ -23,7 +23,7 @@ import {
   requestForShard,
   type ShardReply,
 } from './ask.ts';
-import { openEvents } from './events.ts';
+import { openEvents } from './join.ts';
 import { joinedMetrics, shardFamilies } from './metrics.ts';
 import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';

@@ -20,8 +20,7 @@ import {
   type ShardRequest,
 } from '../ask.ts';
 import { type ChangeOptions, Changes } from '../changes.ts';
-import { openEvents } from '../events.ts';
-import { type Json, joinBodies, shardNumber, withFleetNumbers } from '../join.ts';
+import { type Json, joinBodies, openEvents, shardNumber, withFleetNumbers } from '../join.ts';
 import { Owners, type OwnersOptions } from '../owners.ts';
 import { refuseInexact } from '../refusals.ts';
 import type { FleetParts } from '../routes.ts';

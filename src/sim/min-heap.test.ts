@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MinHeap } from './clock.ts';
+import { MinHeap } from './min-heap.ts';
 
 test('an empty heap has nothing to peek at and nothing to pop', () => {
   const heap = new MinHeap<number>((a, b) => a < b);

@@ -5,7 +5,7 @@
  */
 
 import type { Status } from '#contract/message-status.ts';
-import { MinHeap } from '../clock.ts';
+import { MinHeap } from '../min-heap.ts';
 import { Batch, type Joinable } from '../store/batch.ts';
 import type { Cohort } from '../store/cohort.ts';
 
