@@ -31,9 +31,9 @@ function observed(name: AssumptionName, answer: unknown): string {
 
 test.each(assumptionNames)('traffic shows no other answer of %s, and each or none', (name) => {
   const answers = examples[name].shows.map(([answer]) => answer);
-  const shown = answers.map((answer) => [String(answer), observed(name, answer)] as const);
-  const isObserved = shown.some(([, seen]) => seen !== 'nothing');
-  const wrong = shown.filter(([answer, seen]) =>
+  const observations = answers.map((answer) => [String(answer), observed(name, answer)] as const);
+  const isObserved = observations.some(([, seen]) => seen !== 'nothing');
+  const wrong = observations.filter(([answer, seen]) =>
     unseen[name]?.includes(answer)
       ? answers.map(String).includes(seen)
       : seen !== answer && (isObserved || seen !== 'nothing'),

@@ -40,7 +40,7 @@ export interface ContentReply {
   readonly status: number;
   readonly content: string | Uint8Array;
   readonly contentType: string;
-  /** With quotes, as sent. */
+  /** The tag with its quotes, as sent. */
   readonly etag?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -82,16 +82,20 @@ test('SEND-7 a hold lasts until send_at, and the poll after it picks the message
 
 test('a SIM that is off or polls externally is the reason, and what turns it on would move it', () => {
   const { simulator, sim, waiting } = messageIn({ assumptions: { deactivation: 'stays_queued' } });
-  const shown = (patch: Parameters<typeof simulator.sims.patch>[1]) => {
+  const waitingAfter = (patch: Parameters<typeof simulator.sims.patch>[1]) => {
     simulator.sims.patch(sim, patch);
     const { waiting_for: reason, until, would_move: wouldMove } = waiting();
     return [reason, until, wouldMove.slice(0, -2)];
   };
-  expect(shown({ connected: false })).toEqual(['sim_connected', null, ['sims.patch']]);
-  expect(shown({ connected: true, active: false })).toEqual(['sim_active', null, ['sims.patch']]);
-  const external = shown({ active: true, polling: 'external' });
+  expect(waitingAfter({ connected: false })).toEqual(['sim_connected', null, ['sims.patch']]);
+  expect(waitingAfter({ connected: true, active: false })).toEqual([
+    'sim_active',
+    null,
+    ['sims.patch'],
+  ]);
+  const external = waitingAfter({ active: true, polling: 'external' });
   expect(external).toEqual(['external_poll', null, ['sims.poll', 'sims.patch']]);
-  expect(shown({ polling: 'simulated' })).toEqual([
+  expect(waitingAfter({ polling: 'simulated' })).toEqual([
     'poll',
     expect.any(String),
     ['clock.advance', 'sims.poll'],

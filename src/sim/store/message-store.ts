@@ -19,10 +19,11 @@ import { assert } from '../errors.ts';
 import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
-import { type Cohort, CohortSlots, moveTo, Slots } from './cohort.ts';
+import { type Cohort, CohortSlots, moveTo } from './cohort.ts';
 import { type MessageTables, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
+import { Slots } from './slots.ts';
 
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;
