@@ -35,6 +35,8 @@ export class Evidence {
   #seen = 0;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
+  #windowMs: Span = hull([]);
+  #limit: Span = hull([]);
 
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
@@ -76,6 +78,10 @@ export class Evidence {
     );
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
+    this.#windowMs = hull(this.#candidates.map(({ version }) => version.windowMs));
+    const limits = this.#candidates.map(({ version }) => version.limit);
+    const bounded = limits.filter(([, most]) => most < anyLimit);
+    this.#limit = hull(bounded.length > 0 ? bounded : limits);
     return this.#candidates;
   }
 
@@ -157,14 +163,12 @@ export class Evidence {
 
   /** The shortest and the longest window that a version permits. */
   get windowMs(): Span {
-    return hull(this.candidates.map(({ version }) => version.windowMs));
+    return this.candidates.length === 0 ? hull([]) : this.#windowMs;
   }
 
   /** The lowest and the highest limit that a version permits. */
   get limit(): Span {
-    const limits = this.candidates.map(({ version }) => version.limit);
-    const bounded = limits.filter(([, most]) => most < anyLimit);
-    return hull(bounded.length > 0 ? bounded : limits);
+    return this.candidates.length === 0 ? hull([]) : this.#limit;
   }
 
   /**
