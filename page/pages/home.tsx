@@ -125,7 +125,8 @@ function Activity({ report }: ReportProps) {
       </Empty>
     );
   }
-  const [all, broken] = [report?.rules ?? [], brokenIn(report)].map(foundIn);
+  const all = foundIn(report?.rules ?? []);
+  const broken = foundIn(brokenIn(report));
   const links = [
     <a href="#/requests">{counted(requests, 'request')} since the start</a>,
     <a href="#/requests?search=status%3A429">{throttled.toLocaleString('en')} answered 429</a>,

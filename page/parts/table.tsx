@@ -118,7 +118,7 @@ interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
   readonly searched: (row: T) => readonly string[];
   /** The filter of a search that the page has for several tables. */
   readonly searchedBy?: string | undefined;
-  readonly emptyText?: string;
+  readonly emptyText?: string | undefined;
   /** Shown beside the title. */
   readonly head?: ComponentChildren;
   readonly lead?: ComponentChildren;

@@ -73,7 +73,7 @@ test('while a recent report is renewed, others take the last one', () => {
   expect(ask()).toBe(manySends);
   vi.advanceTimersByTime(2_000);
   const query = { recent: true, partial: false, strict: false, details: false };
-  const first = referee.report.slices?.(simulator, query as never);
+  const first = referee.report.slices?.(simulator, ...([query] as never));
   expect(first?.next().done).toBe(false);
   expect(ask()).toBe(manySends);
   expect(atOnce(first as Generator<undefined>)).toMatchObject({ exchanges: manySends + 1 });
