@@ -69,6 +69,10 @@ export const eventsQuerySchema = z.strictObject({
     })
     .exactOptional()
     .describe(`Some of ${eventKinds.join(', ')}; by default ${defaultKinds.join(', ')}.`),
+  pause: z
+    .string()
+    .exactOptional()
+    .describe('The least time between two writes, `"40ms"` by default: later events wait for it.'),
   every: z
     .enum(['0', '1'])
     .exactOptional()

@@ -110,7 +110,7 @@ test('messages that wait for a user are listed by SIM and reason, the oldest fir
   const oldest = JSON.parse(sendBy(simulator, 0, { from: '+12025550102' }).body);
   simulator.clock.advance('5s');
   sendBy(simulator, 0, { from: '+12025550102', message: 'later' });
-  sendBy(simulator, 1, { to: '+12025550163' });
+  for (const to of ['+12025550163', '+12025550164']) sendBy(simulator, 1, { to });
   const { standstills } = simulator.messages;
   expect(standstills()).toMatchObject([
     { waiting_for: 'scripted_fate', from: '+12025550111', messages: 1 },
@@ -124,5 +124,5 @@ test('messages that wait for a user are listed by SIM and reason, the oldest fir
   ]);
   simulator.sims.patch(other?.device_id ?? '', { connected: true });
   simulator.clock.advance('2m');
-  expect(standstills()).toMatchObject([{ waiting_for: 'scripted_fate' }]);
+  expect(standstills()).toMatchObject([{ waiting_for: 'scripted_fate', messages: 2 }]);
 });

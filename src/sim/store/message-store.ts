@@ -122,6 +122,21 @@ export class MessageStore implements AccountMessages {
     }
   }
 
+  /** The messages of these cohorts, newest first; undefined after each chunk, for a pause. */
+  *newestOf(cohorts: Iterable<Cohort>): IterableIterator<Message | undefined> {
+    const isWanted: boolean[] = [];
+    for (const { slot } of cohorts) isWanted[slot] = true;
+    if (isWanted.length === 0) return;
+    for (const chunk of [...this.#rows.chunks].reverse()) {
+      const last = rowsPerChunk - 1;
+      for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
+        const slot = chunk.columns.cohort[chunk.placeOf(row)] as number;
+        if (isWanted[slot] === true) yield new Message(chunk, row);
+      }
+      yield undefined;
+    }
+  }
+
   /** Adds a queued message. Draws its id, unless a restored message brings one. */
   add(
     send: AcceptedSend,
