@@ -8,7 +8,7 @@
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { faultsAt, pointKey, pointText } from './schedule.ts';
@@ -203,7 +203,7 @@ function elsewhereIn(raw: RawRun): string | undefined {
   const { method, target, status } = first;
   const hint = `${target}/`;
   const isSlash = matchRoute(hint)?.route.endpoint !== undefined ? `: the path is ${hint}` : '';
-  return `${many(requests.length, 'request')} came to no known path: ${method} ${target} → ${status}${isSlash}`;
+  return `${counted(requests.length, 'request')} came to no known path: ${method} ${target} → ${status}${isSlash}`;
 }
 
 /** Why a run is no measure: it sends, or tries to, and no message is accepted. */
@@ -217,7 +217,7 @@ function refusedIn(raw: RawRun): string | undefined {
   const reasons = [
     sends.length === 0
       ? undefined
-      : [`${many(sends.length, 'send')} answered ${statuses.join(', ')}`, ...hints].join('; '),
+      : [`${counted(sends.length, 'send')} answered ${statuses.join(', ')}`, ...hints].join('; '),
     elsewhereIn(raw),
   ];
   return `no message was accepted without any fault: ${reasons.filter((each) => each).join('; ')}`;

@@ -17,6 +17,6 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /** `1 finding`, `2 findings`. */
-export function many(count: number, noun: string): string {
+export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -19,7 +19,7 @@ import { firstLine, UsageError } from '#io/command-error.ts';
 import { createOwn, type OwnKind, openOwn, ownerOnly } from '#io/own-file.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { inSlices } from '#io/slices.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { lineOpening } from '#judging/evidence/recorded-line.ts';
 
 /** The bounds of the exchanges that wait for the disk. */
@@ -100,7 +100,7 @@ export class RecordingFile {
     }
     this.#closeFile();
     const lost = this.#dropped + this.#waiting.length;
-    if (lost > 0) this.#notice(`${this.#path}: ${many(lost, 'exchange')} not recorded`);
+    if (lost > 0) this.#notice(`${this.#path}: ${counted(lost, 'exchange')} not recorded`);
   }
 
   async #writeWaiting(): Promise<void> {

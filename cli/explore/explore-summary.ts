@@ -14,7 +14,7 @@ import {
   type SearchResult,
 } from '#explore/search-result.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 import { clientSummary, reportExchange } from '../referee/referee-summary.ts';
@@ -137,7 +137,7 @@ export function findingText(finding: Finding, title: string, note: string | unde
     const output = endsOf(view.output.split('\n'));
     lines.push('  its output:', ...output.map((line) => `    | ${foreignText(line)}`));
   }
-  if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
+  if (also.length > 0) lines.push(`  also under ${counted(also.length, 'other schedule')}`);
   if (!shrunk) lines.push(notShrunk);
   if (note !== undefined) lines.push(`  ${note}`);
   return `${lines.join('\n')}\n\n`;

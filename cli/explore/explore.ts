@@ -27,7 +27,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { progressTo } from '#io/terminal.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';
@@ -252,7 +252,7 @@ function printFindings(
       if (problem.tail !== '') io.error(`  | ${foreignText(line)}\n`);
   }
   if (unmet > 0) {
-    const faults = `${many(unmet, 'fault')} of the schedule met no call of the client`;
+    const faults = `${counted(unmet, 'fault')} of the schedule met no call of the client`;
     complain(`${faults}: if its calls have changed, explore it again`);
   }
   if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
@@ -267,18 +267,18 @@ const tryOneJob = 'if two runs at one time share a port or a file, use --jobs 1'
 function countsLine(result: SearchResult): string {
   const { runs, points, findings, unconfirmed, unstable, skipped } = result;
   const counts = [
-    many(runs, 'run'),
-    many(points, 'decision point'),
-    many(findings.length, 'finding'),
+    counted(runs, 'run'),
+    counted(points, 'decision point'),
+    counted(findings.length, 'finding'),
     ...(unconfirmed.length > 0 ? [`${unconfirmed.length} not confirmed`] : []),
     `${unstable.length} unstable`,
   ];
   const same = 'skipped, which cannot differ from one already run';
-  return `${counts.join(', ')}; ${many(skipped, 'schedule')} ${same}`;
+  return `${counts.join(', ')}; ${counted(skipped, 'schedule')} ${same}`;
 }
 
 function progressLine({ levels, points, findings }: Progress): string {
   const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};
-  const found = `${many(points, 'decision point')}, ${many(findings.length, 'finding')}`;
+  const found = `${counted(points, 'decision point')}, ${counted(findings.length, 'finding')}`;
   return `smstwin explore: depth ${size}: ${done} of ${total} schedules; ${found}`;
 }

@@ -4,7 +4,7 @@
  */
 import { clientRules } from '#contract/rules.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { many, table } from '#io/table.ts';
+import { counted, table } from '#io/table.ts';
 import { type Exchange, requestIdOf } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';
@@ -107,7 +107,7 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
   });
   const more = findings.length - listedFindings;
   if (more <= 0) return listed;
-  const reason = `${many(more, 'more finding')}; the JSON report lists all of them`;
+  const reason = `${counted(more, 'more finding')}; the JSON report lists all of them`;
   const last = { ...common, id: `${id} (more)`, verdict, reason, sends: reason, exchanges: [] };
   return [...listed, last];
 }
@@ -199,7 +199,7 @@ export function refereeText(
   }
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
-    `${many(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
+    `${counted(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
   );
   const { accepted, refused, open } = countsOf(all);
   if (all.length > 0)

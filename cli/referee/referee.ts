@@ -18,7 +18,7 @@ import {
   newCommand,
   readFlags,
 } from '#io/flags.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
 import { isOfAccount, judge } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';
@@ -131,7 +131,7 @@ async function replayedJournal(file: string, notice: NoticeTaker) {
   try {
     const { differing, ...replayed } = exchangesOfJournalFile(unpacked?.file ?? file);
     if (differing === 0) return replayed;
-    const differ = `${many(differing, 'recorded answer')} differ when played again`;
+    const differ = `${counted(differing, 'recorded answer')} differ when played again`;
     notice(`${file}: ${differ}, so keys stand for accounts: it was edited, or by another version`);
     return undefined;
   } finally {

@@ -22,7 +22,7 @@ import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '#i
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { atOnce } from '#io/slices.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';
 import type { RecordBound } from '#src/recording/exchange-record.ts';
@@ -76,9 +76,9 @@ function report({ header, inputs, differing, differences, isTruncated }: Replaye
 }
 
 function inputsOf({ header: { checkpoint }, inputs }: Replayed): string {
-  if (checkpoint === undefined) return many(inputs, 'input');
-  const before = many(checkpoint.inputs, 'input');
-  return `${many(inputs, 'input')} from the checkpoint of ${checkpoint.at}, after ${before},`;
+  if (checkpoint === undefined) return counted(inputs, 'input');
+  const before = counted(checkpoint.inputs, 'input');
+  return `${counted(inputs, 'input')} from the checkpoint of ${checkpoint.at}, after ${before},`;
 }
 
 type Replayed = ReturnType<typeof replayLines>;

@@ -5,7 +5,7 @@
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { unexplained } from '#judging/limiter/explained.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import type { Result } from '#judging/report/result.ts';
@@ -65,15 +65,15 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
  * if sends were refused although there was room, and the statistics show that no other client sent.
  */
 export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Result | undefined {
-  const counted = messagesOfOthers(log);
+  const ofOthers = messagesOfOthers(log);
   // Only now the log has the requests that were in flight when a 429 came.
   const inOrder = log.toSorted((a, b) => a.sentAt - b.sentAt);
   const refused = [...waitedOut].filter((each) => !isExplained(each, inOrder, startedAt));
   const refusedSends = refused.filter(isSend);
   const [refusedSend] = refusedSends;
-  if (counted === 0 && client.lag.times === 0 && refusedSend !== undefined)
+  if (ofOthers === 0 && client.lag.times === 0 && refusedSend !== undefined)
     return brokenLimit(refusedSend, refusedSends.length);
-  const messages = counted ?? 0;
+  const messages = ofOthers ?? 0;
   const throttled = refused.length;
   const signs: string[] = [];
   if (messages > 0)
@@ -134,7 +134,7 @@ function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
     verdict: 'failed',
     sends: 'nothing: it looks at all 429s of the run, and at the statistics',
     expected: 'no 429 while this run leaves room in its minute',
-    actual: `${many(times, 'send')} answered 429, and the statistics count no message of another client`,
+    actual: `${counted(times, 'send')} answered 429, and the statistics count no message of another client`,
     exercised: 1,
     durationMs: 0,
     exchanges: [reply.exchange],
@@ -151,7 +151,7 @@ export function slowMachine({ client }: Target): Result | undefined {
   return notice(
     'LIMIT-7/slow-machine',
     'it measures how late the harness itself is',
-    `this machine is too busy: the harness stood still ${many(times, 'time')} for a second or longer, at most for ${longest} s. No limit was judged by what it measured meanwhile; run it again on a quieter machine`,
+    `this machine is too busy: the harness stood still ${counted(times, 'time')} for a second or longer, at most for ${longest} s. No limit was judged by what it measured meanwhile; run it again on a quieter machine`,
   );
 }
 

@@ -3,7 +3,7 @@
  * the same status.
  */
 
-import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
+import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 
 const mostLines = 20;
@@ -44,8 +44,8 @@ function countsOf(exchanges: readonly Exchange[]): string {
 /** The last exchange before this one that was answered with another status. */
 export function otherBefore(
   exchanges: readonly Exchange[],
-  broken: ShownExchange,
-): ShownExchange | undefined {
+  broken: ReportedExchange,
+): ReportedExchange | undefined {
   const index = exchanges.findIndex(({ reply }) => reply.exchange === broken);
   const earlier = exchanges.slice(0, Math.max(0, index));
   return earlier.findLast(({ reply }) => reply.status !== broken.status)?.reply.exchange;

@@ -5,7 +5,7 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
+import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import { judges } from '#judging/service/all.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
@@ -268,7 +268,7 @@ function resultOf(
 /** The times and statuses of many exchanges that prove a failure, and one to compare with. */
 function timelineOf(
   proof: readonly Exchange[],
-  broken: ShownExchange,
+  broken: ReportedExchange,
 ): Pick<Result, 'timeline' | 'before'> {
   if (proof.length <= 2) return {};
   const before = otherBefore(proof, broken);

@@ -6,7 +6,7 @@ import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
+import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { type Target, tooLong } from '../target/target.ts';
@@ -26,7 +26,7 @@ export class OutOfTime extends Lacking {}
 export class RecordedRequests {
   readonly target: Target;
   /** The exchanges as reports show them. */
-  readonly reported: ShownExchange[] = [];
+  readonly reported: ReportedExchange[] = [];
   /** The same exchanges as judges see them. */
   readonly exchanges: Exchange[] = [];
   /** It waits out a 429 of these buckets, as the case did not provoke it. */

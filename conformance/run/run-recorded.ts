@@ -10,7 +10,7 @@ import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { many, table } from '#io/table.ts';
+import { counted, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
 import { recordedRules, unseen } from '#judging/recorded/shown-rules.ts';
@@ -91,7 +91,7 @@ export async function conformTraffic(
   const { results, observations } = now;
   const [file = ''] = traffic.files;
   const more =
-    traffic.files.length > 1 ? ` and ${many(traffic.files.length - 1, 'more file')}` : '';
+    traffic.files.length > 1 ? ` and ${counted(traffic.files.length - 1, 'more file')}` : '';
   const run = { results, reachable: true, interrupted: false, budgetReached: false, mayMiss: true };
   const facts = {
     baseUrl: `${basename(file)}${more}`,

@@ -4,7 +4,7 @@
  */
 import { rules } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { type Lack, lacks, type Means, type Profile, tooLong } from '../target/target.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
@@ -126,12 +126,13 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
     reason.replace(/^costs \d+ sends, more/, 'costs more sends'),
   );
   for (const [reason, alike] of [...reasons].sort(([, a], [, b]) => b.length - a.length))
-    lines.push(`Skipped: ${many(alike.length, 'case')}: ${reason}`);
+    lines.push(`Skipped: ${counted(alike.length, 'case')}: ${reason}`);
   const ofSubject = grouped(cases, ({ subject }) => subject);
   const open = rules
     .map(({ id }) => id)
     .filter((id) => ofSubject.get(id)?.every((each) => skipped.has(each)));
-  if (open.length > 0) lines.push(`Not tested: ${many(open.length, 'rule')}: ${open.join(', ')}`);
+  if (open.length > 0)
+    lines.push(`Not tested: ${counted(open.length, 'rule')}: ${open.join(', ')}`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -3,7 +3,7 @@
  * by mistake.
  */
 import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
-import type { Exchange } from '#judging/report/reported-exchange.ts';
+import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 
 /** Longer bodies are cut in the record. Judges use the complete reply. */
 const longestBody = 4_096;
@@ -29,7 +29,12 @@ export class Masks {
   }
 
   /** Masks texts before it cuts them: a key at the cut would keep most of its characters. */
-  record(baseUrl: string, sent: RequestOptions, received: Outcome, durationMs: number): Exchange {
+  record(
+    baseUrl: string,
+    sent: RequestOptions,
+    received: Outcome,
+    durationMs: number,
+  ): ReportedExchange {
     const { method, path, headers = {}, body } = sent;
     const { status, failure } = received;
     const masked = (all: Readonly<Record<string, string>>) =>

@@ -1,6 +1,6 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import { grouped } from '#io/grouped.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import {
   areApart,
   areWithin,
@@ -104,7 +104,7 @@ function noticesOn(record: ClientRecord): readonly Notice[] {
     exchanges.length === 0 ? [] : [{ what, exchanges: exchanges.slice(0, shownExchanges) }];
   return [
     ...notice(
-      `the Retry-After of ${many(unread.length, 'refusal')} says no wait that can be read (the first: ${unread[0]?.retryAfter}): whether the client waits is not judged`,
+      `the Retry-After of ${counted(unread.length, 'refusal')} says no wait that can be read (the first: ${unread[0]?.retryAfter}): whether the client waits is not judged`,
       unread,
     ),
     ...loops.flatMap((tight) =>

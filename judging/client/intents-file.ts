@@ -8,7 +8,7 @@ import { UsageError } from '#io/command-error.ts';
 import { grouped } from '#io/grouped.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { valueIn } from '../evidence/reading.ts';
 import { type Exchange, senderOf } from './exchange.ts';
 
@@ -50,7 +50,7 @@ export function reportsIn(text: string): {
     else reports.push(reading);
   }
   const hidden = mistakes.splice(shownMistakes).length;
-  if (hidden > 0) mistakes.push(`and ${many(hidden, 'more mistake')}`);
+  if (hidden > 0) mistakes.push(`and ${counted(hidden, 'more mistake')}`);
   return { reports: latestReports(reports), mistakes };
 }
 

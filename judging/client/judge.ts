@@ -5,7 +5,7 @@
 
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
 import { atOnce } from '#io/slices.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
@@ -204,7 +204,7 @@ function notAcceptedNotice({ all }: Intents): Notice[] {
   const attempts = all.flatMap((intent) => intent.attempts);
   if (attempts.length === 0 || attempts.some(isAccepted)) return [];
   const statuses = [...new Set(attempts.map(({ status }) => status))].join(', ');
-  const what = `none of ${many(attempts.length, 'send')} was accepted (status ${statuses}): is that what the run was for?`;
+  const what = `none of ${counted(attempts.length, 'send')} was accepted (status ${statuses}): is that what the run was for?`;
   return [{ what, exchanges: attempts.slice(-1) }];
 }
 

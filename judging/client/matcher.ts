@@ -4,7 +4,7 @@
  */
 
 import type { ClientRuleId } from '#contract/rules.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import type { reportJson } from './report-json.ts';
 
 /** What `toPassReferee` judges, and what it lets pass. */
@@ -60,7 +60,7 @@ export function toPassReferee(received: unknown, options: PassRefereeOptions = {
       .map(({ what, exchanges: numbers }) => `  ${what} [exchanges ${numbers.join(', ')}]`),
     ...(findings.length > shownFindings ? [`  and ${findings.length - shownFindings} more`] : []),
   ]);
-  const count = many(exchanges, 'exchange');
+  const count = counted(exchanges, 'exchange');
   return {
     pass: broken.length === 0,
     message: () =>

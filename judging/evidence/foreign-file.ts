@@ -4,7 +4,7 @@
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { servicePaths } from '#contract/routes.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { valueIn } from './reading.ts';
 
 /** The first bytes of files that are no text, in hexadecimal. */
@@ -123,6 +123,6 @@ export class Elsewhere {
       return `${count}${where}: ${[...requests].join(', ')}`;
     });
     const more = hosts.length > shownHosts ? `; and ${hosts.length - shownHosts} more hosts` : '';
-    return `${many(this.#others, 'request')}, none with a path of the service such as ${servicePaths.send} (${shown.join('; ')}${more})`;
+    return `${counted(this.#others, 'request')}, none with a path of the service such as ${servicePaths.send} (${shown.join('; ')}${more})`;
   }
 }

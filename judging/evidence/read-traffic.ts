@@ -4,7 +4,7 @@
  * and is known by its content.
  */
 import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { FileReading, KnownExchanges } from './file-reading.ts';
 import { harReader } from './har-file.ts';
 import { journalReader } from './journal-exchanges.ts';
@@ -41,7 +41,8 @@ export async function* readTraffic(
     await takeNext(head);
     heads = heads.filter(hasNext);
   }
-  if (known.copies > 0) onNotice(`${many(known.copies, 'exchange')} were read twice; counted once`);
+  if (known.copies > 0)
+    onNotice(`${counted(known.copies, 'exchange')} were read twice; counted once`);
 }
 
 /** What comes next of a file: an event of a list of events, of which a piece of the text has one. */

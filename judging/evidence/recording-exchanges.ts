@@ -1,7 +1,7 @@
 /** The exchanges of a recording of `smstwin record`. */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { faultKinds } from '#contract/fault-kinds.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import { pathOf } from './reading.ts';
 import {
@@ -31,7 +31,7 @@ export function recordingReader(reading: FileReading): TextReader {
       lines.end();
       if (broken === 0) return;
       const which = broken === 1 ? `line ${firstBroken}` : `the first is line ${firstBroken}`;
-      reading.notice(`${many(broken, 'line')} cannot be read; skipped (${which})`, 'some');
+      reading.notice(`${counted(broken, 'line')} cannot be read; skipped (${which})`, 'some');
     },
   };
 }

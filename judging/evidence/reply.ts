@@ -1,5 +1,5 @@
 /** A request that was made, what came of it, and when. */
-import type { Exchange } from '../report/reported-exchange.ts';
+import type { ReportedExchange } from '../report/reported-exchange.ts';
 
 export interface RequestOptions {
   readonly method: string;
@@ -39,7 +39,7 @@ export interface Reply extends Outcome {
   readonly sentAt: number;
   readonly answeredAt: number;
   /** The request and its reply, as reports show them. */
-  readonly exchange: Exchange;
+  readonly exchange: ReportedExchange;
 }
 
 /** The part of a reply that probes read. */

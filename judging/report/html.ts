@@ -4,11 +4,11 @@
  * exchanges; the JSON report has more of them.
  */
 import { grouped } from '#io/grouped.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf } from './outcome.ts';
 import { badge, type PageLink, pageHtml } from './page.ts';
-import { curlOf, type Exchange, replyText } from './reported-exchange.ts';
+import { curlOf, type ReportedExchange, replyText } from './reported-exchange.ts';
 import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import {
   because,
@@ -52,7 +52,7 @@ function render(summary: Summary, mostExchanges: number): string {
   const assumptions = list('assumption');
   // The findings of a rule share its verdict: the referee's rules are counted, not its findings.
   const bySubjectId = new Map(results.map((result) => [result.subject, result]));
-  const counted = isOfReferee(summary) ? [...bySubjectId.values()] : results;
+  const rows = isOfReferee(summary) ? [...bySubjectId.values()] : results;
   return pageHtml({
     title,
     facts: [
@@ -69,7 +69,7 @@ function render(summary: Summary, mostExchanges: number): string {
       ...summary.weighed.stale.map((line) => `Stale expectation: ${line}`),
     ],
     counts: verdicts.flatMap((verdict) => {
-      const [first, ...others] = counted.filter((result) => result.verdict === verdict);
+      const [first, ...others] = rows.filter((result) => result.verdict === verdict);
       const label = String(others.length + 1);
       return first === undefined
         ? []
@@ -82,7 +82,7 @@ function render(summary: Summary, mostExchanges: number): string {
         if (others.length === 0 || rule !== first.subject) {
           return { ...link(first), also: others.map(link) };
         }
-        const label = `${rule}: ${many(all.length, 'finding')}`;
+        const label = `${rule}: ${counted(all.length, 'finding')}`;
         const also = [...grouped(all, saying)].map(([note, same]) =>
           same.length === 1
             ? link(same[0] as Result)
@@ -182,7 +182,7 @@ function exchangesHtml(result: Result, mostExchanges: number): string {
 
 const longestBody = 1_200;
 
-function exchangeHtml(exchange: Exchange): string {
+function exchangeHtml(exchange: ReportedExchange): string {
   const { method, url, status, durationMs } = exchange;
   return `<h4>${text(method)} ${text(url)} → ${status || 'no reply'} <small>${durationMs.toFixed(2)} ms</small></h4>
 <pre role="group" tabindex="0" aria-label="curl"><code>${text(shortened(curlOf(exchange)))}</code></pre>

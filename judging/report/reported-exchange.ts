@@ -1,5 +1,5 @@
 /** One request and its reply as reports show them, without full keys. */
-export interface Exchange {
+export interface ReportedExchange {
   readonly method: string;
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
@@ -12,14 +12,14 @@ export interface Exchange {
 }
 
 /** The status, headers and body of the reply, as they came. */
-export function replyText({ failure, status, replyHeaders, replyBody }: Exchange): string {
+export function replyText({ failure, status, replyHeaders, replyBody }: ReportedExchange): string {
   if (failure !== undefined) return `no reply: ${failure}`;
   const headers = Object.entries(replyHeaders).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP ${status}`, ...headers, '', replyBody].join('\n');
 }
 
 /** The request as a shell command that reads the key from the environment. */
-export function curlOf(exchange: Exchange): string {
+export function curlOf(exchange: ReportedExchange): string {
   const parts = ['curl -i'];
   if (exchange.method !== 'GET') parts.push(`-X ${exchange.method}`);
   parts.push(quoted(exchange.url));

@@ -4,7 +4,7 @@
  * is right.
  */
 import { grouped } from '#io/grouped.ts';
-import type { Exchange } from './reported-exchange.ts';
+import type { ReportedExchange } from './reported-exchange.ts';
 
 export const verdicts = [
   'passed',
@@ -31,9 +31,9 @@ export interface Result {
   readonly expected?: string;
   readonly actual?: string;
   /** The request whose reply broke the rule. */
-  readonly broken?: Exchange;
+  readonly broken?: ReportedExchange;
   /** The last request before `broken` whose reply had another status. */
-  readonly before?: Exchange;
+  readonly before?: ReportedExchange;
   /** The answer that an observation saw. */
   readonly seen?: unknown;
   /** The parts of an observation that could not be determined, and why. */
@@ -41,7 +41,7 @@ export interface Result {
   /** How often the rule applied and held. */
   readonly exercised: number;
   readonly durationMs: number;
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ReportedExchange[];
   /** What happened, one line per event, in order of time. */
   readonly timeline?: readonly string[];
   /** The number of exchanges that were made but not kept. */

@@ -1,9 +1,9 @@
 /** The report for people at a terminal: a line as each case ends, then a summary of failures. */
 import { foreignTexts } from '#io/foreign-text.ts';
-import { many } from '#io/table.ts';
+import { counted } from '#io/table.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
-import type { Exchange } from './reported-exchange.ts';
+import type { ReportedExchange } from './reported-exchange.ts';
 import { type Result, verdicts } from './result.ts';
 import { because, factsOf, type Summary, skipReasons } from './summary.ts';
 
@@ -33,7 +33,7 @@ export function textReport(judged: Summary): string {
   if (reasons.length > 0)
     lines.push(
       'Skipped:',
-      ...reasons.map(([why, skipped]) => `  ${many(skipped.length, 'case')}: ${why}`),
+      ...reasons.map(([why, skipped]) => `  ${counted(skipped.length, 'case')}: ${why}`),
       '',
     );
   for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
@@ -68,12 +68,12 @@ export function testedLine({ rules, unmet = [] }: Pick<Summary, 'rules' | 'unmet
   const open = untested(rules);
   return open.length === 0
     ? `Every rule of this run was tested (${rules.length}).`
-    : `Not tested: ${many(open.length, 'rule')} of ${rules.length}: ${open.join(', ')}.`;
+    : `Not tested: ${counted(open.length, 'rule')} of ${rules.length}: ${open.join(', ')}.`;
 }
 
 function findingLines({ verdict, results: [result, ...others] }: Finding, summary: Summary) {
   const also =
-    others.length > 0 ? ` and ${many(others.length, 'more case')} of the same cause` : '';
+    others.length > 0 ? ` and ${counted(others.length, 'more case')} of the same cause` : '';
   const lines = [`${verdict.toUpperCase()}  ${result.id}${also}`];
   const add = (name: string, text: string) => lines.push(`  ${name.padEnd(9)} ${text}`);
   const rule = summary.sentenceOf(result.subject);
@@ -88,7 +88,7 @@ function findingLines({ verdict, results: [result, ...others] }: Finding, summar
 const longestRequest = 300;
 
 /** The request in one line, because its content explains a broken rule. */
-function requestLine({ method, url, requestBody = '' }: Exchange): string {
+function requestLine({ method, url, requestBody = '' }: ReportedExchange): string {
   const body = requestBody.length > longestRequest ? middleCut(requestBody) : requestBody;
   return `${method} ${pathOf(url)} ${body}`.trimEnd();
 }

@@ -6,7 +6,7 @@
 
 import { changesBetween } from '#io/mistakes.ts';
 import type { Reply } from '../evidence/reply.ts';
-import type { Exchange } from '../report/reported-exchange.ts';
+import type { ReportedExchange } from '../report/reported-exchange.ts';
 import { namesField } from './named-fields.ts';
 
 /** A rule does not hold. */
@@ -16,8 +16,8 @@ export class RuleBroken extends Error {
   /** True if only the spelling of a code is wrong. */
   readonly spelling: boolean;
   /** The request whose reply breaks the rule. */
-  readonly exchange: Exchange | undefined;
-  constructor(expected: string, actual: string, exchange?: Exchange, spelling = false) {
+  readonly exchange: ReportedExchange | undefined;
+  constructor(expected: string, actual: string, exchange?: ReportedExchange, spelling = false) {
     super(`expected ${expected}; actual ${actual}`);
     this.expected = expected;
     this.actual = actual;
@@ -42,7 +42,7 @@ export class PreconditionMissing extends WithoutStack {}
 /** Something that a case needs is missing; the message names it. */
 export class Lacking extends WithoutStack {}
 
-export function fail(expected: string, actual: string, exchange?: Exchange): never {
+export function fail(expected: string, actual: string, exchange?: ReportedExchange): never {
   throw new RuleBroken(expected, actual, exchange);
 }
 
