@@ -172,6 +172,11 @@ function hasOwnFigures({ json }: Reply): boolean {
   );
 }
 
+/** The members of an object; none for any other value. */
+function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
+  return verify.isObject(value) ? value : {};
+}
+
 /** True for an object with exactly these fields, which are in alphabetical order. */
 function hasFields(value: unknown, names: readonly string[]): boolean {
   return verify.isObject(value) && Object.keys(value).toSorted().join() === names.join();
@@ -221,7 +226,8 @@ async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   verify.given(() => verify.status(reply, 200));
   const { json } = reply;
   const list = listIn(json);
-  const id = String(Object(accepted.json)['message_id']);
+  const message = fieldsIn(accepted.json);
+  const id = String(message['message_id']);
   const entry = list.find((task) => JSON.stringify(task).includes(id));
   if (entry === undefined && list.length > 0)
     return { template: {}, undetermined: ['its tasks contain no message id'] };
@@ -229,7 +235,6 @@ async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
     entry === undefined || hasFields(entry, ['from_number', 'message', 'message_id', 'to']);
   const isOwn = Array.isArray(json) || hasFields(json, ['tasks']);
   if (isOwn && isOwnItem) return templateOfOwnShape(reply);
-  const message = verify.isObject(accepted.json) ? accepted.json : {};
   const values = Object.fromEntries(
     Object.entries({ ...message, message: fields['message'] }).filter(
       ([name, value]) => name !== 'status' && value !== '',
@@ -293,7 +298,8 @@ function throttledSeen(refusals: readonly Reply[]): Seen {
     .slice(0, 3)
     .map((reply) => sampleOf(reply, { retry_after: Number(reply.headers['retry-after']) }));
   if (samples.length === 0) return { undetermined: 'no 429 was seen' };
-  if (!String(Object(inferBody(samples).template.body)['detail']).includes('{retry_after}'))
+  const { detail: worded } = fieldsIn(inferBody(samples).template.body);
+  if (!String(worded).includes('{retry_after}'))
     return { undetermined: 'its detail does not state the wait of Retry-After' };
   const detail = 'Request was throttled. Expected available in {retry_after} seconds.';
   const bodies = [{ detail }, { detail: detail.replace('seconds', 'second') }];

@@ -171,7 +171,7 @@ class ContinuousBucket implements Bucket {
 class IntervalBucket implements Bucket {
   protected readonly limit: number;
   protected tokens: number;
-  /** Identifies the present interval: here, by its start in epoch milliseconds. */
+  /** The start of the present interval in epoch milliseconds; for `AlignedBucket` its number. */
   protected interval: number;
 
   constructor(limit: number, [tokens = limit, interval = 0]: readonly number[] = []) {
