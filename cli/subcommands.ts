@@ -68,6 +68,7 @@ export const otherVariables: readonly string[] = [
   'SAMPLE',
   'SEED',
   'SEEDS',
+  'SIZES',
   'STARTS',
   'VARIATION',
   'WORLDS',

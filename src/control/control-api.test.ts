@@ -68,7 +68,7 @@ test('a mistake in a body is a 400 with its path, all mistakes in one message', 
   expect(limit.json.error).toEqual({
     code: 'invalid',
     message:
-      'sent: no endpoint is named "sent"; use one of send, dashboard_send, external_send, received, tasks, read, stats',
+      'no endpoint is named "sent"; use one of send, dashboard_send, external_send, received, tasks, read, stats',
     path: 'sent',
   });
   const both = await call('POST', '/control/clock/advance', { by: '1s', until_idle: true });

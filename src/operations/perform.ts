@@ -137,6 +137,6 @@ export function readInput<Schema extends z.ZodType>(
   if (reading.success) return reading.data;
   const mistakes = mistakesOf(reading.error, at);
   const [first] = mistakes;
-  const message = mistakes.map(mistakeLine).join('; ');
-  throw new OperationRefused('invalid', message, first?.path || undefined);
+  const message = mistakes.length === 1 ? first?.message : mistakes.map(mistakeLine).join('; ');
+  throw new OperationRefused('invalid', message ?? 'not understood', first?.path || undefined);
 }

@@ -208,7 +208,7 @@ test('the kinds of a stream and `every` are checked', async () => {
       error: {
         path: 'kinds',
         message:
-          'kinds: expected some of message, messages, sim, clock, traffic, request, operation, separated by commas; got "message,nonsense"',
+          'expected some of message, messages, sim, clock, traffic, request, operation, separated by commas; got "message,nonsense"',
       },
     },
   });

@@ -10,7 +10,7 @@ test('a bare number in JSON names no unit and is refused', async () => {
   expect(status).toBe(400);
   expect(json.error).toMatchObject({
     path: 'by',
-    message: 'by: expected a text with its unit: write "60s" for 60 seconds; got 60',
+    message: 'expected a text with its unit: write "60s" for 60 seconds; got 60',
   });
 });
 
