@@ -58,8 +58,10 @@ const named = new Set(text.match(/\bSMSTWIN_[A-Z][A-Z_]*[A-Z]\b/g));
 
 test('every variable that our files name is known', async () => {
   const misspelt = ['PROT', 'CONTROLPORT', 'LIMITS', 'UNHEARD_OF_NAME', 'JSN'];
-  const known = [...named].filter((name) => !misspelt.includes(name.slice('SMSTWIN_'.length)));
-  const lines = await ignored(Object.fromEntries(known.map((name) => [name, '1'])));
+  const rightlySpelt = [...named].filter(
+    (name) => !misspelt.includes(name.slice('SMSTWIN_'.length)),
+  );
+  const lines = await ignored(Object.fromEntries(rightlySpelt.map((name) => [name, '1'])));
   expect(lines.filter((line) => !line.includes('for services'))).toEqual([]);
 });
 

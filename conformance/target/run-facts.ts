@@ -160,18 +160,18 @@ export class RunFacts implements Knowledge<RequestOptions> {
   }
 
   revoke(keyId: string): void {
-    for (const known of this.#keys.values()) if (known.keyId === keyId) known.isRevoked = true;
+    for (const entry of this.#keys.values()) if (entry.keyId === keyId) entry.isRevoked = true;
   }
 
   /** A SIM was switched off or on, withdrawn or given back, disconnected or connected. */
   changeSim(deviceId: string, change: Readonly<Record<string, unknown>>): void {
     const { active, allowed, connected } = change;
-    for (const known of this.#numbers.values()) {
-      if (known.deviceId !== deviceId) continue;
-      if (active === false) known.is = 'inactive';
-      else if (allowed === false) known.is = 'denied';
-      else if (connected === false) known.is = 'disconnected';
-      else if (active ?? allowed ?? connected) known.is = 'own';
+    for (const entry of this.#numbers.values()) {
+      if (entry.deviceId !== deviceId) continue;
+      if (active === false) entry.is = 'inactive';
+      else if (allowed === false) entry.is = 'denied';
+      else if (connected === false) entry.is = 'disconnected';
+      else if (active ?? allowed ?? connected) entry.is = 'own';
     }
   }
 
@@ -180,10 +180,10 @@ export class RunFacts implements Knowledge<RequestOptions> {
     const unknown = { isNew: false, ...(address !== undefined && { address }) };
     const key = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1];
     if (key === undefined) return { ...unknown, key: 'missing' };
-    const known = this.#keys.get(key);
-    if (known === undefined) return { ...unknown, key: 'wrong' };
-    if (known.isRevoked === true) return { ...unknown, key: 'revoked' };
-    const { account } = known;
+    const entry = this.#keys.get(key);
+    if (entry === undefined) return { ...unknown, key: 'wrong' };
+    if (entry.isRevoked === true) return { ...unknown, key: 'revoked' };
+    const { account } = entry;
     return { ...unknown, key: 'valid', account, ...this.#accounts.get(account) };
   }
 
@@ -197,12 +197,12 @@ export class RunFacts implements Knowledge<RequestOptions> {
   }
 
   senderOf(account: string | undefined, number: string): Sender | undefined {
-    const known = this.#numbers.get(number);
-    if (known === undefined || account === undefined) return undefined;
-    const isForeign = known.account !== undefined && known.account !== account;
+    const entry = this.#numbers.get(number);
+    if (entry === undefined || account === undefined) return undefined;
+    const isForeign = entry.account !== undefined && entry.account !== account;
     return {
-      is: isForeign ? 'foreign' : known.is,
-      ...(known.deviceId !== undefined && { deviceId: known.deviceId }),
+      is: isForeign ? 'foreign' : entry.is,
+      ...(entry.deviceId !== undefined && { deviceId: entry.deviceId }),
     };
   }
 }

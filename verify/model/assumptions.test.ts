@@ -8,54 +8,57 @@ import { scans, withoutComments } from '../repository/modules.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/twin/scene.ts';
 
-const shown = assumptionNames.flatMap((name) =>
-  (examples[name].shows ?? []).map(([answer, shown]) => ({
+const examplesOfAnswers = assumptionNames.flatMap((name) =>
+  (examples[name].shows ?? []).map(([answer, text]) => ({
     name,
     answer,
-    shown,
+    text,
     asText: JSON.stringify(answer),
   })),
 );
 
-test.each(shown)('$name $asText: $shown', ({ name, answer, shown }) => {
+test.each(examplesOfAnswers)('$name $asText: $text', ({ name, answer, text }) => {
   const { scene, startsAt } = examples[name];
   const stage = new Scene({ [name]: answer }, startsAt);
   try {
-    expect(scene(stage)).toBe(shown);
+    expect(scene(stage)).toBe(text);
   } finally {
     stage.stop();
   }
 });
 
-test.each(shown)('$name $asText, switched at run time: $shown', ({ name, answer, shown }) => {
-  const { scene, startsAt } = examples[name];
-  // Keys and poll phases are drawn at creation and not drawn again.
-  if (name === 'keyFormat' || name === 'pollIntervalSeconds') return;
-  const stage = new Scene({}, startsAt);
-  try {
-    stage.play({ kind: 'assume', name, answer });
-    expect(scene(stage)).toBe(shown);
-  } finally {
-    stage.stop();
-  }
-});
+test.each(examplesOfAnswers)(
+  '$name $asText, switched at run time: $text',
+  ({ name, answer, text }) => {
+    const { scene, startsAt } = examples[name];
+    // Keys and poll phases are drawn at creation and not drawn again.
+    if (name === 'keyFormat' || name === 'pollIntervalSeconds') return;
+    const stage = new Scene({}, startsAt);
+    try {
+      stage.play({ kind: 'assume', name, answer });
+      expect(scene(stage)).toBe(text);
+    } finally {
+      stage.stop();
+    }
+  },
+);
 
 test('the answers of an assumption have different examples', () => {
   for (const name of assumptionNames) {
-    const shown = examples[name].shows.map(([, text]) => text) ?? [];
-    expect(new Set(shown).size, name).toBe(shown.length);
+    const rows = examples[name].shows.map(([, text]) => text) ?? [];
+    expect(new Set(rows).size, name).toBe(rows.length);
   }
 });
 
 test('every name of the ledger has an example for each of its answers, the default first', () => {
   for (const name of assumptionNames) {
     const { answers: named, default: fallback } = assumptionLedger[name];
-    const shown = examples[name].shows.map(([answer]) => answer) ?? [];
-    expect(shown[0], name).toEqual(fallback);
-    expect(shown, name).toEqual(expect.arrayContaining([...named]));
+    const answers = examples[name].shows.map(([answer]) => answer) ?? [];
+    expect(answers[0], name).toEqual(fallback);
+    expect(answers, name).toEqual(expect.arrayContaining([...named]));
     expect(randomAnswers[name][0], name).toEqual(fallback);
     expect(randomAnswers[name], name).toEqual(expect.arrayContaining([...named]));
-    if (named.length === 0) expect(shown.length, name).toBeGreaterThan(1);
+    if (named.length === 0) expect(answers.length, name).toBeGreaterThan(1);
   }
 });
 
