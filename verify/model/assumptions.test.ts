@@ -8,6 +8,10 @@ import { scans, withoutComments } from '../repository/modules.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/twin/scene.ts';
 
+const mend =
+  'if the service is right, mend the example or the observation in conformance/cases/; otherwise ' +
+  'the service and verify/model/';
+
 const shown = assumptionNames.flatMap((name) =>
   (examples[name].shows ?? []).map(([answer, shown]) => ({
     name,
@@ -21,7 +25,7 @@ test.each(shown)('$name $asText: $shown', ({ name, answer, shown }) => {
   const { scene, startsAt } = examples[name];
   const stage = new Scene({ [name]: answer }, startsAt);
   try {
-    expect(scene(stage)).toBe(shown);
+    expect(scene(stage), mend).toBe(shown);
   } finally {
     stage.stop();
   }
@@ -34,7 +38,7 @@ test.each(shown)('$name $asText, switched at run time: $shown', ({ name, answer,
   const stage = new Scene({}, startsAt);
   try {
     stage.play({ kind: 'assume', name, answer });
-    expect(scene(stage)).toBe(shown);
+    expect(scene(stage), mend).toBe(shown);
   } finally {
     stage.stop();
   }
