@@ -60,6 +60,8 @@ export interface AuditSettings extends AuditOptions {
   readonly others?: readonly Subject[];
   /** What differs between the first subject and another. */
   readonly differenceOf?: (subject: Subject) => string;
+  /** Headers that may name a caller, and of which all requests had the same value. */
+  readonly unvaried?: readonly string[];
   /** Called before each request. */
   readonly onProgress?: (exchanges: readonly Exchange[], doing: string) => void;
   /** Interrupts the audit. */
@@ -111,7 +113,9 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     ((other: Subject) => (other.path === path ? by : pathOrQuery(other.path, path)));
   const { keyTests, races } = plan;
   const { exchanges } = run;
-  const statements = statementsOf({ exchanges, evidence, keyTests, races, differenceOf });
+  const { unvaried = [] } = options;
+  const seen = { exchanges, evidence, keyTests, races, differenceOf, unvaried };
+  const statements = statementsOf(seen);
   const seconds = Math.round(run.now()) / 1_000;
   return { requests: run.requests, seconds, statements, exchanges, stopped };
 }

@@ -29,12 +29,18 @@ export class Evidence {
   readonly #longestMs: number;
   /** If nothing was sent before, and if anything may have been. */
   readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
+  /** Windows up to this length may have counted what came before, as far as known versions remained. */
+  #nearMs: number;
+  #isLearned = false;
   #seen = 0;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
+  #windowMs: Span = hull([]);
+  #limit: Span = hull([]);
 
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
+    this.#nearMs = longestMs;
     this.#spaces = { afterNothing: new Space(), afterAny: new Space(0) };
     this.#spaces.afterNothing.widen(longestMs);
   }
@@ -62,15 +68,29 @@ export class Evidence {
     afterNothing.update(this.decisions);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
-    const longest = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
-    afterAny.widen(known.length === 0 ? this.#longestMs : Math.min(longest, this.#coveredMs));
+    if (known.length > 0)
+      this.#nearMs = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
+    const isNear = known.length > 0 || this.#isLearned;
+    afterAny.widen(isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#longestMs);
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter(
-      ({ version }) => known.length === 0 || version.windowMs[0] <= longest,
+      ({ version }) => !isNear || version.windowMs[0] <= this.#nearMs,
     );
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
+    this.#windowMs = hull(this.#candidates.map(({ version }) => version.windowMs));
+    const limits = this.#candidates.map(({ version }) => version.limit);
+    const bounded = limits.filter(([, most]) => most < anyLimit);
+    this.#limit = hull(bounded.length > 0 ? bounded : limits);
     return this.#candidates;
+  }
+
+  /**
+   * All is learned. What contradicts it later is no longer explained by what came before in a much
+   * longer window.
+   */
+  learn(): void {
+    this.#isLearned ||= this.candidates.length > 0 && !this.isAfterOthers;
   }
 
   /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
@@ -113,31 +133,42 @@ export class Evidence {
    * than its limit at first, and as many again in each such time.
    */
   get isLongerPossible(): boolean {
+    if (this.#isLearned) return false;
     const passes = this.decisions.filter(({ passed }) => passed).length;
     return passes <= this.longestRun * (2 + this.#lengthMs / this.#longestMs);
   }
 
   /** The first decision that no version permits which permits all before it; where none remains. */
   get contradiction(): number {
-    const isPermitted = (count: number) => {
-      const space = new Space(0);
-      space.widen(this.#longestMs);
-      space.update(this.decisions.slice(0, count));
-      return !space.isBegun || space.candidates.length > 0;
-    };
-    return lastThat(this.decisions.length - 1, isPermitted);
+    return this.firstContradicted(this.decisions);
+  }
+
+  /** The same for other decisions; their number if a version permits all. */
+  firstContradicted(decisions: readonly Decision[]): number {
+    return lastThat(decisions.length, (count) => this.isPermitted(decisions.slice(0, count)));
+  }
+
+  /** True if a version gives these answers, after nothing. */
+  isPermitted(decisions: readonly Decision[]): boolean {
+    return decisions.every(({ passed }) => passed) || this.versionsOf(decisions).length > 0;
+  }
+
+  /** The versions that permit these decisions, after nothing. */
+  versionsOf(decisions: readonly Decision[]): readonly Candidate[] {
+    const space = new Space();
+    space.widen(this.#longestMs);
+    space.update(decisions);
+    return space.candidates;
   }
 
   /** The shortest and the longest window that a version permits. */
   get windowMs(): Span {
-    return hull(this.candidates.map(({ version }) => version.windowMs));
+    return this.candidates.length === 0 ? hull([]) : this.#windowMs;
   }
 
   /** The lowest and the highest limit that a version permits. */
   get limit(): Span {
-    const limits = this.candidates.map(({ version }) => version.limit);
-    const bounded = limits.filter(([, most]) => most < anyLimit);
-    return hull(bounded.length > 0 ? bounded : limits);
+    return this.candidates.length === 0 ? hull([]) : this.#limit;
   }
 
   /**

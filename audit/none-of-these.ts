@@ -1,28 +1,135 @@
-/** Words for a limiter that is none of the known ones, and the requests that show a limiter. */
+/**
+ * Words for a limiter that is none of the known ones, and the requests that show a limiter. A fault is
+ * named if it explains the answers that contradict the known limiters; all that do are named.
+ */
+import type { Decision } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
+import { list } from './statement.ts';
 
 /** Requests that follow each other within this time are one burst. */
 const atOnceMs = 50;
+/** So many answers may be the exceptions of a limiter that fails open now and then. */
+const mostExceptions = 4;
+/** So many requests are tried as the first one after a restart. */
+const mostRestarts = 8;
+/** A pass that follows a refusal at once may be the end of a window; a few on their own are not. */
+const oftenMixed = 2;
 
 /** What the limiter did that none of the known ones does. */
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {
   const { contradiction, decisions, numbers } = evidence;
-  const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
-  const shown = [before, number, ...turningPoints(evidence)];
   const none = 'none of the known limiters answers like this one';
-  if (decisions[contradiction]?.passed === false)
-    return [
-      `${none}: all that fit the answers before would let request #${number} pass, but it was refused, as by a second limit over a longer time`,
-      shown,
-    ];
-  const isMixed = decisions[contradiction - 1]?.passed === false;
-  const gapMs = (decisions[contradiction]?.from ?? 0) - (decisions[contradiction - 1]?.to ?? 0);
+  // All at once, the answers may not be looked into as finely as one by one.
+  if (contradiction === decisions.length) return [none, turningPoints(evidence)];
+  const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
+  const did =
+    decisions[contradiction]?.passed === false
+      ? `all that fit the answers before would let request #${number} pass, but it was refused`
+      : `all that fit the answers before would refuse request #${number}, but it passed`;
+  const faults = faultsOf(evidence, contradiction);
+  const shown = [before, number, ...faults.flatMap((fault) => fault.shown)];
+  const words =
+    faults.length === 0 ? '' : `, as where ${list(faults.map(({ sentence }) => sentence))}`;
+  return [`${none}: ${did}${words}`, [...shown, ...turningPoints(evidence)]];
+}
+
+interface Fault {
+  readonly sentence: string;
+  readonly shown: readonly number[];
+}
+
+/** The faults with which a known limiter gives all answers, and how else the answers look. */
+function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
   return [
-    isMixed && gapMs <= atOnceMs
-      ? `${none}: request #${number} passed right after #${before} was refused, as where several counters share the requests`
-      : `${none}: all that fit the answers before would refuse request #${number}, but it passed, as after a restart that forgets what was spent`,
+    failsOpen(evidence, contradiction),
+    restarts(evidence, contradiction),
+    secondLimit(evidence, contradiction),
+    severalCounters(evidence),
+  ].filter((each) => each !== undefined);
+}
+
+/** Without a few that passed, all answers are those of one limiter. */
+function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined {
+  let left = evidence.decisions.map((decision, i) => ({
+    decision,
+    number: evidence.numbers[i] ?? 0,
+  }));
+  const shown: number[] = [];
+  for (let at = contradiction; at < left.length; ) {
+    const exception = left[at];
+    if (exception?.decision.passed !== true || shown.length === mostExceptions) return undefined;
+    shown.push(exception.number);
+    left = left.filter((each) => each !== exception);
+    const others = left.map(({ decision }) => decision);
+    at = evidence.isPermitted(others) ? left.length : evidence.firstContradicted(others);
+  }
+  const which = shown.map((number) => `#${number}`).join(', ');
+  return {
+    sentence: `it fails open now and then (without ${which}, all answers fit one of them)`,
     shown,
-  ];
+  };
+}
+
+/** All answers before a request, and all from it on, are those of one limiter that forgot what was spent. */
+function restarts(evidence: Evidence, contradiction: number): Fault | undefined {
+  const { decisions, numbers } = evidence;
+  const refusal = decisions.findIndex(({ passed }, i) => i > contradiction && !passed);
+  const end = refusal < 0 ? decisions.length : refusal;
+  const run = decisions.findLastIndex(({ passed }, i) => i < contradiction && !passed) + 1;
+  const limits = evidence
+    .versionsOf(decisions.slice(0, contradiction))
+    .flatMap(({ version }) => [version.limit[0], version.limit[1]]);
+  const starts = [contradiction, ...limits.map((limit) => end - limit)];
+  const tried = [...new Set(starts)].filter((at) => at >= Math.max(1, run) && at <= contradiction);
+  for (const at of tried.slice(0, mostRestarts)) {
+    if (!evidence.isPermitted(forgetting(decisions, at))) continue;
+    const number = numbers[at] ?? 0;
+    return {
+      sentence: `it restarted, and forgot what was spent (all answers fit one that forgets before #${number})`,
+      shown: [number],
+    };
+  }
+  return undefined;
+}
+
+/** A limiter forgets all in a time that is longer than any window. */
+const foreverMs = 100_000_000;
+
+function forgetting(decisions: readonly Decision[], since: number): readonly Decision[] {
+  return decisions.map((each, i) =>
+    i < since ? each : { ...each, from: each.from + foreverMs, to: each.to + foreverMs },
+  );
+}
+
+/** Passes right after refusals, and then refusals again: too few for the next window. */
+function severalCounters({ decisions, numbers, longestRun }: Evidence): Fault | undefined {
+  const mixed: number[] = [];
+  for (const [i, { from, passed }] of decisions.entries()) {
+    const last = decisions[i - 1];
+    if (!passed || last === undefined || last.passed || from - last.to > atOnceMs) continue;
+    const next = decisions.findIndex((each, at) => at > i && !each.passed);
+    if (next < 0 || (next - i) * 2 > longestRun) continue;
+    mixed.push(numbers[i - 1] ?? 0, numbers[i] ?? 0);
+  }
+  if (mixed.length < 2 * oftenMixed) return undefined;
+  return {
+    sentence: `several counters share the requests, such as one of each process (#${mixed[1]} passed right after #${mixed[0]} was refused, and #${mixed[3]} after #${mixed[2]})`,
+    shown: mixed,
+  };
+}
+
+/** Some known limiter gives all answers but refusals from this one on. */
+function secondLimit(evidence: Evidence, contradiction: number): Fault | undefined {
+  const { decisions, numbers } = evidence;
+  const first = decisions[contradiction];
+  const left = decisions.filter(({ passed }, i) => passed || i < contradiction);
+  if (first?.passed !== false || !evidence.isPermitted(left)) return undefined;
+  const passes = decisions.slice(0, contradiction).filter(({ passed }) => passed);
+  const seconds = ((first.to - (passes[0]?.from ?? 0)) / 1_000).toFixed(1);
+  return {
+    sentence: `it has a second limit over a longer time (${passes.length} had passed in ${seconds} s)`,
+    shown: [numbers[contradiction] ?? 0],
+  };
 }
 
 /** The requests around each change between passes and refusals: the model follows from them. */

@@ -44,6 +44,8 @@ const mostIdle = 5;
 const decisive = 0.45;
 /** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
 const pauseShares = [0, 0.13, 0.29, 0.47, 0.67];
+/** Bursts after a pause for what others sent take so long. */
+const afterOthersMs = 15_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
 
@@ -92,6 +94,25 @@ export class Audit {
     do await this.#separate(this.#afresh);
     while (await this.#repeat());
     await this.#separate({ requests: 0, windows: 0 });
+    if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
+    // What follows an answer that nothing explains shows what it was.
+    if (this.#evidence.candidates.length === 0)
+      await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+  }
+
+  /** Asks again when nothing counts any more that came before: a counter looks back two windows. */
+  async #askAfterOthers(): Promise<void> {
+    const { longestMs } = this.#plan;
+    this.#run.doing('a pause, so that what others sent no longer counts');
+    await this.#run.until(Math.max(2 * longestMs, this.#run.now() + longestMs));
+    const end = this.#run.now() + afterOthersMs;
+    const isUnexplained = () => this.#evidence.isAfterOthers || this.#evidence.isLongerPossible;
+    while (isUnexplained() && this.#run.now() < end && this.#allowance.requests > 0) {
+      this.#run.doing('a burst when nothing counts that others sent');
+      const begin = this.#run.now();
+      await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+      if (!(await this.#requests.recover(begin, doubling(30)))) return;
+    }
   }
 
   /** A limit of N needs about 4 N requests. */
@@ -296,6 +317,8 @@ export class Audit {
   }
 
   #isOpen(): boolean {
-    return isOpen(this.#evidence);
+    const isStillOpen = isOpen(this.#evidence);
+    if (!isStillOpen) this.#evidence.learn();
+    return isStillOpen;
   }
 }

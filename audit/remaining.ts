@@ -23,10 +23,12 @@ const mostSampled = 48;
 export function isOpen({ candidates, windowMs, limit, isPastCovered }: Evidence): boolean {
   if (candidates.length > 0 && !isPastCovered) return true;
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
-  const kinds = new Set(
-    candidates.map(({ family: { algorithm, refusals } }) => `${algorithm} ${refusals}`),
-  );
+  const kinds = new Set(candidates.map(kindOf));
   return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
+}
+
+function kindOf({ family: { algorithm, refusals } }: OneVersion): string {
+  return `${algorithm} ${refusals}`;
 }
 
 /** How much remains: it falls with each request that shows something. */
@@ -134,16 +136,29 @@ export function bestTime(evidence: Evidence, paceMs: number, times: readonly num
   return rows.find(({ separated }) => separated >= most)?.at ?? 0;
 }
 
-type Sample = readonly { readonly candidate: OneVersion; readonly weight: number }[];
+interface Sampled {
+  readonly candidate: OneVersion;
+  readonly weight: number;
+  /** What it answers to the question that is open. */
+  readonly answer: string;
+}
 
-/** How likely two of what remains expect different outcomes. */
+type Sample = readonly Sampled[];
+
+/** How likely two of what remains that answer differently expect different outcomes. */
 function separation(sample: Sample, outcomes: readonly number[]): number {
-  const weights = new Map<number, number>();
-  for (const [i, { weight }] of sample.entries()) {
-    const outcome = outcomes[i] ?? 0;
-    weights.set(outcome, (weights.get(outcome) ?? 0) + weight);
-  }
-  return 1 - [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
+  const alike = (keyOf: (each: Sampled, i: number) => string) => {
+    const weights = new Map<string, number>();
+    for (const [i, each] of sample.entries()) {
+      const key = keyOf(each, i);
+      weights.set(key, (weights.get(key) ?? 0) + each.weight);
+    }
+    return [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
+  };
+  const inAnswer = alike(({ answer }) => answer);
+  const inOutcome = alike((_, i) => `${outcomes[i]}`);
+  const inBoth = alike(({ answer }, i) => `${outcomes[i]} ${answer}`);
+  return inAnswer === 1 ? 0 : (1 - inAnswer - inOutcome + inBoth) / (1 - inAnswer);
 }
 
 /** What the versions that remain expect of a burst at this time, which ends at a refusal. */
@@ -162,16 +177,27 @@ function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
 
 /** A sample; each family counts the same, however many spans it has. */
 function weighted(candidates: readonly Candidate[]): Sample {
+  const sample = knownSamples.get(candidates) ?? sampleOf(candidates);
+  knownSamples.set(candidates, sample);
+  return sample;
+}
+
+const knownSamples = new WeakMap<readonly Candidate[], Sample>();
+
+/** First the kind of the limiter is asked, then its numbers. */
+function sampleOf(candidates: readonly Candidate[]): Sample {
   const groups = grouped(candidates, ({ family }) => `${family.name} ${family.refusals}`);
   const size = Math.ceil(mostSampled / groups.size);
+  const kinds = new Set(candidates.map(kindOf));
   return [...groups.values()].flatMap((group) => {
     const shown = group.filter(({ middle }) => middle !== undefined);
     const known = shown.length > 0 ? shown : group;
     const step = Math.ceil(known.length / size);
     const sample = known.filter((_, i) => i % step === step >> 1);
-    return sample.map((each) => ({
+    return sample.map((each, i) => ({
       candidate: each.middle ?? each,
       weight: 1 / groups.size / sample.length,
+      answer: kinds.size > 1 ? kindOf(each) : `${i}`,
     }));
   });
 }

@@ -54,6 +54,8 @@ export interface Seen {
   readonly races: readonly Race[];
   /** What differs between the first subject and another. */
   readonly differenceOf: (subject: Subject) => string;
+  /** Headers that may name a caller, and of which all requests had the same value. */
+  readonly unvaried: readonly string[];
 }
 
 /** A window that is known to within 5 % counts as one number. */
@@ -238,7 +240,12 @@ function refusalsSpend(
   return certain(false, sentence, turning);
 }
 
-function keyedBy({ keyTests, evidence, differenceOf }: Seen): Statement<readonly string[]> {
+function keyedBy({
+  keyTests,
+  evidence,
+  differenceOf,
+  unvaried,
+}: Seen): Statement<readonly string[]> {
   if (keyTests.length === 0)
     return undetermined('no other caller was asked: name some with --caller or --vary-path');
   const keys: string[] = [];
@@ -257,6 +264,11 @@ function keyedBy({ keyTests, evidence, differenceOf }: Seen): Statement<readonly
       );
     if (!keys.includes(difference)) keys.push(difference);
   }
+  if (keys.length === 0 && unvaried.length > 0)
+    return undetermined(
+      `the callers that were asked share one limit, but all sent the same ${unvaried.join(', ')}: name another with --caller`,
+      numbersIn(keyTests),
+    );
   const who =
     keys.length === 0 ? 'all callers share one limit' : `a limit for each ${keys.join(' and ')}`;
   const note =

@@ -144,6 +144,9 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
         subject.path === path
           ? (callers.find(({ name }) => name === subject.caller)?.differsBy ?? 'address')
           : pathOrQuery(subject.path, path),
+      unvaried: Object.keys(template.headers).filter(
+        (name) => mayNameCaller(name) && !flags.caller.some(([varied]) => varied === name),
+      ),
       onProgress: (exchanges, doing) =>
         progress(
           `smstwin audit: ${exchanges.length} of at most ${flags.budget} requests: ${doing}`,
@@ -157,6 +160,11 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
     ignoreSignals();
     requests.close();
   }
+}
+
+/** These headers describe a body or a program. Any other may name a caller. */
+function mayNameCaller(name: string): boolean {
+  return !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name);
 }
 
 /** A request without a reply after this time counts as unanswered. */

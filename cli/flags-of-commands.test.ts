@@ -48,7 +48,7 @@ const accepted: Readonly<Record<string, string>> = {
   '<value>': 'k',
   '<what>': 'text',
 };
-/** Where the placeholder is not enough. */
+/** Values for flags whose placeholder is not enough. */
 const acceptedBy: Readonly<Record<string, string>> = {
   '--assume': 'replayScope=api_key',
   '--caller': 'X-Caller: a, b',

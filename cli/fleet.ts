@@ -38,9 +38,22 @@ const mostJoinBytes = 1_048_576;
 
 /** The flags of `serve` that shards do not get: the fleet sets them itself, or uses them itself. */
 export const notPassedOn = [
-  ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
-  ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],
-  ...['--tls', '--tls-cert', '--tls-key', '--tls-name', '--control-token'],
+  '--host',
+  '--port',
+  '--control-host',
+  '--control-port',
+  '--no-control',
+  '--ready-file',
+  '--public-url',
+  '--trust-proxy',
+  '--journal-dir',
+  '--shard',
+  '--control-allowed-host',
+  '--tls',
+  '--tls-cert',
+  '--tls-key',
+  '--tls-name',
+  '--control-token',
 ];
 
 const fleetFlags = [

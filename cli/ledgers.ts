@@ -5,8 +5,8 @@
 import { clientRules, rules as ledger, type RuleId } from '#contract/rules.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
 import { table } from '#io/table.ts';
-import { shown } from '#judging/recorded/shown-rules.ts';
-import { permittedAnswers } from '#src/config/assumption-text.ts';
+import { recordedRules } from '#judging/recorded/shown-rules.ts';
+import { permittedAnswers } from '#src/config/given-assumptions.ts';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
 import { clientRulesTable } from './referee/referee-summary.ts';
 
@@ -29,7 +29,7 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
 
 /** Whether `conform --traffic` can check the rule; `complete`: only in files of all traffic. */
 function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
-  const evidence = shown[id];
+  const evidence = recordedRules[id];
   if (evidence === undefined) return 'no';
   return evidence.needsAll ? 'complete' : 'yes';
 }

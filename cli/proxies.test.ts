@@ -3,7 +3,7 @@
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ async function listening(server: Server): Promise<number> {
 }
 
 /** A proxy that passes everything to this port, and notes what it is asked for and by whom. */
-async function proxyTo(port: number, refusal?: number, tls?: { cert: string; key: string }) {
+async function proxyTo(port: number, refusal?: number, tls?: ServerOptions) {
   const seen: string[] = [];
   const note = ({ method, url, headers }: IncomingMessage) =>
     seen.push([method, url, headers['proxy-authorization'] ?? ''].join(' ').trimEnd());
@@ -135,16 +135,11 @@ test('a proxy may be one of HTTPS, whose certificate has its own name', async ()
     names.push(name);
     done(null);
   };
-  const plain = await proxyTo(await listening(createServer(upstream)), undefined, {
-    ...{ cert, key, SNICallback },
-  });
-  const secure = await proxyTo(
-    await listening(createTlsServer({ cert, key }, upstream)),
-    undefined,
-    {
-      ...{ cert, key, SNICallback },
-    },
-  );
+  const tls = { cert, key, SNICallback };
+  const http = await listening(createServer(upstream));
+  const plain = await proxyTo(http, undefined, tls);
+  const https = await listening(createTlsServer({ cert, key }, upstream));
+  const secure = await proxyTo(https, undefined, tls);
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
   vi.stubEnv('HTTP_PROXY', `https://localhost:${plain.port}`);
   vi.stubEnv('HTTPS_PROXY', `https://localhost:${secure.port}`);

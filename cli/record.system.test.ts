@@ -69,7 +69,12 @@ test.each([
     const plant = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(bug)}})`;
     const { child, said, ended } = startWith(
       ['--import', plant],
-      ...['--upstream', `http://127.0.0.1:${port}`, '--out', out, '--port', '0'],
+      '--upstream',
+      `http://127.0.0.1:${port}`,
+      '--out',
+      out,
+      '--port',
+      '0',
     );
     await expect.poll(() => said.out).toMatch(/^Recording /);
     const [, url = ''] = /^Recording (\S+)/.exec(said.out) ?? [];

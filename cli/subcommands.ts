@@ -44,11 +44,35 @@ export async function commandsOf(names: readonly string[], io: CommandIo): Promi
 }
 
 /** They set no flag: what clients, `smstwin/clock`, the action and the tests of smstwin read. */
-const otherVariables: readonly string[] = [
-  ...['API_KEY', 'BASE_URL', 'CONTROL_URL', 'FROM', 'STATE', 'INTENTS', 'EXPLORE', 'RATE'],
-  ...['CA_FILE', 'CLOCK_SINCE', 'COMMAND', 'PID', 'UWS', 'VERSION', 'TEST_PROGRAM', 'DEFECT'],
-  ...['CLIENTS', 'KILLS', 'MATRIX', 'RUNS', 'SAMPLE', 'SEED', 'SEEDS', 'STARTS', 'VARIATION'],
-  ...['WORLDS', 'WORLDS_SEED'],
+export const otherVariables: readonly string[] = [
+  'API_KEY',
+  'BASE_URL',
+  'CONTROL_URL',
+  'FROM',
+  'STATE',
+  'INTENTS',
+  'EXPLORE',
+  'RATE',
+  'CA_FILE',
+  'CLOCK_SINCE',
+  'COMMAND',
+  'PID',
+  'UWS',
+  'VERSION',
+  'TEST_PROGRAM',
+  'DEFECT',
+  'CLIENTS',
+  'KILLS',
+  'MATRIX',
+  'RUNS',
+  'SAMPLE',
+  'SEED',
+  'SEEDS',
+  'SIZES',
+  'STARTS',
+  'VARIATION',
+  'WORLDS',
+  'WORLDS_SEED',
 ].map((name) => `SMSTWIN_${name}`);
 
 const setBy = 'Kubernetes and Docker set such variables for services';
@@ -63,8 +87,8 @@ export async function ignoredVariables(name: string, io: CommandIo): Promise<rea
   let unknown = given.filter((each) => ![...ofServices, ...otherVariables].includes(each));
   for (const names of [[name], Object.keys(subcommands)]) {
     if (unknown.length === 0) return lines;
-    const known = (await commandsOf(names, io)).flatMap(variablesOf);
-    unknown = unknown.filter((each) => !known.includes(each));
+    const ofFlags = (await commandsOf(names, io)).flatMap(variablesOf);
+    unknown = unknown.filter((each) => !ofFlags.includes(each));
   }
   const [command] = await commandsOf([name], io);
   return [

@@ -26,7 +26,7 @@ import { type Clock, wallClock } from './target/clock.ts';
 import { Control, ControlFailed, controlledClock } from './target/control.ts';
 import { KeptBodies } from './target/kept-bodies.ts';
 import { Masks } from './target/masks.ts';
-import { Known, keysIn } from './target/run-facts.ts';
+import { keysIn, RunFacts } from './target/run-facts.ts';
 import { fates, type Means, type Profile, type Target } from './target/target.ts';
 
 export interface OwnSimulator {
@@ -145,18 +145,24 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   const gateway = options.header.map(([, value]) => value);
   for (const secret of [...keysIn(flags), controlToken, ...gateway]) masks.hide(secret);
   const means = meansOf(options);
-  const known = new Known(flags, means.isOwn);
-  const control = await reachControl(options, masks, known);
+  const runFacts = new RunFacts(flags, means.isOwn);
+  const control = await reachControl(options, masks, runFacts);
   const realClock = io.clock ?? wallClock;
   const clock = control instanceof Control ? controlledClock(control) : realClock;
   // Every request in flight listens to this signal.
   setMaxListeners(0, signal);
   const client = new Client({
-    ...{ baseUrl, maxSends, allowTo, timeoutMs, masks, signal, bodies: new KeptBodies() },
+    baseUrl,
+    maxSends,
+    allowTo,
+    timeoutMs,
+    masks,
+    signal,
+    bodies: new KeptBodies(),
     headers: Object.fromEntries(options.header),
     clock: { now: clock.now, sleep: realClock.sleep },
   });
-  const reach = { ...means, client, signal, clock, known };
+  const reach = { ...means, client, signal, clock, facts: runFacts };
   const ran =
     typeof control === 'string'
       ? unreached(cases, masks.clean(control))
@@ -176,7 +182,7 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
 
 /** The target as no case has used it yet. */
 function newTarget(
-  reach: Means & Pick<Target, 'client' | 'signal' | 'clock' | 'known'>,
+  reach: Means & Pick<Target, 'client' | 'signal' | 'clock' | 'facts'>,
   control: Control | undefined,
 ): Target {
   return {
@@ -226,11 +232,11 @@ async function runOn(
 async function reachControl(
   options: ConformOptions,
   masks: Masks,
-  known: Known,
+  facts: RunFacts,
 ): Promise<Control | undefined | string> {
   const { controlUrl, controlToken, replyTimeout: timeoutMs, seed } = options;
   if (controlUrl === undefined) return undefined;
-  const settings = { url: controlUrl, token: controlToken, timeoutMs, masks, seed, known };
+  const settings = { url: controlUrl, token: controlToken, timeoutMs, masks, seed, facts };
   const control = new Control(settings);
   try {
     await control.begin(fates);

@@ -131,8 +131,8 @@ describe('expected failures', () => {
 
   test('an entry whose failure has healed fails the run: exit 5', async () => {
     const sound = await fake((request, response) => {
-      const known = request.headers.authorization !== undefined;
-      response.writeHead(known ? 200 : 401, { 'content-type': 'application/json' });
+      const isKnown = request.headers.authorization !== undefined;
+      response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
       response.end('{"messages": 1}');
     });
     const argv = [sound.url, ...allFlags, 'LIMIT-6/stats'];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Result } from '#judging/report/result.ts';
 import { allFlags, type Fake, fake, run } from '#verify/harness/fake-servers.ts';
-import { conformHere, startOwnSimulator } from '#verify/testkit/conform-run.ts';
+import { runConform, startOwnSimulator } from '#verify/testkit/conform-run.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-weekly-'));
@@ -22,8 +22,8 @@ afterEach(() => server?.close());
 async function statistics(state: { broken: boolean }): Promise<string> {
   server = await fake((request, response) => {
     const isKnown = request.headers.authorization !== undefined && request.url?.includes('stats');
-    const known = state.broken ? 429 : 200;
-    const status = isKnown ? known : 401;
+    const statusOfKnown = state.broken ? 429 : 200;
+    const status = isKnown ? statusOfKnown : 401;
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end('{"messages": 1}');
   });
@@ -124,16 +124,16 @@ test('--recheck calls a failure flaky that passes when it is judged again', asyn
 test('--write-expected writes a file that --expected reads: the next run is green', async () => {
   const url = await statistics({ broken: true });
   const argv = [url, '--api-key', 'smst_key', 'LIMIT-6/stats'];
-  const known = file('known.json');
-  expect((await run(...argv, '--write-expected', known)).code).toBe(1);
-  const { expected } = JSON.parse(readFileSync(known, 'utf8'));
+  const expectedFile = file('known.json');
+  expect((await run(...argv, '--write-expected', expectedFile)).code).toBe(1);
+  const { expected } = JSON.parse(readFileSync(expectedFile, 'utf8'));
   expect(expected).toMatchObject([{ case: 'LIMIT-6/stats' }]);
   expect(expected[0].reason).toMatch(/^seen on \d{4}-\d\d-\d\d: expected /);
   const entry = { case: 'SEND-3/new-message-is-202', reason: 'ticket 7' };
-  writeFileSync(known, JSON.stringify({ expected: [...expected, entry] }));
-  const again = await run(...argv, '--expected', known, '--write-expected', known);
+  writeFileSync(expectedFile, JSON.stringify({ expected: [...expected, entry] }));
+  const again = await run(...argv, '--expected', expectedFile, '--write-expected', expectedFile);
   expect(again.code).toBe(0);
-  const { expected: kept } = JSON.parse(readFileSync(known, 'utf8'));
+  const { expected: kept } = JSON.parse(readFileSync(expectedFile, 'utf8'));
   expect(kept).toEqual([entry, ...expected]);
 });
 
@@ -195,8 +195,8 @@ test('a busy harness judges no limit, and says so', async () => {
       while (performance.now() < end);
       standsStillMs = 0;
     }
-    const known = isFlooded ? 429 : 200;
-    const status = request.headers.authorization === undefined ? 401 : known;
+    const statusOfKnown = isFlooded ? 429 : 200;
+    const status = request.headers.authorization === undefined ? 401 : statusOfKnown;
     response.writeHead(status, { 'content-type': 'application/json' }).end('{"messages": 1}');
   });
   const { out, code } = await run(server.url, ...allFlags, 'LIMIT-6/stats', 'LIMIT-4');
@@ -209,7 +209,7 @@ test('a busy harness judges no limit, and says so', async () => {
 test('a whole run that passes is a JSON report of at most 500 KB', async () => {
   const report = ['--report', `json=${file('whole')}`];
   const startOwn = () => startOwnSimulator({ clock: 'manual' });
-  expect(await conformHere(report, { startOwn })).toMatchObject({ code: 0 });
+  expect(await runConform(report, { startOwn })).toMatchObject({ code: 0 });
   const text = readFileSync(file('whole'), 'utf8');
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(500_000);
   const passed = JSON.parse(text).results.filter(({ verdict }: Result) => verdict === 'passed');

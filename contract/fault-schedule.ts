@@ -16,36 +16,36 @@ export type FaultName = {
     | (FaultKinds[K] extends { crash: infer Name } ? Name : never);
 }[FaultKindName];
 
-const rows: readonly (readonly [FaultKindName, FaultKindRow])[] = faultKindNames.map((kind) => [
-  kind,
-  faultKinds[kind],
-]);
+const rows: readonly { readonly kind: FaultKindName; readonly row: FaultKindRow }[] =
+  faultKindNames.map((kind) => ({ kind, row: faultKinds[kind] }));
+
 /** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
 export const faultNames = [
-  ...rows.flatMap(([kind, { explored = [kind] }]) => explored),
-  ...rows.flatMap(([, { crash = [] }]) => crash),
+  ...rows.flatMap(({ kind, row: { explored = [kind] } }) => explored),
+  ...rows.flatMap(({ row: { crash = [] } }) => crash),
 ] as readonly FaultName[];
 
 /** True for faults that end the client's processes. */
 export function isCrash(name: FaultName): boolean {
-  return rows.some(([, { crash }]) => crash === name);
+  return rows.some(({ row: { crash } }) => crash === name);
 }
 
 /** The kind of fault that the explorer uses under this name. */
 export function kindNamed(name: FaultName): FaultKindName {
-  return rowNamed(name)[0];
+  return found(name).kind;
 }
 
 /** The documented refusal of a send that the fault is; undefined for any other fault. */
 export function refusalNamed(name: FaultName): SendRefusal | undefined {
-  return rowNamed(name)[1].refusals?.[name];
+  return found(name).row.refusals?.[name];
 }
 
-function rowNamed(name: FaultName): (typeof rows)[number] {
-  const row = rows.find(
-    ([kind, { explored = [kind], crash }]) => crash === name || explored.includes(name),
+function found(name: FaultName): (typeof rows)[number] {
+  const one = rows.find(
+    ({ kind, row: { explored = [kind], crash } }) => crash === name || explored.includes(name),
   );
-  return row as (typeof rows)[number];
+  if (one === undefined) throw new Error(`no kind of fault has the name ${name}`);
+  return one;
 }
 
 /** One request of a client, named so that concurrency does not shift it. */

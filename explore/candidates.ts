@@ -91,7 +91,7 @@ function pointsOf({ schedule, trace }: Run): Point[] {
   return [...free.filter(isSameIntent), ...free.filter((point) => !isSameIntent(point))];
 }
 
-/** In random order, so that a budget for only some of them is spread over all kinds. */
+/** The schedules in random order, so that a budget for some of them is spread over all kinds. */
 export function shuffled(schedules: readonly Schedule[], seed: number): Schedule[] {
   const rng = Rng.stream(seed, 'explore');
   const order = [...schedules];

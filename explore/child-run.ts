@@ -6,8 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
-import type { Ending } from './verdict.ts';
-import { Ended } from './verdict.ts';
+import { Ended, type Ending } from './verdict.ts';
 
 export interface ChildOptions {
   readonly command: readonly string[];
@@ -37,7 +36,8 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   if (signal.aborted) throw new Ended('interrupted');
   const child = started(file, argv, env);
   running.add(child);
-  onStart(() => endGroup(child));
+  const kill = () => endGroup(child);
+  onStart(kill);
   const output = new Output();
   const errors = new Output();
   child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
@@ -47,11 +47,10 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   });
   const late = AbortSignal.timeout(Math.ceil(timeoutMs));
   const stop = AbortSignal.any([signal, late]);
-  const kill = () => endGroup(child);
   stop.addEventListener('abort', kill);
   try {
     const failure = await failureOf(child, file);
-    endGroup(child);
+    kill();
     await drained(child);
     if (signal.aborted) throw new Ended('interrupted');
     if (late.aborted) {
@@ -142,6 +141,6 @@ class Output {
 
 function linesOf(bytes: Buffer): readonly string[] {
   const text = stripVTControlCharacters(bytes.toString('utf8')).replaceAll('\r\n', '\n');
-  const shown = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
-  return shown.trimEnd().split('\n');
+  const printable = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+  return printable.trimEnd().split('\n');
 }

@@ -36,10 +36,10 @@ test.each([
     onStart: () => {},
   });
   expect(how).toBe('exit code 3');
-  const shown = tail.split('\n');
-  expect(shown[0]).toBe('line 1');
-  expect(shown).toContain('Error: no database');
-  expect(shown.at(-1)).toBe(lines > 20 ? '  at frame 30' : 'Error: no database');
-  expect(shown.includes('line 100')).toBe(false);
-  expect(shown.length).toBeLessThan(30);
+  const tailLines = tail.split('\n');
+  expect(tailLines[0]).toBe('line 1');
+  expect(tailLines).toContain('Error: no database');
+  expect(tailLines.at(-1)).toBe(lines > 20 ? '  at frame 30' : 'Error: no database');
+  expect(tailLines.includes('line 100')).toBe(false);
+  expect(tailLines.length).toBeLessThan(30);
 });

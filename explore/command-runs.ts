@@ -56,7 +56,7 @@ export interface CommandOptions {
 export class CommandRuns {
   readonly #options: CommandOptions;
   readonly #simulator: Simulator;
-  /** By the name of the run's world. */
+  /** The runs, by the name of their world. */
   readonly #watched = new Map<string, WatchedRun>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-'));
   #runs = 0;
@@ -88,12 +88,12 @@ export class CommandRuns {
 
   async run(
     schedule: Schedule,
-    known: KnownIntents,
+    knownIntents: KnownIntents,
     throttleWaits: readonly number[],
   ): Promise<RawRun> {
     const { slowMs, rate = 1 } = this.#options;
     const name = `explore-${++this.#runs}`;
-    const watched = new WatchedRun(schedule, known, throttleWaits, Math.ceil(slowMs / rate));
+    const watched = new WatchedRun(schedule, knownIntents, throttleWaits, Math.ceil(slowMs / rate));
     this.#watched.set(name, watched);
     const { hosting, settings } = this.#simulator;
     const world = hosting.create(inheritedSettings(settings), { name });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { UsageError } from '#io/command-error.ts';
 import { type ExploreOptions, explore, NotExploredError } from './explore.ts';
 
-/** As JavaScript can call it. */
+/** `explore` as JavaScript can call it, without types. */
 function exploreAny(options: unknown) {
   return explore(options as ExploreOptions);
 }

@@ -9,9 +9,9 @@ import type { Finding } from './search-result.ts';
 
 export class Findings {
   readonly #faults: readonly FaultName[];
-  /** By kind of failure and by the shape of its own schedule (`shapeOf`). */
+  /** The findings, by kind of failure and by the shape of their own schedule (`shapeOf`). */
   readonly #byShape = new Map<string, Finding>();
-  /** By kind of failure and by each schedule that it lists. */
+  /** The findings, by kind of failure and by each schedule that they list. */
   readonly #bySchedule = new Map<string, Finding>();
 
   constructor(faults: readonly FaultName[]) {
@@ -36,10 +36,10 @@ export class Findings {
   /** Adds a finding, or its schedule to one of the same shape; returns the one that stays. */
   add(finding: Finding, kind: string): Finding {
     const shape = `${kind}; ${shapeOf(finding.schedule)}`;
-    const known = this.#byShape.get(shape) ?? finding;
-    this.#byShape.set(shape, known);
-    this.addSchedule(known, finding.schedule, kind);
-    return known;
+    const kept = this.#byShape.get(shape) ?? finding;
+    this.#byShape.set(shape, kept);
+    this.addSchedule(kept, finding.schedule, kind);
+    return kept;
   }
 
   /** Lists a schedule that fails for the same cause with a finding. */

@@ -3,14 +3,13 @@
  * replaces the timers and `Date`: a client's wait of a minute takes no real time. Time moves to the
  * next timer when the client has nothing else to do.
  */
-import fakeTimers from '@sinonjs/fake-timers';
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
-import { areTimersFake, fakeRestOfTime, quiet, realTimers } from '#src/testing/rest-of-time.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
+import { VirtualTime } from './virtual-time.ts';
 import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a client under test is given. */
@@ -45,12 +44,12 @@ const baseUrl = 'http://smstwin.test';
 export async function runInProcess(
   options: InProcessOptions,
   schedule: Schedule,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
   throttleWaits: readonly number[],
 ): Promise<RawRun> {
   const time = new VirtualTime(startMs);
   try {
-    const watched = new WatchedRun(schedule, known, throttleWaits, options.slowMs);
+    const watched = new WatchedRun(schedule, knownIntents, throttleWaits, options.slowMs);
     const timeoutMs = options.timeoutMs + watched.waitMs;
     const simulator = new Simulator(
       // VirtualTime fakes `Date`, so the simulator follows the client's virtual clock.
@@ -129,54 +128,6 @@ class ClientRun {
       return await simulator.fetch(...request);
     } finally {
       this.#inFlight--;
-    }
-  }
-}
-
-/** Real milliseconds between two checks of a client that waits for no timer. */
-const idleMs = 1;
-/** A client that waits for a reply without a timer counts as hung after this real time. */
-const mostHungMs = 20;
-/** The same for a client that waits for something else, for example a file. */
-const mostIdleMs = 5_000;
-
-class VirtualTime {
-  readonly #clock: fakeTimers.Clock;
-  /** Restores the process's own timers and `Date`. */
-  readonly end: () => void;
-
-  constructor(startMs: number) {
-    if (areTimersFake()) {
-      throw new Error('explore fakes the timers itself: call vi.useRealTimers() before it');
-    }
-    this.#clock = fakeTimers.install({
-      now: startMs,
-      toFake: [
-        ...(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const),
-        ...(['Date', 'performance', 'hrtime'] as const),
-      ],
-    });
-    this.end = fakeRestOfTime(() => this.#clock.uninstall());
-  }
-
-  /**
-   * Moves time from timer to timer. Resolves to true when the client has ended, and to false if it
-   * has not after `timeoutMs`, or waits for something that cannot happen.
-   */
-  async run({ isOver, isWaiting }: ClientRun, timeoutMs: number): Promise<boolean> {
-    const endMs = this.#clock.now + timeoutMs;
-    let idleTurns = 0;
-    for (;;) {
-      await quiet(isOver);
-      if (isOver()) return true;
-      if (this.#clock.countTimers() > 0) {
-        idleTurns = 0;
-        await this.#clock.nextAsync();
-        if (this.#clock.now > endMs) return false;
-      } else {
-        if (++idleTurns * idleMs > (isWaiting() ? mostHungMs : mostIdleMs)) return false;
-        await new Promise((resolve) => realTimers.setTimeout(resolve, idleMs));
-      }
     }
   }
 }

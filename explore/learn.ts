@@ -27,8 +27,8 @@ import {
 } from './verdict.ts';
 
 export interface Learned {
-  readonly subject: Subject;
-  readonly known: KnownIntents;
+  readonly subject: ClientUnderTest;
+  readonly knownIntents: KnownIntents;
   readonly expected: Expected;
   /** The first run without faults. */
   readonly run: Run;
@@ -43,21 +43,21 @@ export interface Problem {
   readonly tail: string;
 }
 
-/** What the client under test is: a command of its own, or a function in this process. */
-export type SubjectName = 'command' | 'client';
+/** A command of its own, or a function in this process. */
+export type ClientKind = 'command' | 'client';
 
-interface Subject {
-  readonly name: SubjectName;
+interface ClientUnderTest {
+  readonly name: ClientKind;
   readonly isScaled: boolean;
 }
 
-const remedies: Readonly<Record<SubjectName, string>> = {
+const remedies: Readonly<Record<ClientKind, string>> = {
   command: 'does it use SMSTWIN_BASE_URL? --env NAME=base_url sets a variable of its own',
   client: 'it must use the fetch that it is given',
 };
 
 export interface LearnOptions {
-  readonly subject?: SubjectName | undefined;
+  readonly subject?: ClientKind | undefined;
   /** The intents of an earlier learning, which keep their numbers. */
   readonly intents?: KnownIntents;
   /** The seconds that `throttle` asks for; by default they are measured. */
@@ -83,17 +83,18 @@ export async function learn(
   if (difference !== undefined) return problemOf(subject, `${differs}: ${difference}`, '');
   const accepted = acceptedIn(exchangesOf(firstRaw));
   const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(secondRaw)));
-  const known = agreedIntents(firstRaw.intents, secondRaw.intents);
+  const knownIntents = agreedIntents(firstRaw.intents, secondRaw.intents);
   return {
     subject,
-    known,
+    knownIntents,
     expected: {
       accepted: isStable ? accepted : undefined,
       total: totalOf(accepted),
       equalMessages: equalMessagesIn(exchangesOf(firstRaw)),
     },
     run: first,
-    throttleWaits: options.throttleWaits ?? (await waitsFor(first, options, runClient, known)),
+    throttleWaits:
+      options.throttleWaits ?? (await waitsFor(first, options, runClient, knownIntents)),
     notices: noticesOf(firstRaw),
   };
 }
@@ -101,14 +102,14 @@ export async function learn(
 /** The service's limits are by the minute, so it asks for no longer wait than this one. */
 export const longestStatedWaitSeconds = 60;
 
-/** Where waiting is cheap, the first throttle of a schedule asks for the longest wait there is. */
+/** The first throttle of a schedule asks for the longest wait where waiting is cheap. */
 async function waitsFor(
   first: Run,
   { faults, subject, isScaled }: LearnOptions,
   runClient: RunClient,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
 ): Promise<readonly number[]> {
-  const seconds = await measuredWait(first, faults, runClient, known);
+  const seconds = await measuredWait(first, faults, runClient, knownIntents);
   const isCheap = subject !== 'command' || isScaled === true;
   return isCheap ? [Math.max(seconds, longestStatedWaitSeconds), seconds] : [seconds];
 }
@@ -123,7 +124,7 @@ async function measuredWait(
   { trace }: Run,
   faults: readonly FaultName[],
   runClient: RunClient,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
 ): Promise<number> {
   // The reversed order makes the first point of each endpoint win.
   const firstPoints = new Map(trace.map((at) => [at.endpoint, at] as const).reverse());
@@ -131,7 +132,7 @@ async function measuredWait(
     .filter(({ endpoint }) => faultsAt(endpoint, faults).includes('throttle'))
     .map((at) => ({ at, fault: 'throttle' }));
   if (probe.length === 0) return 1;
-  const { seen } = await runClient(probe, known, [1]);
+  const { seen } = await runClient(probe, knownIntents, [1]);
   const arrivals = new Map<string, number>();
   for (const { point, exchange } of seen) {
     if (point !== undefined) arrivals.set(pointKey(point), exchange.atMs);
@@ -155,7 +156,11 @@ export function isProblem(value: Learned | Run | Problem): value is Problem {
   return 'line' in value;
 }
 
-function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): Run | Problem {
+function judged(
+  raw: RawRun,
+  expected: Expected | undefined,
+  subject: ClientUnderTest,
+): Run | Problem {
   const run = runOf(raw, [], expected, false);
   const { ending, trace, failures } = run;
   const { kind, how, tail } = ending;
@@ -230,11 +235,11 @@ export const tryLess = 'try a lower --rate';
 
 const differs = 'differs between runs without any fault';
 
-function differing(subject: Subject, { line, tail }: Problem): Problem {
+function differing(subject: ClientUnderTest, { line, tail }: Problem): Problem {
   return problemOf(subject, `${differs}: passed, then did not: ${line}`, tail);
 }
 
-function problemOf({ name, isScaled }: Subject, what: string, tail: string): Problem {
+function problemOf({ name, isScaled }: ClientUnderTest, what: string, tail: string): Problem {
   return { line: `the ${name} ${what}${isScaled ? `; ${tryLess}` : ''}`, tail };
 }
 

@@ -37,7 +37,14 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       fault: few(
-        ...['status', 'wait', 'refuse', 'lost_response', 'truncate', 'malformed', 'delay', 'delay'],
+        'status',
+        'wait',
+        'refuse',
+        'lost_response',
+        'truncate',
+        'malformed',
+        'delay',
+        'delay',
       ),
     }),
   },

@@ -15,14 +15,14 @@ import type { Intent } from '#judging/client/record.ts';
 export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;
 
 export class Points {
-  readonly #known: KnownIntents;
+  readonly #knownIntents: KnownIntents;
   /** The number of each intent, by endpoint and name. */
   readonly #numbers = new Map<EndpointName, Map<string, number>>();
   /** How many attempts each intent has, by endpoint and number. */
   readonly #attempts = new Map<string, number>();
 
-  constructor(known: KnownIntents = {}) {
-    this.#known = known;
+  constructor(knownIntents: KnownIntents = {}) {
+    this.#knownIntents = knownIntents;
   }
 
   /** The point of a request that has no reply yet; undefined if it has no endpoint. */
@@ -51,9 +51,9 @@ export class Points {
     this.#numbers.set(endpoint, numbers);
     const assigned = numbers.get(name);
     if (assigned !== undefined) return assigned;
-    const known = this.#known[endpoint] ?? [];
-    const index = known.indexOf(name);
-    const number = index >= 0 ? index + 1 : Math.max(known.length, ...numbers.values(), 0) + 1;
+    const names = this.#knownIntents[endpoint] ?? [];
+    const index = names.indexOf(name);
+    const number = index >= 0 ? index + 1 : Math.max(names.length, ...numbers.values(), 0) + 1;
     numbers.set(name, number);
     return number;
   }

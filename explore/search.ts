@@ -108,7 +108,7 @@ class Search {
     }
     return {
       ...this.#progress(),
-      intents: this.#learned?.known ?? {},
+      intents: this.#learned?.knownIntents ?? {},
       problem: this.#problem,
       unconfirmed: [...this.#unconfirmed]
         .filter(([{ schedule }, kind]) => this.#findings.findAlike(schedule, kind) === undefined)
@@ -181,9 +181,9 @@ class Search {
 
   async #trySchedule(
     schedule: Schedule,
-    { known, expected, throttleWaits }: Learned,
+    { knownIntents, expected, throttleWaits }: Learned,
   ): Promise<Run> {
-    const raw = await this.#runClient(schedule, known, throttleWaits);
+    const raw = await this.#runClient(schedule, knownIntents, throttleWaits);
     const run = runOf(raw, schedule, expected, this.#options.mayFail);
     this.#recordRun(run);
     return run;
@@ -218,7 +218,10 @@ class Search {
     }
     const isConfirmed = kind !== undefined && failures.has(kind);
     if (isConfirmed) {
-      this.#problem ??= controlProblem(await this.#runClient([], learned.known, []), learned);
+      this.#problem ??= controlProblem(
+        await this.#runClient([], learned.knownIntents, []),
+        learned,
+      );
     }
     for (const [failureKind, failure] of failures) {
       if (!isConfirmed || failureKind !== kind) this.#unstable.push(failure);
@@ -233,18 +236,18 @@ class Search {
 
   /** True if a finding has the same cause; lists the schedule with that finding. */
   #addToKnown(schedule: Schedule, kind: string): boolean {
-    const known = this.#findings.findAlike(schedule, kind);
-    if (known !== undefined) this.#findings.addSchedule(known, schedule, kind);
-    return known !== undefined;
+    const alike = this.#findings.findAlike(schedule, kind);
+    if (alike !== undefined) this.#findings.addSchedule(alike, schedule, kind);
+    return alike !== undefined;
   }
 
-  /** With the smallest schedule that fails alike; with that of the run if the search ends first. */
+  /** The finding of a run, with the smallest schedule that fails alike. */
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
       const schedule = await shrink(run.schedule, this.#options.faults, async (simpler) => {
         const equal = this.#index.equalOf(simpler);
-        const known = this.#index.get(equal ?? simpler);
-        return kindOfRun(known ?? (await this.#trySchedule(simpler, learned))) === kind;
+        const earlier = this.#index.get(equal ?? simpler);
+        return kindOfRun(earlier ?? (await this.#trySchedule(simpler, learned))) === kind;
       });
       if (scheduleKey(schedule) === scheduleKey(run.schedule)) return findingOf(run);
       const again = await this.#trySchedule(schedule, learned);

@@ -33,7 +33,7 @@ export interface Ending {
  */
 export type RunClient = (
   schedule: Schedule,
-  known: KnownIntents,
+  knownIntents: KnownIntents,
   throttleWaits: readonly number[],
 ) => Promise<RawRun>;
 
@@ -116,7 +116,7 @@ export function kindOf({ cause }: Failure): string {
   return cause === 'CLIENT-5' ? 'sent_twice' : cause;
 }
 
-/** In this order: a lost or repeated message says more than the mistake that led to it. */
+/** The gravest kind comes first: a lost message says more than the mistake that led to it. */
 const gravestCauses: readonly Failure['cause'][] = [
   'CLIENT-5',
   'sent_twice',

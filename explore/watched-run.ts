@@ -45,11 +45,11 @@ export class WatchedRun {
   /** `slowMs`: how long `slow` holds a reply, in real milliseconds. */
   constructor(
     schedule: Schedule,
-    known: KnownIntents,
+    knownIntents: KnownIntents,
     throttleWaits: readonly number[],
     slowMs: number,
   ) {
-    this.#points = new Points(known);
+    this.#points = new Points(knownIntents);
     const waits = [...waitsOf(schedule, throttleWaits)];
     this.waitMs = waits.reduce((sum, seconds) => sum + seconds * 1_000, 0);
     this.#faults = new Map(

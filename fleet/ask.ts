@@ -1,10 +1,11 @@
 /**
- * Sends one request to the control port of a shard. Each request opens a connection of its own: a
+ * Sends one request to the control port of a shard: makes it from a request to the fleet, and makes
+ * the fleet's reply from its reply. Each request opens a connection of its own: a
  * kept-alive one may close just as it is used, and an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { reasonOf } from '#io/plain-file.ts';
-import type { ControlRequest } from '#src/http/transport/transport.ts';
+import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 
 export interface ShardRequest {
   readonly method: string;
@@ -108,4 +109,28 @@ export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The headers of a shard's reply that the fleet passes on, and the content type. */
+const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
+
+export function passedReply({ status, headers: received, body }: ShardReply): ControlReply {
+  const headers: Record<string, string> = {};
+  for (const name of passedHeaders) {
+    const value = received[name];
+    if (typeof value === 'string') headers[name] = value;
+  }
+  const contentType = received['content-type'] ?? '';
+  return contentType === '' || contentType.startsWith('application/json')
+    ? { status, body, headers }
+    : { status, content: body, contentType, headers };
+}
+
+export function okReply(body: unknown): ControlReply {
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown): ControlReply {
+  const body = JSON.stringify(change(JSON.parse(reply.body) as T));
+  return passedReply({ ...reply, body });
 }

@@ -15,17 +15,18 @@ import { hostUrl } from '#src/operations/worlds/world-view.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
 import { prefixOf } from '#src/worlds/address.ts';
 import { firstWorldId } from '#src/worlds/worlds.ts';
-import { parseBody, requestForShard, type ShardReply } from './ask.ts';
-import { NewWorlds } from './new-worlds.ts';
-import { refuseRouted } from './refusals.ts';
 import {
   changedReply,
-  joinedMetrics,
   okReply,
-  openEvents,
+  parseBody,
   passedReply,
-  shardFamilies,
-} from './replies.ts';
+  requestForShard,
+  type ShardReply,
+} from './ask.ts';
+import { openEvents } from './events.ts';
+import { joinedMetrics, shardFamilies } from './metrics.ts';
+import { NewWorlds } from './new-worlds.ts';
+import { refuseRouted } from './refusals.ts';
 import type { FleetParts, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable, stopping } from './shard.ts';
 import type { WideWorld } from './wide/wide-world.ts';

@@ -71,7 +71,7 @@ type PrivateFolder = Awaited<ReturnType<typeof createPrivateFolder>>;
 
 export class Fleet {
   readonly #options: FleetOptions;
-  /** For HAProxy's files and the ready files of shards. */
+  /** The folder of HAProxy's files and the ready files of shards. */
   readonly #folder: PrivateFolder;
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;
@@ -221,9 +221,16 @@ export class Fleet {
     const all = wide?.maxMessages;
     const maxMessages = all && Math.max(1, Math.floor((all + count - 1 - index) / count));
     const ownFlags = [
-      ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
+      '--host',
+      loopback,
+      '--control-host',
+      loopback,
+      '--public-url',
+      baseUrl,
       // HAProxy overwrites `X-Forwarded-For`.
-      ...['--trust-proxy', '--shard', `${index}/${count}`],
+      '--trust-proxy',
+      '--shard',
+      `${index}/${count}`,
       ...(folder === undefined ? [] : ['--journal-dir', folder]),
       ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
     ];

@@ -212,7 +212,11 @@ test.each([
 
 test('requests: numbers of the fleet, the newest first, and as many as asked for', () => {
   const request = (number: number, at: string, repeats: number | null = null) => ({
-    ...{ number, at, status: 202, duration_ms: 3, repeats },
+    number,
+    at,
+    status: 202,
+    duration_ms: 3,
+    repeats,
   });
   const bodies = [
     { requests: [request(2, late, 1), request(1, early)] },

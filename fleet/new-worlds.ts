@@ -105,7 +105,7 @@ interface NewWorldInput {
 }
 
 interface Claim {
-  /** As `Routes.isTaken` reads it. */
+  /** The name or id, as `Routes.isTaken` reads it. */
   readonly name: string;
   /** Thrown if another world has it. */
   readonly refusal: OperationRefused;

@@ -26,7 +26,7 @@ const readAtOnce = 16;
 
 export class Routes {
   readonly #haproxy: Haproxy;
-  /** By id, in the order of their creation. */
+  /** The worlds by id, in the order of their creation. */
   readonly #worlds = new Map<string, RoutedWorld>();
   /** The shard of each key, by digest, of a first world that spans all shards. Otherwise empty. */
   #firstKeys: ReadonlyMap<string, Shard> = new Map();
@@ -140,7 +140,7 @@ export async function keysOf(
   return reply.status === 200 ? shard.parse('accounts.allKeys', reply).keys : undefined;
 }
 
-/** In capitals, as HAProxy's converter `hex` writes the digest of the key in a request. */
+/** The digest in capitals, as HAProxy's converter `hex` writes that of the key in a request. */
 function digestOf(sha256: string): string {
   return sha256.toUpperCase();
 }

@@ -141,7 +141,7 @@ export class Shard {
     return this.#untilAnswered(request, (own) => ask(this.ready.control_url, own));
   }
 
-  /** As `ask`; resolves at the head of the reply, so that a stream can be read. */
+  /** Does what `ask` does, but resolves at the head of the reply, so that a stream can be read. */
   async openReply(request: ShardRequest, signal: AbortSignal): Promise<IncomingMessage> {
     return this.#untilAnswered(request, (own) => openReply(this.ready.control_url, own, signal));
   }
@@ -151,7 +151,7 @@ export class Shard {
     return this.parse(name, await this.ask(routeOf(name)));
   }
 
-  /** As `read`, without waiting until the shard is ready. */
+  /** Does what `read` does, without waiting until the shard is ready. */
   async #read<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
     return this.parse(name, await this.askNow(routeOf(name, id), signal));
@@ -172,7 +172,7 @@ export class Shard {
     throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
   }
 
-  /** As `ask`, without waiting until the shard is ready, and once. Throws an Unanswered. */
+  /** Asks once, without waiting until the shard is ready. Throws an Unanswered. */
   askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
     return ask(this.ready.control_url, this.#withToken(request), signal);
   }

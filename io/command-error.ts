@@ -26,7 +26,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** Only the first line of a library's message: later lines often quote the input, keys included. */
+/** The first line of a library's message. Later lines often quote the input, keys included. */
 export function firstLine(message: string): string {
   return (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }

@@ -18,7 +18,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 /** A reader of one of several words. */
 export function oneOf<const W extends string>(words: readonly W[]) {
   const read = (text: string): W => {
-    const word = words.find((known) => known === text);
+    const word = words.find((each) => each === text);
     if (word !== undefined) return word;
     const others = words.slice(0, -1).join(', ');
     throw new ValueError(`expected ${others === '' ? '' : `${others} or `}${words.at(-1)}`);
@@ -30,8 +30,8 @@ export function oneOf<const W extends string>(words: readonly W[]) {
 export function someOf<const W extends string>(words: readonly W[]): (text: string) => W[] {
   return (text) => {
     const given = text.split(',').map((word) => word.trim());
-    const known = words.filter((word) => given.includes(word));
-    if (known.length === new Set(given).size) return known;
+    const chosen = words.filter((word) => given.includes(word));
+    if (chosen.length === new Set(given).size) return chosen;
     throw new ValueError(`expected one or more of ${words.join(', ')}, with commas between`);
   };
 }
@@ -111,7 +111,7 @@ export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) 
   return (text: string): Report<Kind> => {
     const [word = '', ...pieces] = text.split('=');
     const file = pieces.join('=');
-    const kind = kinds.find((known) => known === word);
+    const kind = kinds.find((each) => each === word);
     if (kind === undefined) throw new ValueError(`expected one of ${kinds.join(', ')}`);
     if (file !== '') return { kind, file: checkWritable(file, `${file} `, ownReport) };
     if (kind === 'github') return { kind };

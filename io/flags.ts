@@ -28,7 +28,7 @@ export interface Flag {
   /** The value without the flag. */
   readonly fallback?: unknown;
   /** The fallback as the help shows it. */
-  readonly shown?: string | undefined;
+  readonly fallbackText?: string | undefined;
   /** True if each use adds a value to a list. */
   readonly repeatable?: true;
 }
@@ -83,16 +83,16 @@ export function flag<const Text extends string, Value>(
   about: string,
   parse: (text: string) => Value,
   fallback: NoInfer<Value>,
-  shown?: string,
+  fallbackText?: string,
 ): { flag: Text; about: string; parse: (text: string) => Value; fallback: Value };
 export function flag(
   flag: string,
   about: string,
   parse?: Flag['parse'],
   fallback?: unknown,
-  shown?: string,
+  fallbackText?: string,
 ): Flag {
-  return { flag, about, parse, fallback, shown };
+  return { flag, about, parse, fallback, fallbackText };
 }
 
 /** A repeatable flag. */
@@ -100,9 +100,9 @@ export function list<const Text extends string, Value>(
   flag: Text,
   about: string,
   parse: (text: string) => Value,
-  shown?: string,
+  fallbackText?: string,
 ) {
-  return { flag, about, parse, shown, repeatable: true } as const;
+  return { flag, about, parse, fallbackText, repeatable: true } as const;
 }
 
 /**
@@ -138,14 +138,14 @@ export function newCommand(name: string, summary: string, io: CommandIo): Comman
 
 /** Adds flags to a command. Their values are in `command.opts()` after `readFlags`. */
 export function addFlags(command: Command, flags: readonly Flag[]): void {
-  for (const { flag, about, parse, fallback, shown, repeatable } of flags) {
+  for (const { flag, about, parse, fallback, fallbackText, repeatable } of flags) {
     if (flag === '') {
       command.optionsGroup(`${about}:`);
       continue;
     }
     const option = new Option(flag, repeatable ? `${about}; repeatable` : about);
-    if (repeatable) option.default([], shown ?? 'none');
-    else option.default(fallback, shown);
+    if (repeatable) option.default([], fallbackText ?? 'none');
+    else option.default(fallback, fallbackText);
     if (parse !== undefined) {
       if ('words' in parse) option.argChoices = [...(parse.words as readonly string[])];
       const name = option.long ?? flag;
@@ -201,8 +201,8 @@ function withoutValue({ code, message }: CommanderError, command: Command): stri
   const line = message.replace(/^error: /, '');
   if (code !== 'commander.unknownOption') return line;
   const [, flag = ''] = /^unknown option '(--[^=']+)=/.exec(line) ?? [];
-  const known = command.createHelp().visibleOptions(command);
-  if (known.some(({ long }) => long === flag)) return `${flag} takes no value`;
+  const options = command.createHelp().visibleOptions(command);
+  if (options.some(({ long }) => long === flag)) return `${flag} takes no value`;
   // Keeps `unknown option '--tokn'` of `unknown option '--tokn=secret'`.
   return line.replace(/^([^=]*)=[\s\S]*'/, "$1'");
 }
@@ -215,9 +215,9 @@ function readValue(name: string, text: string, parse: (text: string) => unknown)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const isSecret = /[-_](?:token|key)$/i.test(name);
-    const shown = text === '' || isSecret ? name : `${name} ${text}`;
+    const flagAndValue = text === '' || isSecret ? name : `${name} ${text}`;
     const hint = text === '' ? '; the value is empty' : '';
-    throw new UsageError(oneLine(`${shown}: ${error.message}${hint}`));
+    throw new UsageError(oneLine(`${flagAndValue}: ${error.message}${hint}`));
   }
 }
 

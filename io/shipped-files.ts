@@ -1,9 +1,10 @@
 /**
- * Reads files that ship with the code. In the package they are next to the bundle; in the single
- * executable (`npm run build:binary`) they are embedded assets. A checkout uses only `isExecutable`
- * from here: it reads or builds these files where the sources are. Also knows the version.
+ * Reads files that ship with the code, among them the page and the plots in reports. In the package
+ * they are next to the bundle; in the single executable (`npm run build:binary`) they are embedded
+ * assets. A checkout reads these files where the sources are, and builds the page when it is first
+ * asked for. Also knows the version.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,11 +42,11 @@ export function shippedPath(name: string): string {
   return join(folder, name);
 }
 
-let known: string | undefined;
+let version: string | undefined;
 
 export function smstwinVersion(): string {
-  known ??= readVersion();
-  return known;
+  version ??= readVersion();
+  return version;
 }
 
 function readVersion(): string {
@@ -54,4 +55,35 @@ function readVersion(): string {
     ? shippedFile('package.json').toString()
     : readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** A file of the page, as `page/build/bundle.ts` makes it. */
+export interface PageFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The files of the page: those in `dist/dashboard/`, or those of this checkout. */
+export async function pageFiles(): Promise<readonly PageFile[]> {
+  if (import.meta.url.endsWith('.ts')) return builtPage();
+  return shippedNames('dashboard').map((name) => ({
+    name,
+    bytes: shippedFile(`dashboard/${name}`),
+  }));
+}
+
+/** `npm start` (`verify/build/start.js`) loads it from its own bundle. */
+export const pageBuilder = { load: (address: string) => import(address) };
+
+/**
+ * The page of this checkout, built anew; no file if its room was deleted. No other room knows the
+ * page, so its address is computed. `onSources` is called with the paths of the bundled files.
+ */
+export async function builtPage(
+  onSources?: (paths: readonly string[]) => void,
+): Promise<readonly PageFile[]> {
+  const page = new URL('../page/', import.meta.url);
+  const bundle = new URL('build/bundle.ts', page);
+  if (!existsSync(bundle)) return [];
+  return (await pageBuilder.load(bundle.href)).bundleDashboard(onSources, page);
 }

@@ -29,7 +29,7 @@ test('only a terminal without NO_COLOR gets more than plain text', () => {
 });
 
 test('a terminal has one line of progress, and a pipe a line for each step', () => {
-  const shown = (isTerminal: boolean) => {
+  const written = (isTerminal: boolean) => {
     const texts: string[] = [];
     const show = progressTo((text) => texts.push(text), isTerminal);
     for (const n of [1, 2]) show(`audit: ${n} requests`, 'window');
@@ -37,7 +37,7 @@ test('a terminal has one line of progress, and a pipe a line for each step', () 
     show('');
     return texts.join('');
   };
-  expect(shown(false)).toBe('audit: 1 requests\naudit: 3 requests\n');
-  expect(shown(true).split('\r\u001b[K').at(-1)).toBe('');
-  expect(shown(true)).not.toContain('\n');
+  expect(written(false)).toBe('audit: 1 requests\naudit: 3 requests\n');
+  expect(written(true).split('\r\u001b[K').at(-1)).toBe('');
+  expect(written(true)).not.toContain('\n');
 });

@@ -24,7 +24,7 @@ export function isFancy(stream: { readonly isTTY?: boolean }): boolean {
 /** The text with its verdicts in colour. */
 export function coloured(text: string): string {
   return tones.reduce(
-    (shown, [colour, words]) => shown.replace(words, `$1\u001b[${colour}m$2\u001b[39m`),
+    (painted, [colour, words]) => painted.replace(words, `$1\u001b[${colour}m$2\u001b[39m`),
     text,
   );
 }

@@ -4,14 +4,10 @@
  */
 import { type ListenRequest, SharedEvents, type StreamAddress } from './shared-events.ts';
 
-interface Connecting {
-  readonly ports: readonly MessagePort[];
-}
-
 // The type library of a page does not include a worker's global scope.
 const scope = globalThis as unknown as {
   readonly name: string;
-  onconnect: (event: Connecting) => void;
+  onconnect: (event: { readonly ports: readonly MessagePort[] }) => void;
 };
 const sharedEvents = new SharedEvents(JSON.parse(scope.name) as StreamAddress);
 

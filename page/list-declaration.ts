@@ -67,8 +67,12 @@ export interface ListDeclaration {
   readonly settingColumn?: string;
   readonly actions?: readonly RowAction[];
   readonly forms?: readonly FormDeclaration[];
+  /** True if only operations change it, as they do settings. */
+  readonly isSteady?: true;
+  /** The filter of the page's own search, if it has one for several lists. */
+  readonly searchedBy?: string;
   /** Shown in place of an empty list. */
-  readonly emptyText: string;
+  readonly emptyText?: string;
   /** A sentence above the list. */
   readonly lead?: string;
 }

@@ -26,8 +26,7 @@ export const receivedList: ListDeclaration = {
       numbersField: 'to',
     },
   ],
-  emptyText:
-    'Nothing received yet. Inject a message, as if a phone had sent it to one of the numbers.',
+  emptyText: 'Nothing received yet. Inject a message, as if a phone had sent it to a number.',
 };
 
 export const faultList: ListDeclaration = {
@@ -116,7 +115,6 @@ export const outcomeList: ListDeclaration = {
       toInput: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),
     },
   ],
-  emptyText: 'There is no scripted recipient.',
 };
 
 export function outcomeRow(outcome: Reply<'outcomes.get'>['outcomes'][number]): Row {
@@ -179,7 +177,6 @@ export const worldList: ListDeclaration = {
       oneTimeFacts: worldFacts,
     },
   ],
-  emptyText: 'There is only the world that the server started with.',
   lead: 'A world is an isolated service: its own accounts, clock, limits and faults. Clients reach it by its base URL, or by its API keys alone.',
 };
 
@@ -207,11 +204,19 @@ export const assumptionList: ListDeclaration = {
     return assumptions.map((entry) => {
       const answer = answers[entry.name] ?? entry.default;
       const meaning = entry.meanings[String(answer)] ?? `one of: ${entry.permitted}`;
-      return { ...entry, answer, means: `${entry.open}: ${meaning} (${entry.rules.join(', ')})` };
+      const means = `${entry.open}: ${meaning} (${entry.rules.join(', ')})`;
+      return {
+        ...entry,
+        answer,
+        means,
+        state: isChanged({ ...entry, answer }) && 'not the default',
+      };
     });
   },
   keyColumn: 'name',
-  columns: ['name', 'answer', 'means'],
+  columns: ['name', 'answer', 'default', 'means'],
+  wideColumns: ['default'],
+  searchedBy: 'search',
   actions: [
     {
       operation: 'assumptions.patch',
@@ -222,7 +227,6 @@ export const assumptionList: ListDeclaration = {
   ],
   editOperation: 'assumptions.patch',
   settingColumn: 'answer',
-  emptyText: 'There is no assumption.',
   lead: 'What the document leaves open, and what the answer in force does; a change applies from now on.',
 };
 
@@ -235,7 +239,6 @@ export const limitList: ListDeclaration = {
   columns: ['endpoint', 'limit'],
   editOperation: 'limits.patch',
   settingColumn: 'limit',
-  emptyText: 'There is no endpoint.',
   lead: 'Empty: not limited. A changed limit starts with full buckets.',
 };
 
@@ -254,7 +257,6 @@ export const accountList: ListDeclaration = {
       nextAddress: () => '#/accounts',
     },
   ],
-  emptyText: 'There is no such account.',
 };
 
 export const simList: ListDeclaration = {
@@ -302,7 +304,6 @@ export const poolList: ListDeclaration = {
       placeholders: { number: '+12025550198' },
     },
   ],
-  emptyText: 'The pool has no number.',
   lead: 'Numbers for accounts without a connected SIM of their own.',
 };
 
@@ -330,5 +331,4 @@ export const keyList: ListDeclaration = {
       oneTimeFacts: ({ name, key }) => [[String(name), String(key)]],
     },
   ],
-  emptyText: 'There is no key.',
 };

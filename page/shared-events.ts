@@ -4,18 +4,10 @@
  * The stream is closed while no reader listens.
  */
 
-/** What a reader wants. */
-export interface ListenRequest {
-  /** False while the page is hidden or closed. */
-  readonly isListening: boolean;
-  /** True to reconnect at once instead of waiting for the next attempt. */
-  readonly retry?: boolean;
-}
+/** `isListening`: not while the page is hidden or closed. `retry`: reconnect without a pause. */
+export type ListenRequest = Readonly<{ isListening: boolean; retry?: boolean }>;
 
-export interface ServerEvent {
-  readonly kind: string;
-  readonly id: string | undefined;
-}
+export type ServerEvent = Readonly<{ kind: string; id: string | undefined }>;
 
 /** `refused`: the token is missing or wrong; `gone`: the world was deleted. */
 export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
@@ -29,11 +21,8 @@ const longestPauseMs = 5_000;
 /** The pause before a stream that worked is opened again. */
 const reopenPauseMs = 100;
 
-export interface StreamAddress {
-  readonly url: string;
-  /** The control token; null if the port needs none. */
-  readonly token: string | null;
-}
+/** `token`: the control token; null if the port needs none. */
+export type StreamAddress = Readonly<{ url: string; token: string | null }>;
 
 export class SharedEvents {
   readonly #address: StreamAddress;

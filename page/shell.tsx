@@ -4,7 +4,7 @@
  */
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import type { ListDeclaration } from './list-declaration.ts';
@@ -64,8 +64,8 @@ const pages: readonly Page[] = [
   { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
 ];
 
-const goHome = () => <a href="#/home">Go to Home.</a>;
-const noPage: Page = { name: 'none', key: '', title: 'No such page', view: goHome };
+const view = () => <a href="#/home">Go to Home.</a>;
+const noPage: Page = { name: 'none', key: '', title: 'No such page', view };
 
 /** The dialog that is open over the page. */
 const opened = signal<'keys' | 'jump' | undefined>(undefined);
@@ -193,6 +193,8 @@ function focusHeading(): void {
 /** The page's title. Takes the focus when the page changes, so that a screen reader reads it. */
 function Heading({ text }: { readonly text: string }) {
   const isFirst = useRef(true);
+  // Before the page scrolls to what its address names.
+  useLayoutEffect(() => scrollTo(0, 0), [text]);
   useEffect(() => {
     const worldName = shownWorld === 'default' ? [] : [shownWorld];
     document.title = [text, ...worldName, 'smstwin'].join(' · ');

@@ -2,11 +2,11 @@
  * What several pages show of a world: accounts and SIMs (one resource for all components of a page),
  * buckets, and the other worlds.
  */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { whileRunning } from './clock.ts';
 import { call } from './control.ts';
-import { Resource, useReply } from './resource.ts';
-import type { Account } from './wire.ts';
+import { Resource, useReply, useResource } from './resource.ts';
+import type { Account, RefereeReport } from './wire.ts';
 
 const resource = new Resource(readWorld);
 /** Undefined until the first read; kept up to date only while a component calls `useWorld`. */
@@ -35,6 +35,23 @@ export function useBuckets() {
         ? whileRunning(1_000)
         : undefined,
   });
+}
+
+/** The referee's report of the requests so far, with the first findings of each rule. */
+export function useReport(partial: boolean, most: number) {
+  return useReply('referee.report', [{ partial, most, recent: true }], ['traffic', 'clock'], {
+    everyMs: (report) => report?.again_in_ms,
+  });
+}
+
+/** The report as of a client that has finished, read once the one so far is of all requests. */
+export function useFinalReport(soFar: RefereeReport | undefined) {
+  const judged = useRef<number | undefined>(undefined);
+  if (soFar !== undefined && soFar.again_in_ms === undefined) judged.current = soFar.exchanges;
+  const input = { partial: false, most: 1, recent: true };
+  const read = async () =>
+    judged.current === undefined ? undefined : call('referee.report', input);
+  return useResource(read, ['clock'], { key: `${judged.current}`, keepsLastValue: true }).value;
 }
 
 /** The worlds of the server as choices, from the one that it started with. */

@@ -130,12 +130,33 @@ const escapes = new RegExp(
 /** A text that was escaped more often is looked at as it is after so many rounds. */
 const mostRounds = 5;
 const named: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", plus: '+', equals: '=', szlig: 'ß' },
-  ...{ b: ' ', f: ' ', n: '\n', r: '\r', t: '\t', nbsp: ' ', hyphen: '-', lowbar: '_', sol: '/' },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  plus: '+',
+  equals: '=',
+  szlig: 'ß',
+  b: ' ',
+  f: ' ',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  nbsp: ' ',
+  hyphen: '-',
+  lowbar: '_',
+  sol: '/',
 };
 const accents: Readonly<Record<string, string>> = {
-  ...{ grave: '\u0300', acute: '\u0301', circ: '\u0302', tilde: '\u0303' },
-  ...{ uml: '\u0308', ring: '\u030a', cedil: '\u0327', caron: '\u030c' },
+  grave: '\u0300',
+  acute: '\u0301',
+  circ: '\u0302',
+  tilde: '\u0303',
+  uml: '\u0308',
+  ring: '\u030a',
+  cedil: '\u0327',
+  caron: '\u030c',
 };
 const matchesInSlice = 1_000;
 
@@ -174,7 +195,7 @@ function digitOf(character: string): string {
   return String(value % 10);
 }
 
-/** In lower case, with one blank for any number of any kind; `+` is the blank of forms. */
+/** The text in lower case, with one blank for any number of any kind; `+` is the blank of forms. */
 export function flatOf(text: string): Generator<undefined, string> {
   return replacedIn(text.toLowerCase(), /[\s+]{2,}|[^\S ]|\+/g, () => ' ');
 }

@@ -95,7 +95,7 @@ export class LineMaker {
   }
 }
 
-/** To the microsecond. */
+/** The time in milliseconds, rounded to a microsecond. */
 function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }

@@ -54,10 +54,28 @@ export function isText(member: Member, value: string, texts: Texts): boolean {
 
 /** Words of the service's interface: if a text is one by chance, replies keep it. */
 const serviceWords = new Set<string>([
-  ...[...statuses, ...endpointNames, ...Object.keys(refusals), 'devices', 'account', 'status'],
+  ...statuses,
+  ...endpointNames,
+  ...Object.keys(refusals),
   ...Object.values(refusals).flatMap(({ code }) => code ?? []),
-  ...['message', 'from', 'true', 'false', 'null', 'code', 'detail', 'request_id', 'message_id'],
-  ...['device_id', 'from_number', 'created_at', 'send_at', 'retry_after', 'application/json'],
+  'devices',
+  'account',
+  'status',
+  'message',
+  'from',
+  'true',
+  'false',
+  'null',
+  'code',
+  'detail',
+  'request_id',
+  'message_id',
+  'device_id',
+  'from_number',
+  'created_at',
+  'send_at',
+  'retry_after',
+  'application/json',
 ]);
 
 export function isPlain(value: string): boolean {

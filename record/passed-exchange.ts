@@ -34,7 +34,7 @@ export interface PassedReply {
 /** A body, or its length in bytes if it is too long to keep. */
 export type Body = Buffer | number;
 
-/** In bytes. Longer bodies pass, but only their length is recorded. */
+/** The longest recorded body in bytes. Longer ones pass, but only their length is recorded. */
 export const longestRecordedBody = 1_048_576;
 /** Copies a body as it passes, up to a bound; returns a function that gives what has passed. */
 export function collectBody(message: IncomingMessage): () => Body {

@@ -28,7 +28,7 @@ const sliceLength = 10_000;
 export class KnownNumbers {
   readonly #redactor: Redactor;
   /** The replacement of each number, and of its last digits. */
-  readonly #known = new Map<string, string>();
+  readonly #replacements = new Map<string, string>();
   #checks = 0;
 
   constructor(redactor: Redactor) {
@@ -54,10 +54,10 @@ export class KnownNumbers {
     if (digits.length < shortestNumber || digits.length > mostDigits) return false;
     const isBare = all === run && all.length >= fewestBareDigits && !unixTime.test(all);
     if (!isCertain && all === digits && !isBare && !this.#isValid(digits)) return false;
-    const replacement = this.#known.get(digits) ?? this.#redactor.number(digits);
-    this.#known.set(digits, replacement);
+    const replacement = this.#replacements.get(digits) ?? this.#redactor.number(digits);
+    this.#replacements.set(digits, replacement);
     for (let length = digits.length; length >= fewestDigits; length--)
-      this.#known.set(digits.slice(-length), replacement.slice(-length));
+      this.#replacements.set(digits.slice(-length), replacement.slice(-length));
     return true;
   }
 
@@ -79,12 +79,13 @@ export class KnownNumbers {
 
   #replaced(run: string): string {
     const digits = run.replace(/\D/g, '');
-    let result = this.#known.get(digits) ?? '';
+    let result = this.#replacements.get(digits) ?? '';
     while (result.length < digits.length) {
       let piece = digits.slice(result.length, result.length + mostDigits);
-      while (piece.length >= fewestDigits && !this.#known.has(piece)) piece = piece.slice(0, -1);
+      while (piece.length >= fewestDigits && !this.#replacements.has(piece))
+        piece = piece.slice(0, -1);
       const isKnown = piece.length >= fewestDigits;
-      result += (isKnown ? this.#known.get(piece) : digits[result.length]) ?? '';
+      result += (isKnown ? this.#replacements.get(piece) : digits[result.length]) ?? '';
     }
     let index = 0;
     return run.replace(/\d/g, () => result[index++] ?? '');
@@ -92,13 +93,13 @@ export class KnownNumbers {
 
   /** True if a number is in a text, whatever separates its digits. */
   *areIn(text: string): Generator<undefined, boolean> {
-    if (this.#known.size === 0) return false;
+    if (this.#replacements.size === 0) return false;
     const digits = yield* replacedIn(text, /[\s+()./\-\u2010-\u2015]+/g, () => '');
     for (const { 0: run } of digits.matchAll(/\d{5,}/g)) {
-      if (this.#known.has(run)) return true;
+      if (this.#replacements.has(run)) return true;
       for (let at = 0; at + fewestDigits <= run.length; at++) {
         if (at % sliceLength === 0) yield;
-        if (this.#known.has(run.slice(at, at + fewestDigits))) return true;
+        if (this.#replacements.has(run.slice(at, at + fewestDigits))) return true;
       }
     }
     return false;

@@ -42,14 +42,14 @@ const idleMs = 75_000;
 const closeWithinMs = 3_000;
 /** How long a reply that ends with its connection may take to be sent. */
 const closeDelayMs = 50;
-/** In bytes; Node's default of 16 KiB would refuse heads that the service accepts. */
+/** The longest head in bytes. Node's default, 16 KiB, would refuse heads that services accept. */
 const longestHead = 1_048_576;
 
 export class RecordingProxy {
   readonly server: Server;
   readonly #options: ProxyOptions;
   readonly #way: WayOut;
-  /** By connection of a client: the agent with its one connection to the upstream. */
+  /** The agent of each client's connection, with its one connection to the upstream. */
   readonly #agents = new WeakMap<Socket, HttpAgent>();
   /** True if a fault matches on the recipient, which is in the body. */
   readonly #needsBody: boolean;
@@ -188,8 +188,8 @@ export class RecordingProxy {
   }
 
   #agentOf(socket: Socket): HttpAgent {
-    const known = this.#agents.get(socket);
-    if (known !== undefined) return known;
+    const existing = this.#agents.get(socket);
+    if (existing !== undefined) return existing;
     const agent = this.#way.agent({ keepAlive: true, maxSockets: 1 });
     this.#agents.set(socket, agent);
     socket.once('close', () => agent.destroy());

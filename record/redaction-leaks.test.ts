@@ -21,7 +21,13 @@ function readingsOf(text: string): readonly string[] {
   for (let round = 0; round < 4; round++) {
     const last = readings.at(-1) ?? '';
     const entities: Record<string, string> = {
-      ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", eacute: 'é', egrave: 'è' },
+      amp: '&',
+      lt: '<',
+      gt: '>',
+      quot: '"',
+      apos: "'",
+      eacute: 'é',
+      egrave: 'è',
     };
     readings.push(
       last
@@ -239,25 +245,25 @@ const anyExchange = fc
     const { text, to, from, key, other, textName, credential } = drawn;
     const [spellText, spellKey, spellNumber] = drawn.spell;
     const written = drawn.echo(text);
-    const shown = spellText(written);
+    const spelt = spellText(written);
     const shownKey = spellKey(key);
     const numbers = [drawn.notation[0](to), spellNumber(drawn.notation[1](from))];
     const inJson = (value: string) => JSON.stringify(value);
     const raw = (value: string) => `"${value.replace(/\\(?!["\\/bfnrtu])|["\p{Cc}]/gu, ' ')}"`;
-    const all = `${shown} ${numbers.join(' and ')} ${shownKey}`;
+    const all = `${spelt} ${numbers.join(' and ')} ${shownKey}`;
     const [status, body, headers] = [
       [400, `{"detail":${inJson(`Invalid: ${all}`)}}`, {}],
       [
         400,
-        `{"errors":[{"field":"to","value":${inJson(numbers.join())}},${inJson(shown)}],"k":${raw(shownKey)}}`,
+        `{"errors":[{"field":"to","value":${inJson(numbers.join())}},${inJson(spelt)}],"k":${raw(shownKey)}}`,
         {},
       ],
       [
         202,
-        `{"status":"queued","echo":${inJson(shown)},"recipient_no":${inJson(numbers[0] ?? '')},"${from}":1}`,
+        `{"status":"queued","echo":${inJson(spelt)},"recipient_no":${inJson(numbers[0] ?? '')},"${from}":1}`,
         {},
       ],
-      [202, `{"status":"queued","preview":${raw(shown)},"sender":${from},"x":${to}}`, {}],
+      [202, `{"status":"queued","preview":${raw(spelt)},"sender":${from},"x":${to}}`, {}],
       [
         500,
         `<html><body><h1>Error</h1><pre>${all}</pre></body></html>`,
@@ -311,7 +317,11 @@ const anyExchange = fc
     };
     const pairs = (given: Record<string, string>): Header[] => Object.entries(given);
     const exchange: PassedExchange = {
-      ...{ sentMs: 0, steadyMs: [0, 1], connection: 1, clientIp: '127.0.0.1', method: 'POST' },
+      sentMs: 0,
+      steadyMs: [0, 1],
+      connection: 1,
+      clientIp: '127.0.0.1',
+      method: 'POST',
       target: drawn.request === 'query' ? `/api/external/send/?${form}` : '/api/v1/sms/send/',
       requestHeaders: pairs({ ...credentials[credential], 'Content-Type': type }),
       requestBody: Buffer.from(sent),
@@ -320,7 +330,8 @@ const anyExchange = fc
         headers: pairs({ 'content-type': 'application/json', ...headers }),
         body: Buffer.from(body),
       },
-      ...{ failure: undefined, fault: undefined },
+      failure: undefined,
+      fault: undefined,
     };
     return { exchange, secrets: { numbers: [to, from], keys: [key, other], text } };
   });

@@ -24,14 +24,12 @@ function passed(given: Given): PassedExchange {
   const { target = '/api/v1/sms/send/', headers = {}, replyHeaders = {} } = given;
   const pairs = (all: Readonly<Record<string, string>>): Header[] => Object.entries(all);
   return {
-    ...{
-      sentMs: 0,
-      steadyMs: [0, 1],
-      connection: 1,
-      clientIp: '127.0.0.1',
-      method: 'POST',
-      target,
-    },
+    sentMs: 0,
+    steadyMs: [0, 1],
+    connection: 1,
+    clientIp: '127.0.0.1',
+    method: 'POST',
+    target,
     requestHeaders: pairs({ Authorization: `Bearer ${bearer}`, ...headers }),
     requestBody: Buffer.from(given.sent ?? ''),
     reply: {
@@ -39,7 +37,8 @@ function passed(given: Given): PassedExchange {
       headers: pairs(replyHeaders),
       body: Buffer.from(given.replied ?? ''),
     },
-    ...{ failure: undefined, fault: undefined },
+    failure: undefined,
+    fault: undefined,
   };
 }
 
@@ -208,7 +207,8 @@ test('an echo has the replacement of its text; one in another encoding is replac
   expect(bodies(sent, page, 500)[1]).toHaveLength(page.length);
   const other = JSON.stringify({ detail: html(secretText), message_id: 'a-1', code: 'not_found' });
   expect(JSON.parse(bodies(sent, other, 400)[1])).toMatchObject({
-    ...{ message_id: 'a-1', code: 'not_found' },
+    message_id: 'a-1',
+    code: 'not_found',
   });
 });
 
@@ -217,8 +217,13 @@ test('words, times and identifiers of the service stay, though a text contains t
   const target = '/api/v1/sms/send/';
   const message = `status delivered at 2026-03-05T09:14:11Z ${id} order-number-12 ${target} failed`;
   const reply = JSON.stringify({
-    ...{ message_id: id, status: 'delivered', request_id: 'order-number-12' },
-    ...{ created_at: '2026-03-05T09:14:11Z', unix: 1767258000, limit: 1000000, code: 'not_found' },
+    message_id: id,
+    status: 'delivered',
+    request_id: 'order-number-12',
+    created_at: '2026-03-05T09:14:11Z',
+    unix: 1767258000,
+    limit: 1000000,
+    code: 'not_found',
   });
   const line = lineOf({ target, sent: JSON.stringify({ message }), replied: reply, status: 202 });
   expect([line.request.path, line.reply?.body]).toEqual([target, reply]);

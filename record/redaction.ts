@@ -35,8 +35,8 @@ export class Redactor {
 
   /** Another number with the same first digits, as valid as this one. */
   number(digits: string): string {
-    const known = this.#numbers.get(digits);
-    if (known !== undefined) return known;
+    const earlier = this.#numbers.get(digits);
+    if (earlier !== undefined) return earlier;
     const counts = replacedDigits.filter((count) => count < digits.length);
     let replacement: string | undefined;
     for (const count of counts) replacement ??= this.#walked(digits, count);

@@ -253,8 +253,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
 
   freshSimulation(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
-    const { keyRing, keys, messages } = simulation.world;
-    messages.retention.onOverloaded = this.#onOverloaded;
+    const { keyRing, keys } = simulation.world;
     if (this.#keyDigests.size > 0) keyRing.digestWith(sha256);
     for (const key of keys.values()) {
       const digest = this.#keyDigests.get(key.key);

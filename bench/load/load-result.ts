@@ -77,6 +77,7 @@ export function median(values: readonly number[]): number {
 
 /** A generator that uses more of a core only measures itself. */
 const fullCore = 0.95;
+/** Above this share of late requests the load is not the intended one. */
 const mostLateShare = 0.01;
 
 /** Why the rounds are not valid, one line each; empty if they are. */

@@ -26,7 +26,7 @@ const plotted = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
 
-/** In place of 0, which a histogram of Node does not accept. */
+/** Replaces 0, which a histogram of Node does not accept. */
 const lowestPercentile = 0.001;
 
 export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpenLoop: boolean) {
@@ -46,15 +46,15 @@ export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpe
     what: benchCase.what,
     invalid,
     /** The headline: CPU per request as a multiple of the bare HyperExpress handler's. */
-    cpu_ratio: invalid.length > 0 ? null : known(ratio),
+    cpu_ratio: invalid.length > 0 ? null : numberOrNull(ratio),
     bar: benchCase.bar ?? null,
     without_floors: measurement.withoutFloor ?? null,
     servers: {
       ...(floor.length > 0 && { hyperexpress: serverFigures(rounds.hyperexpress) }),
       service: serverFigures(rounds.service),
     },
-    start_ms: known(measurement.startMs),
-    idle_rss_bytes: known(measurement.idleRssBytes),
+    start_ms: numberOrNull(measurement.startMs),
+    idle_rss_bytes: numberOrNull(measurement.idleRssBytes),
     slos: judged(slos, figuresOf(rounds.service, ratio)),
     generator_cores: Math.max(...loads.map(({ generatorCores }) => generatorCores)),
     /** Seconds of load on the service, of all rounds in order. */
@@ -79,7 +79,7 @@ function serverFigures(rounds: readonly Round[]) {
     }
   }
   return {
-    cpu_us_per_request: known(cpuOf(rounds)),
+    cpu_us_per_request: numberOrNull(cpuOf(rounds)),
     requests_per_second: throughputOf(rounds),
     latency_ms: {
       p50: percentile(rounds, 50),
@@ -88,10 +88,10 @@ function serverFigures(rounds: readonly Round[]) {
       p99_9: percentile(rounds, 99.9),
       max: percentile(rounds, 100),
     },
-    rss_bytes: known(Math.max(...rounds.map(({ rssBytes }) => rssBytes))),
+    rss_bytes: numberOrNull(Math.max(...rounds.map(({ rssBytes }) => rssBytes))),
     statuses,
     /** CPU per request, all rounds. */
-    rounds: rounds.map(({ cpuMicrosPerRequest }) => known(cpuMicrosPerRequest)),
+    rounds: rounds.map(({ cpuMicrosPerRequest }) => numberOrNull(cpuMicrosPerRequest)),
   };
 }
 
@@ -102,8 +102,8 @@ function figuresOf(rounds: readonly Round[], ratio: number): Figures {
     meanMs: median(rounds.map(({ load }) => load.latency.mean / 1_000)),
     perSecond: throughputOf(rounds),
     errors: rounds.reduce((sum, { load }) => sum + load.errors, 0),
-    cpuMicros: known(cpuOf(rounds)) ?? undefined,
-    cpuRatio: known(ratio) ?? undefined,
+    cpuMicros: numberOrNull(cpuOf(rounds)) ?? undefined,
+    cpuRatio: numberOrNull(ratio) ?? undefined,
   };
 }
 
@@ -114,6 +114,6 @@ function percentile(rounds: readonly Round[], percent: number): number {
   return median(rounds.map(({ load }) => load.latency.percentile(accepted) / 1_000));
 }
 
-function known(value: number): number | null {
+function numberOrNull(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }

@@ -55,7 +55,7 @@ export function breachesOf({ over, under }: AuditRun['endpoints'][number]): read
   ];
 }
 
-/** When the limit was broken at first, a sentence each. */
+/** A sentence for each load at which the limit was broken first. */
 export function firstBreaches(audited: AuditRun['endpoints'][number]): readonly string[] {
   return audited.firstBreaches.map(({ kind, user, atMs, passedBefore }) => {
     const act = kind === 'over' ? 'passed' : 'was refused';
@@ -85,9 +85,9 @@ export function summaryText({ cases }: BenchResult): string {
   const lines = ['\nCPU per request over a bare HyperExpress handler, same run:\n'];
   for (const { case: name, cpu_ratio: ratio, bar, invalid } of cases) {
     const measured = ratio === null ? 'unknown' : `${ratio.toFixed(2)}x`;
-    const shown = invalid.length > 0 ? 'invalid' : measured;
+    const value = invalid.length > 0 ? 'invalid' : measured;
     const barText = bar === null ? '' : `  (bar ${bar}x)`;
-    lines.push(`  ${name.padEnd(18)}${shown.padStart(8)}${barText}\n`);
+    lines.push(`  ${name.padEnd(18)}${value.padStart(8)}${barText}\n`);
   }
   return cases.length === 0 ? '' : lines.join('');
 }

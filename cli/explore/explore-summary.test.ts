@@ -17,8 +17,14 @@ function explored(client: Client, fault: FaultName) {
   const options = { client, settings: {}, slowMs: 3_000, timeoutMs: 600_000 };
   const runClient: RunClient = (...run) => runInProcess(options, ...run);
   return search({
-    ...{ runClient, faults: [fault], depth: 1, maxRuns: 100, jobs: 1, seed: 1 },
-    ...{ bail: false, mayFail: false },
+    runClient,
+    faults: [fault],
+    depth: 1,
+    maxRuns: 100,
+    jobs: 1,
+    seed: 1,
+    bail: false,
+    mayFail: false,
   });
 }
 

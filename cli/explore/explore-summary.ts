@@ -72,10 +72,10 @@ function resultOf(finding: Finding, title: string): Result {
     exercised: 1,
     durationMs: 0,
     exchanges: seen.map(({ exchange, fault }) => {
-      const shown = reportExchange(exchange, first);
+      const reported = reportExchange(exchange, first);
       return fault === undefined
-        ? shown
-        : { ...shown, requestHeaders: { ...shown.requestHeaders, fault } };
+        ? reported
+        : { ...reported, requestHeaders: { ...reported.requestHeaders, fault } };
     }),
     timeline: timeline.map((entry) => entryText(entry, startMs)),
     omitted: 0,

@@ -78,7 +78,14 @@ type ExploreFlags = FlagValues<typeof exploreFlags>;
 
 /** The flags that concern only a search. All others also apply when a finding is replayed. */
 const searchFlags = [
-  ...['--depth', '--max-runs', '--jobs', '--faults', '--out', '--report', '--schedule', '--bail'],
+  '--depth',
+  '--max-runs',
+  '--jobs',
+  '--faults',
+  '--out',
+  '--report',
+  '--schedule',
+  '--bail',
 ];
 
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -161,7 +168,7 @@ function variableValue(text: string): { readonly name: string; readonly value: V
   if (reservedVariables.includes(name)) {
     throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
   }
-  const value = variables.find((known) => known === wanted);
+  const value = variables.find((each) => each === wanted);
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
   throw new ValueError(`expected NAME=${variables.join('|')}`);
 }

@@ -28,8 +28,8 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     ),
   );
   const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
-  const known = report.rules.map(({ id }) => ({ id, subject: id }));
-  const weighed = weigh(expected, results, known);
+  const cases = report.rules.map(({ id }) => ({ id, subject: id }));
+  const weighed = weigh(expected, results, cases);
   return clientSummary(results, sentences, {
     title: 'Referee',
     observedName: 'advice',
@@ -121,19 +121,19 @@ const shownNumbers = 20;
 
 function detailsOf(finding: Finding, attempts: Attempts) {
   const { exchanges } = finding;
-  const shown = exchanges.slice(0, longestTimeline);
+  const listed = exchanges.slice(0, longestTimeline);
   return {
-    exchanges: shown.map((exchange) => reportExchange(exchange, exchanges[0])),
+    exchanges: listed.map((exchange) => reportExchange(exchange, exchanges[0])),
     timeline: timelineOf(finding, attempts),
-    omitted: exchanges.length - shown.length,
+    omitted: exchanges.length - listed.length,
   };
 }
 
 /** Where a finding was made: its account, endpoint and exchanges. */
 function placeOf({ accountId, endpoint, exchanges }: Finding): string {
-  const shown = exchanges.slice(0, shownNumbers).map(({ number }) => number);
-  const more = exchanges.length - shown.length;
-  const numbers = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const listed = exchanges.slice(0, shownNumbers).map(({ number }) => number);
+  const more = exchanges.length - listed.length;
+  const numbers = `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
   return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
 }

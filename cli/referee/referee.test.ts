@@ -205,12 +205,12 @@ test('--expected excuses a known failure; one that has healed ends with exit 5',
     'expected.json',
     '{"expected":[{"rule":"CLIENT-1","reason":"known"},{"rule":"CLIENT-14","reason":"known"}]}',
   );
-  const known = fileNamed('k.json', '{"expected":[{"rule":"CLIENT-1","reason":"known"}]}');
-  expect(await run(earlyJournal, '--expected', known)).toMatchObject({
+  const expectedFile = fileNamed('k.json', '{"expected":[{"rule":"CLIENT-1","reason":"known"}]}');
+  expect(await run(earlyJournal, '--expected', expectedFile)).toMatchObject({
     code: 0,
     out: expect.stringContaining('EXPECTED  CLIENT-1'),
   });
-  expect((await run(rightJournal, '--expected', known)).code).toBe(5);
+  expect((await run(rightJournal, '--expected', expectedFile)).code).toBe(5);
   expect((await run(earlyJournal, '--expected', expected)).code).toBe(5);
 });
 

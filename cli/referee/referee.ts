@@ -75,7 +75,7 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
   const { strict = false, partial = false, grace, account } = flags;
   const expected = flags.expected === undefined ? [] : readExpectations(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, hasAccount, ...known } = await trafficOf(file, io, partial);
+  const { exchanges, hasAccount, ...options } = await trafficOf(file, io, partial);
   const missing = account.find((name) => !hasAccount(name));
   if (missing !== undefined)
     throw new UsageError(`--account ${missing}: the record has no such account`);
@@ -84,7 +84,7 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
     isStrict: strict,
     graceMs: grace,
     reports,
-    ...known,
+    ...options,
     ...(account.length > 0 && { accounts: account }),
   });
   const summary = refereeSummary(report, { file: basename(file), expected });

@@ -112,6 +112,6 @@ function timeHint(
 /** Names the environment variable instead of the token if the token came from there. */
 function tokenHeader(token: string | undefined, env: CommandIo['env']): string {
   if (token === undefined) return '';
-  const shown = env['SMSTWIN_CONTROL_TOKEN'] === token ? '$SMSTWIN_CONTROL_TOKEN' : token;
-  return ` -H "Authorization: Bearer ${shown}"`;
+  const credential = env['SMSTWIN_CONTROL_TOKEN'] === token ? '$SMSTWIN_CONTROL_TOKEN' : token;
+  return ` -H "Authorization: Bearer ${credential}"`;
 }

@@ -24,8 +24,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const ready = {
-  ...{ base_url: 'http://127.0.0.1:1', control_url: null, pid: 1, seed: 1 },
-  ...{ accounts: [], pool: [] },
+  base_url: 'http://127.0.0.1:1',
+  control_url: null,
+  pid: 1,
+  seed: 1,
+  accounts: [],
+  pool: [],
 };
 
 test('an earlier ready file is removed, and the new one appears complete', () => {

@@ -146,7 +146,7 @@ const serveFlags = [
   ),
 ] as const satisfies readonly Flag[];
 
-/** By this variable a fleet passes its token to its shards: other users see a command line. */
+/** A fleet passes its token to its shards in this variable: other users see a command line. */
 export const shardTokenVariable = 'SHARD_CONTROL_TOKEN';
 
 type ServeFlags = FlagValues<typeof serveFlags>;

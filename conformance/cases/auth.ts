@@ -4,8 +4,8 @@
  */
 import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { paths, type Subject, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
-import { refusedSends } from '../steps/refused-sends.ts';
+import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
+import { refusedSends } from './send-refusals.ts';
 import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
 
 const invalidKeyCode = 'auth_invalid_keyy';
@@ -145,7 +145,7 @@ export const authCases: readonly Case[] = [
     steps: async (t, account) => {
       await t.queued(account);
       for (const from of alteredNumbers(account.from, t.target.seed)) {
-        t.target.known.addAltered(from);
+        t.target.facts.addAltered(from);
         await t.send(account, { from });
       }
     },
@@ -261,12 +261,12 @@ export const authCases: readonly Case[] = [
 ];
 
 /** Shows that the key is accepted, and that it is needed. */
-async function getStatsWithAndWithoutKey(t: Trial, { key }: Subject): Promise<void> {
+async function getStatsWithAndWithoutKey(t: Trial, { key }: AccountUnderTest): Promise<void> {
   for (const each of [key, undefined]) await t.get(paths.stats, each);
 }
 
 /** The paths of all GETs: statistics, received messages, a message, the device's tasks. */
-function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
+function readPaths({ sims }: AccountUnderTest, messageId: string = unknownId): string[] {
   const tasks = sims.map(({ deviceId }) => paths.tasks(deviceId)).slice(0, 1);
   return [paths.stats, paths.received, paths.read(messageId), ...tasks];
 }
@@ -277,7 +277,7 @@ function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
  */
 async function requestEverywhere(
   t: Trial,
-  account: Subject,
+  account: AccountUnderTest,
   key: string | undefined,
   postPaths: readonly string[],
 ): Promise<void> {
@@ -287,7 +287,7 @@ async function requestEverywhere(
 }
 
 /** A second key of the account, which was accepted before it was revoked. */
-async function usedAndRevokedKey(t: Trial, account: Subject): Promise<string> {
+async function usedAndRevokedKey(t: Trial, account: AccountUnderTest): Promise<string> {
   const second = await t.secondKey(account);
   await t.get(paths.stats, second.key);
   if (account.from !== '') await t.post(paths.send, second.key, t.fields(account));

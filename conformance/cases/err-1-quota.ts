@@ -5,11 +5,11 @@
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Case } from '../run/case.ts';
-import type { Subject, Trial } from '../run/case-run.ts';
-import { tooLongMessage } from '../steps/refused-sends.ts';
+import type { AccountUnderTest, Trial } from '../run/case-run.ts';
+import { tooLongMessage } from './similar-values.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
-async function exhaustedAccount(t: Trial): Promise<Subject> {
+async function exhaustedAccount(t: Trial): Promise<AccountUnderTest> {
   const given = t.controlled ? undefined : await t.exhaustedAccount(t.target.flags.from);
   if (given !== undefined) return given;
   const account = await t.account({ quota: 1 });
@@ -17,7 +17,7 @@ async function exhaustedAccount(t: Trial): Promise<Subject> {
   return account;
 }
 
-async function sendRepeatedly(t: Trial, account: Subject, times: number): Promise<void> {
+async function sendRepeatedly(t: Trial, account: AccountUnderTest, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await t.send(account);
 }
 

@@ -10,8 +10,9 @@ import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
-import { about, type Case, judging, type Recording, recorded } from '../run/case.ts';
+import { about, type Case, judging } from '../run/case.ts';
 import { paths, unknownId } from '../run/case-run.ts';
+import { type Recording, recorded } from '../run/recording.ts';
 
 /** The longest wait for a whole bucket: a minute, and a margin. */
 const refillSeconds = 62;

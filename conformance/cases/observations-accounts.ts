@@ -10,10 +10,11 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood } from '../floods/limited.ts';
-import { about, type Observation, recorded, type Seen } from '../run/case.ts';
-import type { Subject, Trial } from '../run/case-run.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import type { AccountUnderTest, Trial } from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
 import { answerOf, largestAccepted, requireKey, requireSender } from '../steps/probe.ts';
-import { tooLongMessage } from '../steps/refused-sends.ts';
+import { tooLongMessage } from './similar-values.ts';
 
 const fresh = ['fresh'] as const;
 /** A send_at more than a century ahead that is accepted shows that there is no limit. */
@@ -173,7 +174,7 @@ export const accountObservations: readonly Observation[] = [
 ];
 
 /** True if as many refusals as the limit allows sends emptied the bucket. */
-async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
+async function errorsSpend(t: Trial, account: AccountUnderTest): Promise<boolean> {
   const refusals = await flood(documentedLimits.send, () =>
     t.send(account, { message: tooLongMessage }),
   );
@@ -186,7 +187,7 @@ async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
 }
 
 /** The longest accepted `request_id`, or why it is unknown. */
-async function findLongest(t: Trial, account: Subject): Promise<number | string> {
+async function findLongest(t: Trial, account: AccountUnderTest): Promise<number | string> {
   const accepts = async (length: number) =>
     (await t.send(account, { request_id: t.requestId().slice(-length).padEnd(length, 'r') }))
       .status === 202;

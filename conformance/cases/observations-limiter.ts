@@ -8,9 +8,10 @@ import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed } from '../floods/limited.ts';
-import { about, type Observation, recorded, type Seen } from '../run/case.ts';
-import type { Subject, Trial } from '../run/case-run.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import type { AccountUnderTest, Trial } from '../run/case-run.ts';
 import { judged } from '../run/judge-case.ts';
+import { recorded } from '../run/recording.ts';
 
 /** Between the floods that spend two parts of a bucket, which a sliding window returns apart. */
 const apartMs = 10 * secondMs;
@@ -77,7 +78,7 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
 }
 
 /** How many of so many simultaneous sends are accepted. */
-async function countPasses(t: Trial, account: Subject, times: number): Promise<number> {
+async function countPasses(t: Trial, account: AccountUnderTest, times: number): Promise<number> {
   return (await flood(times, () => t.send(account))).filter(passed).length;
 }
 
@@ -85,7 +86,11 @@ async function countPasses(t: Trial, account: Subject, times: number): Promise<n
 const nearlyAll = 100;
 
 /** True if all tokens return at one moment, even though they were spent at two moments. */
-async function returnsAtOnce(t: Trial, account: Subject, waitSeconds: number): Promise<boolean> {
+async function returnsAtOnce(
+  t: Trial,
+  account: AccountUnderTest,
+  waitSeconds: number,
+): Promise<boolean> {
   await t.advance((waitSeconds + 1) * secondMs);
   if (
     (await countPasses(t, account, documentedLimits.send + 1)) === 0 ||

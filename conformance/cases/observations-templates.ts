@@ -20,8 +20,9 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import { messageFields } from '#judging/service/body.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
-import { about, type Observation, recorded, type Seen } from '../run/case.ts';
-import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
 import { figures, inferReceived } from '../steps/infer-received.ts';
 import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
@@ -101,7 +102,7 @@ export const templateObservations: readonly Observation[] = [
 /**
  * Adds the template of a 400 that names fields. Returns the shape that other refusals may share.
  */
-async function invalidFields(t: Trial, account: Subject, found: FoundTemplates) {
+async function invalidFields(t: Trial, account: AccountUnderTest, found: FoundTemplates) {
   const to = await t.send(account, { to: 'x' });
   // Not `message`: many bodies contain a member with that name.
   const time = await t.send(account, { send_at: 'x' });
@@ -120,7 +121,7 @@ async function invalidFields(t: Trial, account: Subject, found: FoundTemplates) 
 const allWrong: Fields = { to: 'x', from: 'x', message: '', request_id: {}, send_at: 'x' };
 
 /** The order in which failing fields are named, if it is not that of the document's table. */
-async function orderOfFields(t: Trial, account: Subject): Promise<string[] | undefined> {
+async function orderOfFields(t: Trial, account: AccountUnderTest): Promise<string[] | undefined> {
   const wrong = { ...allWrong };
   const order: string[] = [];
   for (let remaining = Object.keys(wrong); remaining.length > 0; remaining = Object.keys(wrong)) {
@@ -135,7 +136,7 @@ async function orderOfFields(t: Trial, account: Subject): Promise<string[] | und
   return order.join() === Object.keys(allWrong).join() ? undefined : order;
 }
 
-async function redirectOf(t: Trial, { key }: Subject): Promise<Inferred | undefined> {
+async function redirectOf(t: Trial, { key }: AccountUnderTest): Promise<Inferred | undefined> {
   const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
   if (reply.status < 300 || reply.status > 399) return undefined;
   const samples = [sampleOf(reply, { location: paths.stats })];
@@ -144,7 +145,7 @@ async function redirectOf(t: Trial, { key }: Subject): Promise<Inferred | undefi
 }
 
 /** Statistics: which figures change when a message is accepted. */
-async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {
   const { client } = t.target;
   const sentBefore = client.sends;
   const before = await t.get(paths.stats, account.key);
@@ -178,7 +179,7 @@ function hasFields(value: unknown, names: readonly string[]): boolean {
 
 const receivedItem = ['device_id', 'from_number', 'message', 'message_id', 'received_at', 'to'];
 
-async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+async function receivedOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {
   if (t.controlled) await receiveTwoMessages(t, account);
   const reply = await t.get(paths.received, account.key);
   verify.given(() => verify.status(reply, 200));
@@ -200,7 +201,10 @@ function listIn(json: unknown): readonly unknown[] {
 }
 
 /** Two, because what differs between two entries identifies their members. */
-async function receiveTwoMessages(t: Trial, { accountId = '', from }: Subject): Promise<void> {
+async function receiveTwoMessages(
+  t: Trial,
+  { accountId = '', from }: AccountUnderTest,
+): Promise<void> {
   for (const message of ['first', 'second'])
     await t.control.must('sims.receive', {
       id: accountId,
@@ -208,7 +212,7 @@ async function receiveTwoMessages(t: Trial, { accountId = '', from }: Subject): 
     });
 }
 
-async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {
   const [sim] = account.sims;
   if (sim === undefined) return undefined;
   const fields = t.fields(account, { request_id: t.requestId() });
@@ -260,7 +264,7 @@ function headersIn(reply: Sample['reply']): Pick<ReplyTemplate, 'headers'> {
 
 async function otherSend(
   t: Trial,
-  account: Subject,
+  account: AccountUnderTest,
   name: 'dashboard_send' | 'external_send',
 ): Promise<Inferred | undefined> {
   const reply = await t.post(paths[name], account.key, t.fields(account));

@@ -8,7 +8,7 @@ import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Observation } from '../run/case.ts';
-import { paths, type Subject } from '../run/case-run.ts';
+import { type AccountUnderTest, paths } from '../run/case-run.ts';
 import { largestAccepted } from '../steps/probe.ts';
 import {
   changesOf,
@@ -85,7 +85,7 @@ export const timeObservations: readonly Observation[] = [
   movingTime('failureRate/share-of-a-hundred', sampleSize + failingRecipients.length, {
     sends: '100 messages to a recipient without a script',
     run: async (t) => {
-      const messages: [Subject, string][] = [];
+      const messages: [AccountUnderTest, string][] = [];
       while (messages.length < sampleSize) {
         const account = await t.account();
         for (let i = 0; i < sampleOfAccount; i += 1) {

@@ -8,7 +8,7 @@ import type { Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { namesField } from '#judging/service/named-fields.ts';
-import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 
 /** Replies of one kind. */
 export interface ProvokedRefusal {
@@ -30,7 +30,7 @@ const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-
 
 export async function* provokeRefusals(
   t: Trial,
-  account: Subject,
+  account: AccountUnderTest,
 ): AsyncGenerator<ProvokedRefusal> {
   yield* unknownIdsAndKeys(t, account);
   yield* wrongMethods(t, account);
@@ -57,7 +57,7 @@ async function collectSamples(
   return { kind, statuses, samples, ...more };
 }
 
-async function* unknownIdsAndKeys(t: Trial, account: Subject) {
+async function* unknownIdsAndKeys(t: Trial, account: AccountUnderTest) {
   const { key } = account;
   const keyless = t.get(paths.stats, undefined);
   const wrongKey = t.get(paths.read(unknownIds[0] ?? ''), 'no-such-key');
@@ -72,7 +72,7 @@ async function* unknownIdsAndKeys(t: Trial, account: Subject) {
   yield collectSamples('not_found', [404], devices, { name: 'device_not_found' });
 }
 
-async function* wrongMethods(t: Trial, { key }: Subject) {
+async function* wrongMethods(t: Trial, { key }: AccountUnderTest) {
   const call = (method: string, path: string): Promise<Reply> =>
     t.request({ method, path, headers: { authorization: `Bearer ${key}` } });
   const head = await call('HEAD', paths.stats);
@@ -88,7 +88,7 @@ async function* wrongMethods(t: Trial, { key }: Subject) {
   );
 }
 
-async function* wrongBodies(t: Trial, account: Subject) {
+async function* wrongBodies(t: Trial, account: AccountUnderTest) {
   const { key } = account;
   const csv = t.request({
     method: 'POST',
@@ -108,14 +108,14 @@ async function* wrongBodies(t: Trial, account: Subject) {
   if (!isRead) yield collectSamples('empty_body', [400, 422], [[empty]]);
 }
 
-async function* reusedRequestId(t: Trial, account: Subject) {
+async function* reusedRequestId(t: Trial, account: AccountUnderTest) {
   const request_id = t.requestId();
   await t.queued(account, { request_id });
   const reuse = t.send(account, { request_id, message: 'another text' });
   yield collectSamples('request_id_conflict', [409, 422, 400], [[reuse]]);
 }
 
-async function* wrongSenders(t: Trial, account: Subject) {
+async function* wrongSenders(t: Trial, account: AccountUnderTest) {
   const { flags } = t.target;
   const unknown = flags.unknownFrom ?? (t.controlled ? t.control.unusedNumber() : undefined);
   if (unknown !== undefined)
@@ -127,7 +127,7 @@ async function* wrongSenders(t: Trial, account: Subject) {
   if (!isUnknown) yield collectSamples('number_access_denied', [403], [[denied]]);
 }
 
-async function* wrongAccounts(t: Trial, account: Subject) {
+async function* wrongAccounts(t: Trial, account: AccountUnderTest) {
   const exhausted = await t.exhaustedAccount(account.from);
   if (exhausted !== undefined) yield collectSamples('quota_exceeded', [402], [[t.send(exhausted)]]);
   const inactive = t.controlled

@@ -4,8 +4,9 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
-import { about, type Case, judging, type Recording } from '../run/case.ts';
-import type { Fields, Subject, Trial } from '../run/case-run.ts';
+import { about, type Case, judging } from '../run/case.ts';
+import type { AccountUnderTest, Fields, Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
 import { watched } from '../steps/watched-messages.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
@@ -13,7 +14,11 @@ const longIdLength = 100;
 /** So early in a second that its milliseconds have leading zeros. */
 const earlyMs = 40;
 
-async function sendAndRead(t: Trial, account: Subject, fields: Fields = {}): Promise<void> {
+async function sendAndRead(
+  t: Trial,
+  account: AccountUnderTest,
+  fields: Fields = {},
+): Promise<void> {
   const { messageId } = await t.queued(account, fields);
   await t.read(account, messageId);
 }

@@ -7,14 +7,22 @@
 
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
-import { about, type Case, judging, recorded } from '../run/case.ts';
-import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import { refusedSends, tooLongMessage } from '../steps/refused-sends.ts';
+import { about, type Case, judging } from '../run/case.ts';
+import {
+  type AccountPlan,
+  type AccountUnderTest,
+  type Fields,
+  paths,
+  type Trial,
+} from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
 import { untilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';
 import { wallClock } from '../target/clock.ts';
 import { type Need, otherRecipientOf } from '../target/target.ts';
 import { requireIdLength } from './send-4-ids.ts';
+import { refusedSends } from './send-refusals.ts';
+import { tooLongMessage } from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
 export const originalReply = '200 and the original body, byte for byte';
@@ -194,13 +202,22 @@ export const send4Cases: readonly Case[] = [
 ];
 
 /** Sends a message under a new id, and returns its fields. */
-export async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
+export async function sendFirst(
+  t: Trial,
+  account: AccountUnderTest,
+  fields: Fields = {},
+): Promise<Fields> {
   const sent = { ...fields, request_id: t.requestId() };
   await t.queued(account, sent);
   return sent;
 }
 
-async function sendAndReplay(t: Trial, account: Subject, replays: number, fields: Fields = {}) {
+async function sendAndReplay(
+  t: Trial,
+  account: AccountUnderTest,
+  replays: number,
+  fields: Fields = {},
+) {
   const sent = await sendFirst(t, account, fields);
   for (let i = 0; i < replays; i += 1) await t.send(account, sent);
 }
@@ -213,7 +230,7 @@ interface ReplayPlan {
   readonly event: string;
   readonly account?: AccountPlan;
   /** Makes the event happen. */
-  readonly cause: (t: Trial, account: Subject) => Promise<unknown>;
+  readonly cause: (t: Trial, account: AccountUnderTest) => Promise<unknown>;
 }
 
 /** A case that sends a message, causes an event, and sends the same `request_id` again. */
@@ -232,13 +249,18 @@ export function replayCase(name: string, plan: ReplayPlan): Case {
 }
 
 /** Shows by a refused send that an event has happened. */
-async function requireRefusal(t: Trial, account: Subject, status: number): Promise<void> {
+async function requireRefusal(t: Trial, account: AccountUnderTest, status: number): Promise<void> {
   const reply = await t.send(account);
   if (reply.status !== status) t.lack(`a target that answers ${status} now`);
 }
 
 /** Makes the sends over connections that are already open, so that they arrive together. */
-async function sendAtOnce(t: Trial, account: Subject, sends: readonly Fields[], gapMs = 0) {
+async function sendAtOnce(
+  t: Trial,
+  account: AccountUnderTest,
+  sends: readonly Fields[],
+  gapMs = 0,
+) {
   // Opens a connection for each send.
   await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
   await Promise.all(
@@ -251,7 +273,7 @@ async function sendAtOnce(t: Trial, account: Subject, sends: readonly Fields[], 
 }
 
 /** Sends a message with the shortest hold that the target accepts. */
-async function sendHeldBriefly(t: Trial, account: Subject) {
+async function sendHeldBriefly(t: Trial, account: AccountUnderTest) {
   for (const leadMs of leadsMs) {
     const { least, most } = t.ahead;
     const soonestMs = (await t.now()) + leadMs;

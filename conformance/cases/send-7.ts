@@ -9,14 +9,14 @@ import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
 import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
 /** Pauses in real time: soon after a hold began, and after a poll. */
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
-/** In real time, reads go on so long after a hold, until a late message has been explained. */
+/** Reads go on for so long after a hold in real time, so that a late message is explained. */
 const readAfterHoldMs = 52 * secondMs;
 /** The shares of a hold that are left at the reads of it. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
@@ -57,7 +57,7 @@ const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
 const is400 = '400 that names `send_at`';
 
 /** Reads a held message up to its time and until it has been picked up. */
-async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<void> {
+async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): Promise<void> {
   const mostDays = t.assumption('sendAtMaxAheadDays');
   if (typeof mostDays === 'number' && mostDays * dayMs <= delayMs)
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
@@ -218,7 +218,11 @@ export const send7Cases: readonly Case[] = [
 ];
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */
-async function holdMessages(t: Trial, account: Subject, fields: Fields): Promise<string[]> {
+async function holdMessages(
+  t: Trial,
+  account: AccountUnderTest,
+  fields: Fields,
+): Promise<string[]> {
   const { send_at } = fields;
   const now = await t.now();
   const replies = [await t.send(account, fields)];

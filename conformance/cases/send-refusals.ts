@@ -1,15 +1,15 @@
 /**
- * Cases about which fields are refused, and about bodies that are not a JSON object. Rules: SEND-2,
- * SEND-5, SVC-4. A row of a table is a value that every permitted answer to an assumption treats
- * alike.
+ * Sends that must be refused, and the cases about them: which fields are refused, and bodies that
+ * are not a JSON object. Rules: SEND-2, SEND-5, SVC-4. A row of a table is a value that every
+ * permitted answer to an assumption treats alike.
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { about, type Case, judging, type Recording } from '../run/case.ts';
-import { type Fields, paths, type Trial } from '../run/case-run.ts';
-import { tooLongMessage } from '../steps/refused-sends.ts';
+import { about, type Case, judging } from '../run/case.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
 import type { Need } from '../target/target.ts';
-import * as numbers from './similar-values.ts';
+import * as similar from './similar-values.ts';
 
 /** The budget of sends of most cases if all cases share an account and its limits. */
 const fewTries = 3;
@@ -117,16 +117,16 @@ export const refusalCases: readonly Case[] = [
   refusalCase('SEND-2/to-is-e164', {
     sends: 'recipients that are not E.164 numbers',
     rows: ({ to: valid }) => {
-      const texts = new Set([...numbers.dialledForms(valid), ...numbers.malformed]);
-      return [numbers.asJsonNumber(valid), ...texts].map((to) => ({ to }));
+      const texts = new Set([...similar.dialledForms(valid), ...similar.malformed]);
+      return [similar.asJsonNumber(valid), ...texts].map((to) => ({ to }));
     },
     tries: 4,
   }),
   refusalCase('SEND-2/from-is-e164', {
     sends: 'senders that are not E.164 numbers',
     rows: ({ from: valid }) => {
-      const texts = [...numbers.otherSpellings(valid), ...numbers.malformed];
-      return [numbers.asJsonNumber(valid), ...texts].map((from) => ({ from }));
+      const texts = [...similar.otherSpellings(valid), ...similar.malformed];
+      return [similar.asJsonNumber(valid), ...texts].map((from) => ({ from }));
     },
   }),
   refusalCase('SEND-2/alias-is-e164', {
@@ -139,7 +139,7 @@ export const refusalCases: readonly Case[] = [
       'good numbers with a line end, a null byte, full-width digits, a space that does not break',
     rows: ({ to, from }) => [
       { to: `${to}\n` },
-      { to: numbers.inWideDigits(to) },
+      { to: similar.inWideDigits(to) },
       { to: `${to}\u0000` },
       { from: `${from}\u00a0` },
       { from: `${from}\n` },
@@ -152,7 +152,7 @@ export const refusalCases: readonly Case[] = [
   refusalCase('SEND-5/body-identifies-the-field', {
     sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
     rows: () => [
-      { message: tooLongMessage },
+      { message: similar.tooLongMessage },
       { send_at: '2020-02-01T00:00:00.000Z' },
       { from: 'x' },
     ],
@@ -160,3 +160,42 @@ export const refusalCases: readonly Case[] = [
   malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
   malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
 ];
+
+/** Each one fails a different check of fields. */
+const invalidFields: readonly Fields[] = [
+  { message: similar.tooLongMessage },
+  { to: 'x' },
+  { send_at: 'soon' },
+];
+
+/**
+ * Several rules judge its replies: SEND-4, because a refused `request_id` is no original, and SVC-4,
+ * because a refusal is JSON. A valid send of the same id follows each send that only the quota does not refuse.
+ */
+export const refusedSends: Recording = {
+  name: 'refused sends',
+  needs: ['sender'],
+  spends: { send: 7 },
+  record: async (t) => {
+    const account = await t.account({ sims: 2 });
+    // Shows that the key is accepted.
+    await t.get(paths.stats, account.key);
+    const senders = await refusedSenders(t, account);
+    for (const wrong of [...t.someOf(invalidFields, 1), ...senders]) {
+      const request_id = t.requestId();
+      await t.send(account, { ...wrong, request_id });
+      await t.send(account, { request_id });
+    }
+    const exhausted = await t.exhaustedAccount(account.from);
+    if (exhausted !== undefined) await t.send(exhausted, { request_id: t.requestId() });
+  },
+};
+
+/** An unknown sender and one whose SIM is deactivated, as far as the run has them. */
+async function refusedSenders(t: Trial, account: AccountUnderTest): Promise<Fields[]> {
+  const { unknownFrom, inactiveFrom } = t.target.flags;
+  if (!t.controlled)
+    return [unknownFrom, inactiveFrom].flatMap((from) => (from === undefined ? [] : { from }));
+  await t.patchSim(account, 1, { active: false });
+  return [{ from: t.unusedNumber() }, { from: account.sims[1]?.number }];
+}

@@ -7,11 +7,11 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';
-import { about, type Case, judging, type Recording } from '../run/case.ts';
-import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import { longestMessage, tooLongMessage } from '../steps/refused-sends.ts';
+import { about, type Case, judging } from '../run/case.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
 import type { Need } from '../target/target.ts';
-import * as numbers from './similar-values.ts';
+import * as similar from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
 interface TextCase extends Pick<Case, 'sends' | 'demands'> {
@@ -30,7 +30,7 @@ function textCase(id: `${RuleId}/${string}`, { sends, demands, texts }: TextCase
 }
 
 const then400 = '202, then 400 that names `message`';
-const longestText = 'a'.repeat(longestMessage);
+const longestText = 'a'.repeat(similar.longestMessage);
 /** One letter more than a message of one segment may have. */
 const twoSegments = 'a'.repeat(161);
 const farTooLong = 'a'.repeat(5_000);
@@ -38,11 +38,11 @@ const farTooLong = 'a'.repeat(5_000);
 const oftenEscaped = '&"\'\\\n{€|';
 
 function longestAndTooLong(letter: string): string[] {
-  return [letter.repeat(longestMessage), letter.repeat(longestMessage + 1)];
+  return [letter.repeat(similar.longestMessage), letter.repeat(similar.longestMessage + 1)];
 }
 
 /** Sends a message under the name `from`, then under the alias alone. */
-async function sendUnderBothNames(t: Trial, account: Subject, senders: readonly string[]) {
+async function sendUnderBothNames(t: Trial, account: AccountUnderTest, senders: readonly string[]) {
   for (const from of senders) {
     await t.send(account, { from });
     await t.send(account, { from: undefined, from_number: from });
@@ -76,7 +76,7 @@ export const sendCases: readonly Case[] = [
       '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
     demands: '202 for the first; no message for the others',
     texts: [
-      oftenEscaped.repeat(longestMessage / oftenEscaped.length),
+      oftenEscaped.repeat(similar.longestMessage / oftenEscaped.length),
       `${longestText} `,
       // From here on: 1,601 code points, but 1,600 visible characters.
       `${longestText.slice(1)}\r\n`,
@@ -107,7 +107,7 @@ export const sendCases: readonly Case[] = [
     demands: 'no 400 for a well-formed recipient',
     steps: async (t, account) => {
       const from = t.unusedNumber();
-      for (const to of ['abc', ...numbers.fictional]) await t.send(account, { from, to });
+      for (const to of ['abc', ...similar.fictional]) await t.send(account, { from, to });
     },
   }),
   about('SEND-6/far-too-long', senderNeeds, 2, {
@@ -139,7 +139,7 @@ export const sendCases: readonly Case[] = [
     sends: 'invalid messages with a request_id, then the list of messages',
     demands: 'only the valid message exists',
     steps: async (t, account) => {
-      for (const fields of [{}, { message: tooLongMessage }, { to: 'abc' }])
+      for (const fields of [{}, { message: similar.tooLongMessage }, { to: 'abc' }])
         await t.send(account, { ...fields, request_id: t.requestId() });
       await t.noteMessageCount(account);
     },

@@ -1,9 +1,14 @@
 /**
  * Wrong values that are nearly right: numbers that are not E.164 (SEND-2), although a lax check
  * accepts them or turns them into a number that is; numbers that are nearly the account's own
- * (AUTH-4); and keys that differ from a valid one in a letter, in case or in length (AUTH-3).
+ * (AUTH-4); messages that are a character too long (SEND-6); and keys that differ from a valid one
+ * in a letter, in case or in length (AUTH-3).
  */
 import { paths, sendPaths } from '../run/case-run.ts';
+
+/** The length that a message may have at most (SEND-6). */
+export const longestMessage = 1_600;
+export const tooLongMessage = 'x'.repeat(longestMessage + 1);
 
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
 export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];

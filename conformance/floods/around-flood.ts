@@ -11,7 +11,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import type { Bucket } from '../run/budget.ts';
-import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';
 import {
   flood,
@@ -35,7 +35,7 @@ const atOnce = 16;
  */
 export async function prepareFlood(
   t: Trial,
-  account: Subject,
+  account: AccountUnderTest,
   bucket: Bucket,
   requests: number,
 ): Promise<void> {
@@ -86,7 +86,7 @@ async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
  * Opens connections with requests that are not limited, which must not spend from the bucket
  * (LIMIT-7).
  */
-async function warmUp(t: Trial, account: Subject): Promise<void> {
+async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
   for (let round = 0; round < 2; round += 1)
     await flood(2 * atOnce, () => t.get(paths.stats, account.key));
 }
@@ -95,7 +95,7 @@ const userTimes = 20;
 const revokedTimes = 30;
 
 /** Calls with a revoked key. */
-async function revokedCalls(t: Trial, account: Subject): Promise<void> {
+async function revokedCalls(t: Trial, account: AccountUnderTest): Promise<void> {
   let key = t.target.flags.revokedKey;
   if (t.controlled) {
     const revoked = await t.secondKey(account);
@@ -110,7 +110,12 @@ async function revokedCalls(t: Trial, account: Subject): Promise<void> {
  * whether another endpoint answered 429 (`isOtherRefused`), and the reply to a call that claims to
  * be forwarded from another address (`forwarded`).
  */
-export async function requestWhileEmpty(t: Trial, account: Subject, bucket: Bucket, first: Reply) {
+export async function requestWhileEmpty(
+  t: Trial,
+  account: AccountUnderTest,
+  bucket: Bucket,
+  first: Reply,
+) {
   const isOtherRefused = await requestOthers(t, bucket, account);
   const forwarded =
     bucket === 'address'
@@ -130,7 +135,11 @@ const otherAddress = '203.0.113.9';
  * Requests everything that the empty bucket must not affect: each other endpoint, and the flooded
  * one for another account or from another address. True if another endpoint answered 429.
  */
-async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<boolean> {
+async function requestOthers(
+  t: Trial,
+  bucket: Bucket,
+  account: AccountUnderTest,
+): Promise<boolean> {
   let isThrottled = false;
   const flooded = bucket === 'address' ? undefined : bucket;
   for (const endpoint of limitedEndpoints) {
@@ -198,7 +207,7 @@ const mostTries = 6;
 
 /** The end of a flood. */
 interface EmptyBucket {
-  readonly account: Subject;
+  readonly account: AccountUnderTest;
   /** The name of the bucket. */
   readonly bucket: string;
   readonly refusals: readonly Reply[];

@@ -10,8 +10,8 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import { type Bucket, limitOf } from '../run/budget.ts';
-import type { Recording } from '../run/case.ts';
-import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
 import { SendsExhausted } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
 import {
@@ -36,7 +36,7 @@ import {
 } from './limited.ts';
 
 export interface Flood {
-  readonly account: Subject;
+  readonly account: AccountUnderTest;
   readonly replies: readonly Reply[];
   /** The replies with 429. */
   readonly refusals: readonly Reply[];
@@ -61,9 +61,9 @@ const mostSurplus = 20;
 const apartMs = 1_850;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readTimes = 40;
-/** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
+/** The requests that waiting out a refusal adds to a flood; the plan of a run counts them. */
 const plannedForWait = 3;
-/** For the plan of a run: a minute until the bucket returns, and the flood itself. */
+/** A minute until the bucket returns, and the flood itself; the plan of a run counts them. */
 const plannedSeconds = 66;
 
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
@@ -88,7 +88,7 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
   };
 }
 
-async function recordFlood(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
+async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket): Promise<Flood> {
   const canWait = t.target.timeoutMs > minuteMs + apartMs;
   // Each flood sees what the previous one left of its bucket.
   let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
@@ -108,7 +108,11 @@ async function recordFlood(t: Trial, account: Subject, bucket: Bucket): Promise<
  * client used it. It is full a minute after this run has emptied it, and two floods agree if no
  * other client uses it. Undefined if the budget does not cover it.
  */
-async function floodAgain(t: Trial, account: Subject, bucket: Bucket): Promise<Burst | undefined> {
+async function floodAgain(
+  t: Trial,
+  account: AccountUnderTest,
+  bucket: Bucket,
+): Promise<Burst | undefined> {
   await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
   try {
     return await floodOnce(t, account, bucket);
@@ -131,7 +135,7 @@ interface Burst extends Omit<Flood, 'wait'> {
 }
 
 /** Empties the bucket, and sends what the empty bucket must not affect. */
-async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
+async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): Promise<Burst> {
   const { clock, startedAt } = t.target;
   const limit = limitOf(bucket);
   let next = limit;
@@ -166,7 +170,7 @@ async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Bu
 }
 
 interface FullBucket {
-  readonly account: Subject;
+  readonly account: AccountUnderTest;
   readonly bucket: Bucket;
   /** The run's requests to it that do not count as the flood's. */
   readonly spentEarlier: number;
@@ -210,7 +214,7 @@ interface Sent {
  * Prepares a flood. `call` then sends its request of this index; `sent` lists its sends so far. The
  * requests vary by key, SIM, client and query, on none of which the limit may depend.
  */
-async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
+async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
   const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
   const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
   await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
@@ -241,7 +245,7 @@ async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
 }
 
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
-function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
+function spentBefore(t: Trial, bucket: Bucket, account: AccountUnderTest): number {
   return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
 }
 

@@ -8,7 +8,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { Bucket } from '../run/budget.ts';
-import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 
 /**
  * Sends many requests with a bounded number in flight; replies come in the order of the requests.
@@ -42,7 +42,7 @@ export function isSending(bucket: Bucket): boolean {
   return bucket.endsWith('send');
 }
 
-export function pathFor(endpoint: LimitedEndpoint, { sims }: Subject): string {
+export function pathFor(endpoint: LimitedEndpoint, { sims }: AccountUnderTest): string {
   return endpoint === 'tasks' ? paths.tasks(sims[0]?.deviceId ?? '') : paths[endpoint];
 }
 
@@ -50,7 +50,7 @@ export function pathFor(endpoint: LimitedEndpoint, { sims }: Subject): string {
 export function request(
   t: Trial,
   endpoint: LimitedEndpoint,
-  account: Subject,
+  account: AccountUnderTest,
   key: string | undefined = account.key,
   { headers, query = '' }: Variation = {},
 ): Promise<Reply> {
@@ -71,7 +71,7 @@ const pageSizes = 100;
 export async function queriesOf(
   t: Trial,
   endpoint: LimitedEndpoint,
-  account: Subject,
+  account: AccountUnderTest,
 ): Promise<(index: number) => string> {
   const query = (index: number) => `?page_size=${1 + (index % pageSizes)}`;
   if (endpoint !== 'received') return () => '';
@@ -80,7 +80,12 @@ export async function queriesOf(
 }
 
 /** Reads the message that a reply accepted so many times; nothing if it accepted none. */
-export async function readMessageOf(t: Trial, account: Subject, { json }: Reply, times: number) {
+export async function readMessageOf(
+  t: Trial,
+  account: AccountUnderTest,
+  { json }: Reply,
+  times: number,
+) {
   const id: unknown = Object(json).message_id;
   if (typeof id === 'string') await flood(times, () => t.read(account, id));
 }
@@ -94,7 +99,7 @@ export function isRefused({ status }: Reply): boolean {
 }
 
 /** The run's own requests to this bucket within the last minute. */
-export function recent(t: Trial, bucket: Bucket, account: Subject): Exchange[] {
+export function recent(t: Trial, bucket: Bucket, account: AccountUnderTest): Exchange[] {
   const sinceMs = t.target.clock.now() - minuteMs;
   const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
   const flooded = bucket === 'address' ? 'received' : bucket;

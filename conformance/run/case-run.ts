@@ -13,7 +13,7 @@ import { recipientOf } from '../target/target.ts';
 import { RecordedRequests } from './recorded-requests.ts';
 
 /** A usable account: its key and its numbers. */
-export interface Subject {
+export interface AccountUnderTest {
   readonly key: string;
   /** Its first number; empty if it has no SIM. */
   readonly from: string;
@@ -80,7 +80,7 @@ export class Trial extends RecordedRequests {
 
   /** How far the target's clock is ahead of `now`; with a control port they are one clock. */
   get ahead(): Ahead {
-    return this.controlled ? { least: 0, most: 0 } : this.target.known.clock.ahead;
+    return this.controlled ? { least: 0, most: 0 } : this.target.facts.clock.ahead;
   }
 
   /** A setting that the simulator reports; undefined if unknown. */
@@ -89,7 +89,7 @@ export class Trial extends RecordedRequests {
   }
 
   /** A new account on the control port; without one, the account of the flags. */
-  async account({ sims: count = 1, quota, sim }: AccountPlan = {}): Promise<Subject> {
+  async account({ sims: count = 1, quota, sim }: AccountPlan = {}): Promise<AccountUnderTest> {
     const { control } = this.target;
     if (control === undefined) {
       if (quota !== undefined) this.lack('an account with a quota of its own (--control-url)');
@@ -104,7 +104,7 @@ export class Trial extends RecordedRequests {
     return { key, keyId, accountId, sims, from: sims[0]?.number ?? '' };
   }
 
-  #accountOfFlags(): Subject {
+  #accountOfFlags(): AccountUnderTest {
     const { apiKey, from = '', deviceId } = this.target.flags;
     const sims = deviceId === undefined ? [] : [{ number: from, deviceId }];
     return { key: apiKey ?? this.lack('--api-key'), from, sims };
@@ -121,7 +121,7 @@ export class Trial extends RecordedRequests {
   }
 
   /** An account other than that of `account()`. */
-  async otherAccount(): Promise<Subject> {
+  async otherAccount(): Promise<AccountUnderTest> {
     if (this.controlled) return this.account();
     const { flags } = this.target;
     const key = flags.secondApiKey ?? this.lack('--second-api-key');
@@ -129,16 +129,16 @@ export class Trial extends RecordedRequests {
   }
 
   /** An account whose quota is spent; undefined if the run has none. */
-  async exhaustedAccount(from = ''): Promise<Subject | undefined> {
+  async exhaustedAccount(from = ''): Promise<AccountUnderTest | undefined> {
     if (this.controlled) return this.account({ quota: 0 });
     const { exhaustedApiKey: key, exhaustedFrom = from } = this.target.flags;
     return key === undefined ? undefined : { key, from: exhaustedFrom, sims: [] };
   }
 
-  async secondKey(subject: Subject): Promise<ApiKey> {
+  async secondKey(account: AccountUnderTest): Promise<ApiKey> {
     if (!this.controlled)
       return { keyId: '', key: this.target.flags.otherApiKey ?? this.lack('--other-api-key') };
-    return this.control.createKey(subject.accountId ?? '', 'conformance-second');
+    return this.control.createKey(account.accountId ?? '', 'conformance-second');
   }
 
   async revoke({ keyId }: ApiKey): Promise<void> {
@@ -146,7 +146,7 @@ export class Trial extends RecordedRequests {
   }
 
   /** Changes a SIM of the account on the control port. */
-  async patchSim({ sims }: Subject, index: number, input: SimChange): Promise<void> {
+  async patchSim({ sims }: AccountUnderTest, index: number, input: SimChange): Promise<void> {
     await this.control.must('sims.patch', { id: sims[index]?.deviceId, input });
   }
 
@@ -156,18 +156,18 @@ export class Trial extends RecordedRequests {
   }
 
   /** Creates a key on the control port, and reads every place where the port shows keys later. */
-  async createdKey({ accountId: id = '' }: Subject, name: string): Promise<string> {
+  async createdKey({ accountId: id = '' }: AccountUnderTest, name: string): Promise<string> {
     const { key, made } = await this.control.createKey(id, name);
-    const shown = [
+    const views = [
       await this.control.call('accounts.keys', { id }),
       await this.control.call('accounts.get', { id }),
     ];
-    this.createdKeys.push({ key, name, creation: made, shown });
+    this.createdKeys.push({ key, name, creation: made, shown: views });
     return key;
   }
 
   /** Notes how many messages the account has, if there is a control port to ask. */
-  async noteMessageCount({ accountId: account }: Subject): Promise<void> {
+  async noteMessageCount({ accountId: account }: AccountUnderTest): Promise<void> {
     if (this.target.control === undefined || account === undefined) return;
     const messages = await this.control.messageCount(account);
     if (messages === undefined) this.lack('a list of messages on the control port');
@@ -195,30 +195,30 @@ export class Trial extends RecordedRequests {
   }
 
   /** The body of an acceptable send, with these fields replaced or added. */
-  fields(subject: Subject, fields: Fields = {}): Record<string, unknown> {
-    return { to: this.recipient, from: subject.from, message: 'conformance', ...fields };
+  fields(account: AccountUnderTest, fields: Fields = {}): Record<string, unknown> {
+    return { to: this.recipient, from: account.from, message: 'conformance', ...fields };
   }
 
-  send(subject: Subject, fields: Fields = {}): Promise<Reply> {
-    return this.post(paths.send, subject.key, this.fields(subject, fields));
+  send(account: AccountUnderTest, fields: Fields = {}): Promise<Reply> {
+    return this.post(paths.send, account.key, this.fields(account, fields));
   }
 
   /** Sends a message that must be accepted; otherwise the precondition is missing. */
-  async queued(subject: Subject, fields: Fields = {}): Promise<Queued> {
-    const reply = await this.send(subject, fields);
+  async queued(account: AccountUnderTest, fields: Fields = {}): Promise<Queued> {
+    const reply = await this.send(account, fields);
     const body = given(() => accepted(reply));
     return { reply, body, messageId: textOf(body['message_id']) };
   }
 
-  read(subject: Subject, messageId: string): Promise<Reply> {
-    return this.get(paths.read(messageId), subject.key);
+  read(account: AccountUnderTest, messageId: string): Promise<Reply> {
+    return this.get(paths.read(messageId), account.key);
   }
 
   /** Adds the record of another trial, once. */
   join(other: Trial): void {
     if (this.#joined.has(other)) return;
     this.#joined.add(other);
-    this.shown.push(...other.shown);
+    this.reported.push(...other.reported);
     this.exchanges.push(...other.exchanges);
     this.listings.push(...other.listings);
     this.joinedMs += other.#tookMs;

@@ -128,17 +128,18 @@ const ruleOf: Readonly<Partial<Record<string, RuleId>>> = {
 function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
   const subject = (endpoint && ruleOf[endpoint]) ?? 'LIMIT-7';
   return {
-    ...{ id: `${subject}/room-in-the-minute`, subject, kind: 'rule', verdict: 'failed' },
+    id: `${subject}/room-in-the-minute`,
+    subject,
+    kind: 'rule',
+    verdict: 'failed',
     sends: 'nothing: it looks at all 429s of the run, and at the statistics',
     expected: 'no 429 while this run leaves room in its minute',
     actual: `${many(times, 'send')} answered 429, and the statistics count no message of another client`,
-    ...{
-      exercised: 1,
-      durationMs: 0,
-      exchanges: [reply.exchange],
-      broken: reply.exchange,
-      omitted: 0,
-    },
+    exercised: 1,
+    durationMs: 0,
+    exchanges: [reply.exchange],
+    broken: reply.exchange,
+    omitted: 0,
   };
 }
 
@@ -156,7 +157,15 @@ export function slowMachine({ client }: Target): Result | undefined {
 
 function notice(id: `LIMIT-7/${string}`, looksAt: string, reason: string): Result {
   return {
-    ...{ id, subject: 'LIMIT-7', kind: 'rule', verdict: 'notice', reason },
-    ...{ sends: `nothing: ${looksAt}`, exercised: 0, durationMs: 0, exchanges: [], omitted: 0 },
+    id,
+    subject: 'LIMIT-7',
+    kind: 'rule',
+    verdict: 'notice',
+    reason,
+    sends: `nothing: ${looksAt}`,
+    exercised: 0,
+    durationMs: 0,
+    exchanges: [],
+    omitted: 0,
   };
 }

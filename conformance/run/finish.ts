@@ -20,23 +20,27 @@ import type { ConformOptions } from '../options.ts';
 export function finish(
   run: Run,
   facts: Facts,
-  known: readonly Known[],
+  cases: readonly Known[],
   options: ConformOptions,
   { out, error: print }: Pick<CommandIo, 'out' | 'error'>,
 ): number {
   const { results, unreached, interrupted, reachable } = run;
   const error = (line: string) => print(`smstwin conform: ${line}\n`);
-  const weighed = weigh(options.expected, results, known);
+  const weighed = weigh(options.expected, results, cases);
   const rules = ruleVerdicts(results);
   const summary = {
     title: 'Conformance',
     sentenceOf,
     ...facts,
     exitCode: exitCode(run, weighed, options.require),
-    ...{ interrupted, reachable, counts: counts(results), rules },
+    interrupted,
+    reachable,
+    counts: counts(results),
+    rules,
     unmet: unmet(options.require, rules),
     ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
-    ...{ results, weighed },
+    results,
+    weighed,
   };
   if (unreached === undefined) out(textReport(summary));
   else error(foreignText(unreached));

@@ -19,12 +19,13 @@ import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Lack, Need, Target } from '../target/target.ts';
-import { type AnyCase, type Case, type Observation, recorded, type Seen } from './case.ts';
+import type { AnyCase, Case, Observation, Seen } from './case.ts';
 import { Trial } from './case-run.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { OutOfTime } from './recorded-requests.ts';
+import { recorded } from './recording.ts';
 
-/** Of a long case, a result keeps this many exchanges from its start and its end. */
+/** A result keeps this many exchanges from the start and from the end of a long case. */
 const keptFirst = 10;
 const keptLast = 20;
 
@@ -241,7 +242,7 @@ function resultOf(
   trial?: Trial,
   durationMs = 0,
 ): Result {
-  const all = trial?.shown ?? [];
+  const all = trial?.reported ?? [];
   const kept =
     all.length <= keptFirst + keptLast
       ? all
@@ -264,7 +265,7 @@ function resultOf(
   };
 }
 
-/** For a failure that many exchanges prove: their times and statuses, and one to compare with. */
+/** The times and statuses of many exchanges that prove a failure, and one to compare with. */
 function timelineOf(
   proof: readonly Exchange[],
   broken: ShownExchange,

@@ -8,7 +8,8 @@
 import { minuteMs } from '#contract/time.ts';
 import { type Lack, type Means, tooLong } from '../target/target.ts';
 import { type Bucket, type BucketLedger, entriesOf, type Spends, sendsIn } from './budget.ts';
-import type { AnyCase, Recording } from './case.ts';
+import type { AnyCase } from './case.ts';
+import type { Recording } from './recording.ts';
 
 /** What is started as one: a case, or recordings that cases judge. */
 export interface Item {
@@ -53,7 +54,7 @@ export class Schedule {
   readonly #ledger: BucketLedger;
   readonly #startedAt: number;
   readonly #longestWaitMs: number;
-  /** By id: why the item cannot run. */
+  /** Why an item cannot run, by its id. */
   readonly #lacks = new Map<string, Lack>();
   /** Buckets that stay unused until the flood that needs them full is over. */
   readonly #reserved = new Set<Bucket>();
@@ -140,7 +141,7 @@ export class Schedule {
     return this.#waiting.some(({ full }) => full.includes(bucket));
   }
 
-  /** Until every bucket has room for the item's requests; undefined while one is reserved. */
+  /** The wait until every bucket has room for the item; undefined while one is reserved. */
   #untilRoom({ spends }: Item, now: number): Wait | undefined {
     const entries = entriesOf(spends);
     if (entries.some(([bucket]) => this.#reserved.has(bucket))) return undefined;
@@ -155,7 +156,7 @@ export class Schedule {
     return this.#ledger.waitFor(bucket, count + promised, now);
   }
 
-  /** Until the flood's buckets are full; undefined while a running item spends from one. */
+  /** The wait until the buckets of a flood are full; undefined while a running item spends one. */
   #untilFull({ full }: Item, now: number): Wait | undefined {
     const isSpent = (bucket: Bucket) =>
       [...this.running].some(({ spends }) => spends[bucket] !== undefined);

@@ -26,7 +26,7 @@ export class OutOfTime extends Lacking {}
 export class RecordedRequests {
   readonly target: Target;
   /** The exchanges as reports show them. */
-  readonly shown: ShownExchange[] = [];
+  readonly reported: ShownExchange[] = [];
   /** The same exchanges as judges see them. */
   readonly exchanges: Exchange[] = [];
   /** It waits out a 429 of these buckets, as the case did not provoke it. */
@@ -87,8 +87,8 @@ export class RecordedRequests {
 
   async #once(options: RequestOptions): Promise<Reply> {
     const reply = await this.target.client.request(options);
-    this.shown.push(reply.exchange);
-    const exchange = exchangeOf(options, reply, this.target.known);
+    this.reported.push(reply.exchange);
+    const exchange = exchangeOf(options, reply, this.target.facts);
     this.exchanges.push(exchange);
     this.target.log.push(exchange);
     if (!this.controlled) this.#noteSpending(exchange);

@@ -13,7 +13,7 @@ import { foreignText } from '#io/foreign-text.ts';
 import { many, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
-import { shown, unseen } from '#judging/recorded/shown-rules.ts';
+import { recordedRules, unseen } from '#judging/recorded/shown-rules.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
@@ -103,8 +103,8 @@ export async function conformTraffic(
     interruptions: {},
     discovered: observations.discovered(),
   };
-  const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
-  const exitCode = finish(run, facts, known, options, io);
+  const cases = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
+  const exitCode = finish(run, facts, cases, options, io);
   const hasDrifted =
     traffic.drift !== undefined && (await drifted(now, traffic.drift, traffic, ids, io));
   return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;
@@ -128,8 +128,11 @@ async function drifted(
 
 /** The fields of a result that no exchange decided. */
 const none = {
-  ...{ sends: 'nothing: it judges recorded traffic', durationMs: 0 },
-  ...{ exercised: 0, exchanges: [], omitted: 0 },
+  sends: 'nothing: it judges recorded traffic',
+  durationMs: 0,
+  exercised: 0,
+  exchanges: [],
+  omitted: 0,
 };
 
 /** A notice about the files; the judgement assumes that they hold what it needs. */
@@ -140,7 +143,7 @@ function noticeOf(reason: string, index: number): Result {
 
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const own = { ...none, id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
-  if (shown[rule] === undefined)
+  if (recordedRules[rule] === undefined)
     return { ...own, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
   if (finding === undefined)
     return { ...own, verdict: 'skipped', reason: 'needs --traffic-complete' };

@@ -3,8 +3,9 @@
  * waits when it says so, and says what it waits for.
  */
 import type { Lack, Target } from '../target/target.ts';
-import { type AnyCase, startRecording } from './case.ts';
+import type { AnyCase } from './case.ts';
 import { type Decision, type Item, itemsOf, Schedule } from './order.ts';
+import { startRecording } from './recording.ts';
 
 /** Runs a case; if `lack` is given, skips it for that reason. */
 export type Execute = (anyCase: AnyCase, lack?: Lack) => Promise<void>;

@@ -7,8 +7,9 @@ import { grouped } from '#io/grouped.ts';
 import { many } from '#io/table.ts';
 import { type Lack, lacks, type Means, type Profile, tooLong } from '../target/target.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
-import type { AnyCase, Recording } from './case.ts';
+import type { AnyCase } from './case.ts';
 import { type Item, itemsOf, Schedule } from './order.ts';
+import type { Recording } from './recording.ts';
 
 /** The most sends of one case and of a whole run, for each profile. */
 const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {

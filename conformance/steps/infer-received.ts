@@ -31,7 +31,7 @@ const isNumber = (value: Json) => typeof value === 'string' && /^\+[1-9]\d{6,14}
 const isText = (value: Json) => typeof value === 'string';
 const areDistinct = (values: readonly Json[]) => new Set(values).size === values.length;
 
-/** In the order in which they are assigned. Each member has one role. */
+/** The roles, in the order in which they are assigned. Each member has one role. */
 const roles: readonly Role[] = [
   {
     placeholder: 'to',
@@ -77,21 +77,22 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
     return { template: {}, undetermined: ['its entries have different fields'] };
   const columns = new Map(names.map((name) => [name, rows.map((row) => row[name] as Json)]));
   /** Placeholders by the name of their member. */
-  const shown = new Map<string, string>();
+  const placeholders = new Map<string, string>();
   for (const { placeholder, fits, fitsIfNamed, named } of roles) {
-    const open = names.filter((name) => !shown.has(name));
+    const open = names.filter((name) => !placeholders.has(name));
     const isNamed = (name: string) => named.test(name);
     const fitting = open.filter((name) => fits(columns.get(name) ?? [], recipient));
     const fittingByName = open.filter((name) => fitsIfNamed?.(columns.get(name) ?? []));
     const member = fitting.find(isNamed) ?? fitting[0] ?? fittingByName.find(isNamed);
-    if (member !== undefined) shown.set(member, `{${placeholder}}`);
+    if (member !== undefined) placeholders.set(member, `{${placeholder}}`);
   }
   const undetermined: string[] = [];
   const item = names.map((name) => {
     const [value = null, ...others] = columns.get(name) ?? [];
     const isConstant = others.every((other) => JSON.stringify(other) === JSON.stringify(value));
-    if (!shown.has(name) && !isConstant) undetermined.push(`.${name} differs between entries`);
-    return [name, shown.get(name) ?? value];
+    if (!placeholders.has(name) && !isConstant)
+      undetermined.push(`.${name} differs between entries`);
+    return [name, placeholders.get(name) ?? value];
   });
   return { template: { body: Object.fromEntries(item) as Json }, undetermined };
 }
@@ -115,11 +116,11 @@ export function figures(before: unknown, after: unknown, place: Place): unknown 
   if (isObject(before) && isObject(after))
     return Object.fromEntries(
       Object.entries(after).flatMap(([name, value]) => {
-        const shown =
+        const figure =
           countsByStatus(after) && statuses.some((status) => status === name)
             ? `{${name}}`
             : figures(before[name], value, { ...place, at: `${at}.${name}` });
-        return shown === undefined ? [] : [[name, shown]];
+        return figure === undefined ? [] : [[name, figure]];
       }),
     );
   const placeholder = typeof after === 'number' ? placeholderOf(before, after, place) : undefined;

@@ -9,7 +9,7 @@ import { hourMs } from '#contract/time.ts';
 import type { ProbeReply, RequestOptions } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
-import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 
 export type Probe = (by: Asker) => Generator<RequestOptions, Seen, ProbeReply>;
 
@@ -77,7 +77,10 @@ export function observe(
   { needs = sendCount === 0 ? ['key'] : ['sender'], probe, ...row }: ObservationRow,
 ): ProbedObservation {
   const isSending = sendCount > 0;
-  const rest = { ...row, run: (t: Trial, account: Subject) => run(t, account, probe, isSending) };
+  const rest = {
+    ...row,
+    run: (t: Trial, account: AccountUnderTest) => run(t, account, probe, isSending),
+  };
   // One more send proves that the account can send.
   return { ...about(id, needs, isSending ? sendCount + 1 : 0, rest), probe };
 }
@@ -108,7 +111,12 @@ export interface ProbedObservation extends Observation {
   readonly probe: Probe;
 }
 
-async function run(t: Trial, account: Subject, probe: Probe, isSending: boolean): Promise<Seen> {
+async function run(
+  t: Trial,
+  account: AccountUnderTest,
+  probe: Probe,
+  isSending: boolean,
+): Promise<Seen> {
   await (isSending ? requireSender(t, account) : requireKey(t, account));
   const { flags, control } = t.target;
   const steps = probe(
@@ -128,20 +136,20 @@ async function run(t: Trial, account: Subject, probe: Probe, isSending: boolean)
 }
 
 /** Requires that the service asks for a key, and accepts that of the account. */
-export async function requireKey(t: Trial, { key }: Subject): Promise<void> {
-  const known = await t.get(paths.stats, key);
+export async function requireKey(t: Trial, { key }: AccountUnderTest): Promise<void> {
+  const withKey = await t.get(paths.stats, key);
   const stranger = await t.get(paths.stats, undefined);
   verify.given(() => {
-    verify.status(known, 200);
+    verify.status(withKey, 200);
     verify.status(stranger, 401);
   });
 }
 
-/** By target: the proof that its shared account can send. */
+/** The proof that the shared account of a target can send. */
 const proven = new WeakMap<object, Promise<unknown>>();
 
 /** Requires that the account can send: a refusal then has a meaning. Checks a shared one once. */
-export async function requireSender(t: Trial, account: Subject): Promise<void> {
+export async function requireSender(t: Trial, account: AccountUnderTest): Promise<void> {
   const before = t.controlled ? undefined : proven.get(t.target);
   const proof = before ?? t.queued(account);
   proven.set(t.target, proof);

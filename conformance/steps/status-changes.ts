@@ -6,7 +6,7 @@
 import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses } from '#judging/service/histories.ts';
 import { flood } from '../floods/limited.ts';
-import type { Subject, Trial } from '../run/case-run.ts';
+import type { AccountUnderTest, Trial } from '../run/case-run.ts';
 import { recipients } from '../target/target.ts';
 
 /** Statuses, and the recipient whose messages are scripted to fail from each. */
@@ -17,7 +17,11 @@ export const failingRecipients = [
 ] as const;
 
 /** The status that a read of the message shows. */
-export async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
+export async function statusOf(
+  t: Trial,
+  account: AccountUnderTest,
+  messageId: string,
+): Promise<string> {
   const reply = await t.read(account, messageId);
   return String(verify.given(() => verify.message(reply, 200))['status']);
 }
@@ -45,7 +49,7 @@ interface Change {
 /** Follows a message to its end, from deadline to deadline, so that each time is exact. */
 export async function* changesOf(
   t: Trial,
-  account: Subject,
+  account: AccountUnderTest,
   messageId: string,
 ): AsyncGenerator<Change, undefined> {
   let from = await statusOf(t, account, messageId);
@@ -62,7 +66,7 @@ export async function* changesOf(
 }
 
 /** The status from which a message to this recipient fails; undefined if it does not fail. */
-export async function failsFrom(t: Trial, account: Subject, recipient: string) {
+export async function failsFrom(t: Trial, account: AccountUnderTest, recipient: string) {
   const { messageId } = await t.queued(account, { to: recipient });
   for await (const { from, to } of changesOf(t, account, messageId))
     if (to === 'failed') return from;
@@ -78,7 +82,7 @@ export async function failingStatuses(t: Trial): Promise<string[]> {
 }
 
 /** The time between two pickups, and the times between the changes of the second message. */
-export async function pollTimes(t: Trial, account: Subject) {
+export async function pollTimes(t: Trial, account: AccountUnderTest) {
   const first = await t.queued(account);
   const { value: firstPickup } = await changesOf(t, account, first.messageId).next();
   const second = await t.queued(account);
@@ -93,7 +97,11 @@ export async function pollTimes(t: Trial, account: Subject) {
 const mostDeadlinesOfPoll = 40;
 
 /** How many of these messages the next poll that picks up any of them picks up. */
-export async function pickedAtNextPoll(t: Trial, account: Subject, ids: readonly string[]) {
+export async function pickedAtNextPoll(
+  t: Trial,
+  account: AccountUnderTest,
+  ids: readonly string[],
+) {
   for (let i = 0; i < mostDeadlinesOfPoll && (await reachDeadline(t)); i += 1) {
     const statuses = await flood(ids.length, (index) => statusOf(t, account, ids[index] ?? ''));
     const picked = statuses.filter((status) => status !== 'queued').length;

@@ -5,14 +5,14 @@
 import { isAccepted, isSend } from '#judging/service/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
-import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 
 /** Several, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
 
 /** A message that our own poll has handed out. */
 export interface HandedOut {
-  readonly account: Subject;
+  readonly account: AccountUnderTest;
   readonly messageId: string;
 }
 
@@ -36,7 +36,7 @@ export function untilHandedOut(t: Trial, send: Send): Promise<HandedOut> {
   return t.inTurn('tasks', () => handedOut(t, send));
 }
 
-type Send = (account: Subject, text: string) => Promise<unknown>;
+type Send = (account: AccountUnderTest, text: string) => Promise<unknown>;
 
 async function handedOut(t: Trial, send: Send): Promise<HandedOut> {
   const account = await t.account(t.controlled ? { sims: 2, sim: { polling: 'external' } } : {});

@@ -10,12 +10,12 @@ import { isSend, messageIdOf } from '#judging/service/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';
-import { type Recording, recorded } from '../run/case.ts';
-import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
+import { type Recording, recorded } from '../run/recording.ts';
 import { fates, recipients } from '../target/target.ts';
 
 export interface Watched {
-  readonly account: Subject;
+  readonly account: AccountUnderTest;
   readonly messageId: string;
   readonly fields: Fields;
   /** The status of the 202, then each change. */
@@ -42,7 +42,7 @@ const longestMs = 110_000;
 /** Queues a message under a `request_id`, to be watched. `dueAt`: the end of its hold, if any. */
 export async function queuedToWatch(
   t: Trial,
-  account: Subject,
+  account: AccountUnderTest,
   moreFields: Fields = {},
   dueAt?: number,
 ): Promise<Watched> {
@@ -66,13 +66,17 @@ async function pollForTasks(t: Trial): Promise<void> {
   await t.get(paths.tasks(sims[0].deviceId), key);
 }
 
-async function isQueued(t: Trial, account: Subject, messageId: string): Promise<boolean> {
+async function isQueued(t: Trial, account: AccountUnderTest, messageId: string): Promise<boolean> {
   const { json } = await t.read(account, messageId);
   return verify.isObject(json) && json['status'] === 'queued';
 }
 
 /** Which of these messages are queued, in their order. */
-function areQueued(t: Trial, account: Subject, ids: readonly string[]): Promise<boolean[]> {
+function areQueued(
+  t: Trial,
+  account: AccountUnderTest,
+  ids: readonly string[],
+): Promise<boolean[]> {
   return flood(ids.length, (index) => isQueued(t, account, ids[index] ?? ''));
 }
 

@@ -1,7 +1,4 @@
-/**
- * The run's clock. A test passes one that runs faster, together with a target that also runs
- * faster.
- */
+/** The run's clock. Tests pass a faster one, with a target that is equally fast. */
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Clock {

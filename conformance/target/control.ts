@@ -9,7 +9,7 @@ import { describe, isObject } from '#judging/service/expectations.ts';
 import { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Masks } from './masks.ts';
-import type { Known } from './run-facts.ts';
+import type { RunFacts } from './run-facts.ts';
 
 export interface Sim {
   readonly number: string;
@@ -51,7 +51,7 @@ const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 2
 export class Control {
   readonly #client: Client;
   readonly #masks: Masks;
-  readonly #known: Known;
+  readonly #facts: RunFacts;
   readonly #headers: Readonly<Record<string, string>>;
   /** The ids of the accounts that the harness created. */
   readonly #created: string[] = [];
@@ -73,9 +73,9 @@ export class Control {
     readonly timeoutMs: number;
     readonly masks: Masks;
     readonly seed: number;
-    readonly known: Known;
+    readonly facts: RunFacts;
   }) {
-    const { url, token, timeoutMs, masks, seed, known } = settings;
+    const { url, token, timeoutMs, masks, seed, facts } = settings;
     this.#client = new Client({
       baseUrl: url,
       timeoutMs: Math.max(timeoutMs, 30_000),
@@ -84,7 +84,7 @@ export class Control {
       maxBodyBytes: 16_777_216,
     });
     this.#masks = masks;
-    this.#known = known;
+    this.#facts = facts;
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     this.#nextNumber = seed * 97;
   }
@@ -131,8 +131,8 @@ export class Control {
     const isQuery = method === 'GET' || method === 'DELETE';
     const query = isQuery && isObject(input) ? `?${new URLSearchParams(input as never)}` : '';
     const hasBody = !isQuery && input !== undefined;
-    if (operation === 'accounts.revokeKey') this.#known.revoke(id);
-    if (operation === 'sims.patch' && isObject(input)) this.#known.changeSim(id, input);
+    if (operation === 'accounts.revokeKey') this.#facts.revoke(id);
+    if (operation === 'sims.patch' && isObject(input)) this.#facts.changeSim(id, input);
     return this.#client.request({
       method,
       path: `${path}${query}`,
@@ -181,7 +181,7 @@ export class Control {
     const accountId = String(made['account_id']);
     this.#created.push(accountId);
     const quota = monthlyQuota === undefined ? {} : { quota: monthlyQuota };
-    this.#known.addAccount(accountId, { isNew: true, ...quota });
+    this.#facts.addAccount(accountId, { isNew: true, ...quota });
     return accountId;
   }
 
@@ -190,7 +190,7 @@ export class Control {
     const key = String(made['key']);
     const keyId = String(made['key_id']);
     this.#masks.hide(key);
-    this.#known.addKey(key, accountId, { keyId });
+    this.#facts.addKey(key, accountId, { keyId });
     return { keyId, key, made };
   }
 
@@ -201,7 +201,7 @@ export class Control {
       const reply = await this.call('sims.create', { id: accountId, input });
       if (reply.status === 201 && isObject(reply.json)) {
         const deviceId = String(reply.json['device_id']);
-        this.#known.addNumber(number, { account: accountId, is: 'own', deviceId });
+        this.#facts.addNumber(number, { account: accountId, is: 'own', deviceId });
         return { number, deviceId };
       }
       // Skips numbers left by an earlier run.
@@ -216,7 +216,7 @@ export class Control {
     const first: unknown = Array.isArray(sims) ? sims[0] : undefined;
     const number = isObject(first) ? first['number'] : undefined;
     const pool = typeof number === 'string' ? number : defaultPoolNumber;
-    this.#known.addNumber(pool, { is: 'pool' });
+    this.#facts.addNumber(pool, { is: 'pool' });
     return pool;
   }
 
@@ -226,7 +226,7 @@ export class Control {
     this.#nextNumber += 1;
     const area = areaCodes[Math.floor(n / 100) % areaCodes.length] ?? 205;
     const number = `+1${area}55501${String(n % 100).padStart(2, '0')}`;
-    this.#known.addNumber(number, { is: 'unknown' });
+    this.#facts.addNumber(number, { is: 'unknown' });
     return number;
   }
 

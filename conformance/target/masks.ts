@@ -16,15 +16,15 @@ export class Masks {
   /** Masks this key in all further records, in any letter case. */
   hide(key: string): void {
     if (key.length < 4) return;
-    const shown = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
-    for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, shown);
+    const prefix = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
+    for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, prefix);
   }
 
   /** The text without full keys. */
   clean(text: string): string {
     let cleaned = text;
-    for (const [secret, shown] of this.#secrets)
-      if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, shown);
+    for (const [secret, prefix] of this.#secrets)
+      if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, prefix);
     return cleaned;
   }
 
@@ -32,7 +32,7 @@ export class Masks {
   record(baseUrl: string, sent: RequestOptions, received: Outcome, durationMs: number): Exchange {
     const { method, path, headers = {}, body } = sent;
     const { status, failure } = received;
-    const shown = (all: Readonly<Record<string, string>>) =>
+    const masked = (all: Readonly<Record<string, string>>) =>
       Object.fromEntries(
         Object.entries(all).map(([name, value]) => [
           name,
@@ -42,10 +42,10 @@ export class Masks {
     return {
       method,
       url: this.clean(baseUrl.replace(/\/$/, '') + path),
-      requestHeaders: shown(headers),
+      requestHeaders: masked(headers),
       ...(body !== undefined && { requestBody: cut(this.clean(body)) }),
       status,
-      replyHeaders: shown(received.headers),
+      replyHeaders: masked(received.headers),
       replyBody: cut(this.clean(received.text)),
       ...(failure !== undefined && { failure: this.clean(failure) }),
       durationMs,

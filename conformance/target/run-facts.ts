@@ -109,7 +109,7 @@ interface KnownNumber {
 /** The name of the address from which the run calls by default. */
 const peer = 'peer';
 
-export class Known implements Knowledge<RequestOptions> {
+export class RunFacts implements Knowledge<RequestOptions> {
   readonly clock = new ClockOffset(true);
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #keys = new Map<string, KnownKey>();

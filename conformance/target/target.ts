@@ -8,7 +8,7 @@ import type { BucketLedger } from '../run/budget.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
-import { flagOf, type Known, type TargetFlag, type TargetFlags } from './run-facts.ts';
+import { flagOf, type RunFacts, type TargetFlag, type TargetFlags } from './run-facts.ts';
 
 /** What a case may need beyond a base URL, and the flags that give it. */
 const neededFlags = {
@@ -58,7 +58,7 @@ export interface Target extends Means {
   readonly control?: Control;
   readonly clock: Clock;
   readonly ledger: BucketLedger;
-  readonly known: Known;
+  readonly facts: RunFacts;
   /** Requests that were answered 429 and sent again after the wait: the run had left them room. */
   readonly waitedOut: Set<Exchange>;
   /** All exchanges of the run. */
@@ -66,7 +66,7 @@ export interface Target extends Means {
   /** When the run began, by `clock`. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** By kind of work that is done one after another: the latest work. */
+  /** The latest work of each kind that is done one after another. */
   readonly turns: Map<string, Promise<unknown>>;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;

@@ -10,8 +10,7 @@ import { waitInputSchema } from '#src/operations/messages/wait.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
-import { requestForShard } from '../ask.ts';
-import { okReply, passedReply } from '../replies.ts';
+import { okReply, passedReply, requestForShard } from '../ask.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';
 
@@ -52,13 +51,13 @@ export async function pageOfMessages(
     if (reply === undefined) return { messages: [], next_cursor: null };
     return JSON.parse(reply.body) as Page;
   });
-  const shown = pages
+  const listed = pages
     .flatMap(({ messages }, shardIndex) => messages.map((message) => ({ message, shardIndex })))
     .sort((a, b) => Date.parse(b.message.created_at) - Date.parse(a.message.created_at))
     .slice(0, Number(limit));
   const next = await Promise.all(
     pages.map(async ({ messages, next_cursor: cursor }, index) => {
-      const shownCount = shown.filter(({ shardIndex }) => shardIndex === index).length;
+      const shownCount = listed.filter(({ shardIndex }) => shardIndex === index).length;
       if (shownCount === messages.length) return cursor ?? ended;
       if (shownCount === 0) return cursors[index] ?? '';
       // The cursor after the messages that are shown comes with a page of just those.
@@ -67,7 +66,7 @@ export async function pageOfMessages(
     }),
   );
   return okReply({
-    messages: shown.map(({ message }) => message),
+    messages: listed.map(({ message }) => message),
     next_cursor: next.every((cursor) => cursor === ended) ? null : next.join('.'),
   });
 }

@@ -10,12 +10,20 @@ import type { ControlReply, ControlRequest } from '#src/http/transport/transport
 import type { Operation } from '#src/operations/define.ts';
 import { clock } from '#src/operations/service/clock.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
-import { parseBody, requestForShard, type ShardReply, type ShardRequest } from '../ask.ts';
+import {
+  changedReply,
+  okReply,
+  parseBody,
+  passedReply,
+  requestForShard,
+  type ShardReply,
+  type ShardRequest,
+} from '../ask.ts';
 import { type ChangeOptions, Changes } from '../changes.ts';
+import { openEvents } from '../events.ts';
 import { type Json, joinBodies, shardNumber, withFleetNumbers } from '../join.ts';
 import { Owners, type OwnersOptions } from '../owners.ts';
 import { refuseInexact } from '../refusals.ts';
-import { changedReply, okReply, openEvents, passedReply } from '../replies.ts';
 import type { FleetParts } from '../routes.ts';
 import type { Shard } from '../shard.ts';
 import { WideClock } from './wide-clock.ts';

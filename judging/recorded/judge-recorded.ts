@@ -22,7 +22,7 @@ import { Findings, type Judge, type Recorded, type Trace } from '../service/judg
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
-import { type Shown, shown, type Together } from './shown-rules.ts';
+import { recordedRules, type Shown, type Together } from './shown-rules.ts';
 
 /** What all groups together showed of a rule. */
 export interface RuleFinding {
@@ -100,7 +100,7 @@ export class TrafficJudge {
     this.#options = options;
     this.#knowledge = new TrafficKnowledge(options.joined);
     const judged = rules.flatMap(({ id }): [RuleId, Shown][] => {
-      const how = shown[id];
+      const how = recordedRules[id];
       const isJudged = options.rules.includes(id) && (options.isComplete || !how?.needsAll);
       return how !== undefined && isJudged ? [[id, how]] : [];
     });

@@ -101,7 +101,7 @@ const free: Shown = {
     [200, 404, 429].includes(reply.status),
 };
 
-export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
+export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
   'SVC-2': message(isHistory),
   'SVC-4': message(
     (one) => isDocumented(one) && (isTaken(one) || documentedErrors.includes(one.reply.status)),

@@ -3,7 +3,7 @@
  * width; without scripts, except what draws plots. First come facts and counts, then findings with links to their details,
  * then the sections of the report.
  */
-import { pageFiles } from '#io/page-files.ts';
+import { pageFiles } from '#io/shipped-files.ts';
 import { escapeMarkup as text } from './summary.ts';
 
 export interface PageLink {

@@ -4,7 +4,7 @@
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
 
-import { changesBetween } from '#io/nearest.ts';
+import { changesBetween } from '#io/mistakes.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Exchange } from '../report/reported-exchange.ts';
 import { namesField } from './named-fields.ts';

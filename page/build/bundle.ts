@@ -9,11 +9,8 @@ import { declaredOperations } from './declared.ts';
 
 const plots = '../judging/report/plot/';
 
-export interface DashboardFile {
-  /** The name below `/assets/`; the page itself is `index.html`. */
-  readonly name: string;
-  readonly bytes: Uint8Array;
-}
+/** `name`: below `/assets/`; the page itself is `index.html`. */
+export type DashboardFile = Readonly<{ name: string; bytes: Uint8Array }>;
 
 /** Calls `onSources` with the path of every file in the bundle. `page`: the folder of its sources. */
 export async function bundleDashboard(

@@ -45,7 +45,6 @@ const allAccounts: ListDeclaration = {
   columns: ['name', 'keys', 'numbers', 'quota_left_this_month', 'messages'],
   wideColumns: ['keys', 'numbers', 'messages'],
   links: { name: ({ account_id: id }) => addressOf('accounts', String(id)) },
-  emptyText: 'There is no account.',
   lead: 'Accounts are independent: quotas, limits, keys and messages of one do not affect another.',
 };
 

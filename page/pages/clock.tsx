@@ -65,9 +65,6 @@ export function ClockPage() {
           <span class="dim">In a copy of this world, without further requests.</span>
         </div>
       </div>
-      <p class="dim">
-        The <a href="#/past">time machine</a> shows what each earlier advance changed.
-      </p>
       <div class="jumps">
         <h3>Start over</h3>
         <div class="actions">

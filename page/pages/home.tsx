@@ -18,15 +18,15 @@ import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import { textOf } from '../typed-values.ts';
-import type { Reply } from '../wire.ts';
+import type { RefereeReport, Reply } from '../wire.ts';
 import { counted, faultSubject, faultWords } from '../words.ts';
-import { accountName, useBuckets, useWorld } from '../world.ts';
+import { accountName, useBuckets, useFinalReport, useReport, useWorld } from '../world.ts';
 import { clientOf, exampleIn, languages } from './copies.ts';
 import { ruleText } from './rules.tsx';
 
 export function HomePage() {
   const world = useReply('worlds.get', [shownWorld], ['sim']);
-  const report = useReply('referee.report', [{ partial: true }], ['traffic', 'clock']);
+  const report = useReport(true, 1);
   return (
     <div class="stack">
       <Now report={report.value} />
@@ -34,26 +34,23 @@ export function HomePage() {
       <Loaded resource={world} what="this world">
         {(value) => <ClientSetup world={value} />}
       </Loaded>
-      <p>
-        Messages to all but these are delivered, one status at each poll of the SIM. Add your own
-        under <a href="#/faults">Faults</a>.
-      </p>
       <List declaration={recipientList} />
     </div>
   );
 }
 
-type Report = Reply<'referee.report'> | undefined;
+type ReportProps = Readonly<{ report: RefereeReport | undefined }>;
 
 /** What a reader must know at once: who is throttled, what waits for them, faults, broken rules. */
-function Now({ report }: { readonly report: Report }) {
+function Now({ report }: ReportProps) {
   const world = useWorld();
   const buckets = useBuckets();
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
-  const finished = useReply('referee.report', [{ partial: false }], ['traffic']).value;
+  const finished = useFinalReport(report);
   const assumptions = useResource(async () => assumptionList.readRows?.(), ['operation']);
   const changed = (assumptions.value ?? []).filter(isChanged);
+  const changedHref = addressOf('rules', '', { search: 'not the default' });
   const answers = changed.map(({ name, answer }) => `${name} = ${textOf(answer)}`).join(', ');
   const broken = brokenIn(report);
   const isNew = (text: string) => !broken.some((rule) => countIn(rule) === text);
@@ -75,7 +72,7 @@ function Now({ report }: { readonly report: Report }) {
     ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
       const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
       const name = `${counted(messages, 'message')} from ${from}`;
-      const text = [<CodeText text={group.sentence} />, '; the oldest came '];
+      const text = [<CodeText text={group.sentence.slice(0, -1)} />, '; the oldest came '];
       return row(href, name, ...text, <Time at={group.since} />);
     }),
     ...(faults.value?.faults ?? []).map((fault) => {
@@ -87,7 +84,7 @@ function Now({ report }: { readonly report: Report }) {
     }),
     ...broken.map((rule) => row('#/referee', countIn(rule), ruleText(rule.id))),
     answers !== '' &&
-      row('#/rules', `Not the default: ${counted(changed.length, 'assumption')}`, answers),
+      row(changedHref, `Not the default: ${counted(changed.length, 'assumption')}`, answers),
     later.length > 0 &&
       row('#/referee?finished=yes', 'If the client has finished', later.join(', ')),
   ].filter((each) => each !== false);
@@ -108,16 +105,16 @@ function Now({ report }: { readonly report: Report }) {
 }
 
 /** The rules that the client breaks; advice is left out. */
-function brokenIn(report: Report) {
+function brokenIn(report: ReportProps['report']) {
   return (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
 }
 
-function countIn({ id, findings }: ReturnType<typeof brokenIn>[number]): string {
-  return `${id}: ${counted(findings.length, 'finding')}`;
-}
+type Rules = ReturnType<typeof brokenIn>;
+const countIn = ({ id, found = 0 }: Rules[number]) => `${id}: ${counted(found, 'finding')}`;
+const foundIn = (rules: Rules) => rules.reduce((sum, { found = 0 }) => sum + found, 0);
 
 /** Counts, each with a link to the page that lists what it counts. */
-function Activity({ report }: { readonly report: Report }) {
+function Activity({ report }: ReportProps) {
   const counts = state.value;
   if (counts === undefined) return null;
   const { messages, requests, throttled } = counts;
@@ -128,11 +125,12 @@ function Activity({ report }: { readonly report: Report }) {
       </Empty>
     );
   }
-  const findings = (report?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
+  const all = foundIn(report?.rules ?? []);
+  const broken = foundIn(brokenIn(report));
   const links = [
     <a href="#/requests">{counted(requests, 'request')} since the start</a>,
     <a href="#/requests?search=status%3A429">{throttled.toLocaleString('en')} answered 429</a>,
-    <a href="#/referee">{counted(findings, 'finding')} of the referee</a>,
+    <a href="#/referee">{`${counted(all, 'finding')} of the referee, ${broken} of broken rules`}</a>,
     <a href="#/messages">{counted(messages.total, 'message')}</a>,
     ...statusLinks(messages),
   ];
@@ -197,4 +195,5 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
 /** The recipients of the page Faults, where they are changed, without counts of their messages. */
 const readRows = async () => (await call('outcomes.get')).outcomes.map(outcomeRow);
 const shown = { readRows, columns: ['to', 'its_message'], actions: [], forms: [] };
-const recipientList: ListDeclaration = { ...outcomeList, ...shown };
+const lead = 'Messages to all others are delivered, one status at each poll of the SIM.';
+const recipientList: ListDeclaration = { ...outcomeList, ...shown, lead, isSteady: true };

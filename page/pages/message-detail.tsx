@@ -87,9 +87,7 @@ function factsOf(message: Message): readonly Fact[] {
   ];
 }
 
-function mono(text: string) {
-  return <span class="mono">{text}</span>;
-}
+const mono = (text: string) => <span class="mono">{text}</span>;
 
 type Waiting = Reply<'messages.waiting'>;
 

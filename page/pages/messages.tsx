@@ -101,11 +101,9 @@ function Rows({ filter }: { readonly filter: MessageFilter }) {
 }
 
 function noMessage(isFiltered: boolean) {
-  return isFiltered ? (
-    <Empty title="No message matches.">
-      The search covers both numbers, the text, the request_id and the message_id.
-    </Empty>
-  ) : (
+  const covered = 'The search covers both numbers, the text, the request_id and the message_id.';
+  if (isFiltered) return <Empty title="No message matches.">{covered}</Empty>;
+  return (
     <Empty title="No messages yet.">
       <a href="#/send">Send one from here</a>, or with a key of yours to the service.
     </Empty>

@@ -188,7 +188,6 @@ function WorldThen({ line }: { readonly line: number }) {
         ]}
       </Loaded>
       {messageId !== '' && <MessageThen line={line} id={messageId} />}
-      {line < firstInputLine && messageId === '' && <p class="dim">This is the start.</p>}
     </Card>
   );
 }

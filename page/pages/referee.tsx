@@ -14,18 +14,21 @@ import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
-import { useReply } from '../resource.ts';
 import { filterValue } from '../route.ts';
 import { readJson } from '../typed-values.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted, findingText } from '../words.ts';
-import { accountName, useWorld } from '../world.ts';
+import { accountName, useFinalReport, useReport, useWorld } from '../world.ts';
 import { ruleColumn, ruleText } from './rules.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
 
-const verdicts = ['failed', 'advice', 'passed', 'not_exercised'] as const;
-const mostShownFindings = 50;
+/** `open`: it holds so far, and would not if the client has finished. */
+const verdicts = ['failed', 'advice', 'open', 'passed', 'not_exercised'] as const;
+/** Of a rule: the findings that are read, the rows that are shown at first, and requests in a row. */
+const mostFindings = 500;
+const firstRows = 3;
+const mostNumbers = 6;
 
 /** The tick of the page's box; it stays while other pages are shown. */
 const isFinished = signal(false);
@@ -35,8 +38,8 @@ export function RefereePage() {
   useEffect(() => {
     if (isAsked) isFinished.value = true;
   }, [isAsked]);
-  const input = { partial: !isFinished.value };
-  const report = useReply('referee.report', [input], ['traffic', 'clock']);
+  const report = useReport(!isFinished.value, mostFindings);
+  const finished = useFinalReport(report.value);
   // The findings show account names, which come from the world.
   useWorld();
   return (
@@ -63,14 +66,16 @@ export function RefereePage() {
         </Action>
       </div>
       <Loaded resource={report} what="verdicts">
-        {reportOf}
+        {(loaded) => reportOf(loaded, finished)}
       </Loaded>
       <FindingFile />
     </Split>
   );
 }
 
-function reportOf({ rules, exchanges, unattributable, notices }: RefereeReport) {
+/** `finished`: the report as of a client that has finished. */
+function reportOf(report: RefereeReport, finished: RefereeReport | undefined) {
+  const { exchanges, unattributable, notices } = report;
   if (exchanges === 0) {
     return (
       <Empty title="No request yet.">
@@ -78,10 +83,14 @@ function reportOf({ rules, exchanges, unattributable, notices }: RefereeReport) 
       </Empty>
     );
   }
-  const counts = verdicts.map((verdict) => {
-    const count = rules.filter((rule) => rule.verdict === verdict).length;
-    return `${count} ${verdict.replace('_', ' ')}`;
+  const foundLater = new Map(finished?.rules.map(({ id, found = 0 }) => [id, found]));
+  const rules = report.rules.map((rule): ShownRule => {
+    const later = (foundLater.get(rule.id) ?? 0) - (rule.found ?? 0);
+    return { ...rule, later, shown: later > 0 && !rule.found ? 'open' : rule.verdict };
   });
+  const ranked = verdicts.map((verdict) => rules.filter(({ shown }) => shown === verdict));
+  const counts = ranked.map(({ length }, rank) => `${length} ${verdicts[rank]?.replace('_', ' ')}`);
+  const sorted = ranked.flat();
   return (
     <>
       <p role="status">
@@ -92,15 +101,15 @@ function reportOf({ rules, exchanges, unattributable, notices }: RefereeReport) 
       {notices.map(({ what }) => (
         <p key={what}>{what}</p>
       ))}
-      {rules.filter(({ findings }) => findings.length > 0).map(findingsOf)}
+      {sorted.filter(({ findings }) => findings.length > 0).map(findingsOf)}
       <Card title="Client rules">
-        <Table label="client rules" columns={columns} rows={rules} keyOf={({ id }) => id} />
+        <Table label="client rules" columns={columns} rows={sorted} keyOf={({ id }) => id} />
       </Card>
     </>
   );
 }
 
-function findingsOf({ id, verdict, findings }: RuleVerdict) {
+function findingsOf({ id, verdict, findings, found = 0 }: ShownRule) {
   const groups = [
     ...Map.groupBy(findings, (each) => sourceOf(each) + findingText(each.what)).values(),
   ];
@@ -110,37 +119,48 @@ function findingsOf({ id, verdict, findings }: RuleVerdict) {
       title={id}
       head={
         <span class="actions">
-          {counted(findings.length, 'finding')} <VerdictBadge verdict={verdict} />
+          {counted(found, 'finding')}
+          {found > findings.length && `, the first ${findings.length} below`}
+          <VerdictBadge verdict={verdict} />
         </span>
       }
       lead={ruleText(id)}
     >
-      <ul class="ledger">
-        {groups.slice(0, mostShownFindings).map(([first, ...others]) => {
-          if (first === undefined) return null;
-          const numbers = new Set([first, ...others].flatMap(({ exchanges }) => exchanges));
-          return (
-            <li key={first.exchanges.join()}>
-              <p class="breaks">
-                <CodeText text={findingText(first.what)} />
-              </p>
-              <p class="dim">
-                {sourceOf(first)}, requests{' '}
-                {[...numbers].map((number, index) => [
-                  index > 0 && ', ',
-                  <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
-                    {number}
-                  </a>,
-                ])}
-              </p>
-            </li>
-          );
-        })}
-      </ul>
-      {groups.length > mostShownFindings && (
-        <p class="foot dim">{groups.length - mostShownFindings} more are not shown.</p>
-      )}
+      <Table
+        label={`findings of ${id}`}
+        columns={findingColumns}
+        rows={groups}
+        keyOf={([first]) => `${first?.exchanges}`}
+        first={firstRows}
+      />
     </Card>
+  );
+}
+
+const findingColumns = [{ head: 'Finding', isHeadHidden: true, cell: groupOf }];
+
+/** Findings that say the same of one account. */
+function groupOf(group: RuleVerdict['findings']) {
+  const [first] = group;
+  if (first === undefined) return null;
+  const numbers = [...new Set(group.flatMap(({ exchanges }) => exchanges))];
+  const others = numbers.length - mostNumbers;
+  return (
+    <>
+      <p class="breaks">
+        <CodeText text={findingText(first.what)} />
+      </p>
+      <p class="dim">
+        {sourceOf(first)}, requests{' '}
+        {numbers.slice(0, mostNumbers).map((number, index) => [
+          index > 0 && ', ',
+          <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
+            {number}
+          </a>,
+        ])}
+        {others > 0 && ` and ${others.toLocaleString('en')} more`}
+      </p>
+    </>
   );
 }
 
@@ -149,27 +169,35 @@ function sourceOf({ account_id: id, endpoint }: RuleVerdict['findings'][number])
   return `${id === null ? 'not authenticated' : accountName(id)}, ${endpoint ?? 'unknown path'}`;
 }
 
-const columns: readonly Column<RuleVerdict>[] = [
+/** `later`: how many more findings it would have, if the client has finished. */
+type ShownRule = RuleVerdict & Readonly<{ later: number; shown: (typeof verdicts)[number] }>;
+
+const columns: readonly Column<ShownRule>[] = [
   ruleColumn,
   { head: 'Level', cell: ({ level }) => level },
   { head: 'Sentence', cell: ({ id }) => ruleText(id), kind: 'wide' },
-  { head: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+  {
+    head: 'Verdict',
+    cell: ({ shown, later }) => [
+      <VerdictBadge key="shown" verdict={shown} />,
+      later > 0 && <p class="dim">{counted(later, 'more finding')} if finished</p>,
+    ],
+  },
   { head: 'Exercised', cell: ({ exercised }) => exercised.toLocaleString('en'), kind: 'number' },
 ];
 
 /** Opens a file of `smstwin explore`. */
 function FindingFile() {
-  const finding = useSignal<FindingView | undefined>(undefined);
-  const problem = useSignal('');
+  /** A text says why the file is no finding. */
+  const opened = useSignal<FindingView | string>('');
   const open = async (file: File | undefined) => {
     if (file === undefined) return;
     const parsed = readJson(await file.text()) as Partial<FindingView> | null;
     const isFinding = Array.isArray(parsed?.timeline) && Array.isArray(parsed.failures);
-    finding.value = isFinding ? (parsed as FindingView) : undefined;
-    problem.value = isFinding
-      ? ''
-      : `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
+    const problem = `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
+    opened.value = isFinding ? (parsed as FindingView) : problem;
   };
+  const { value } = opened;
   return (
     <Card title="A finding of smstwin explore">
       <label class="field">
@@ -181,16 +209,12 @@ function FindingFile() {
         />
       </label>
       <p class="problem" role="alert">
-        {problem.value}
+        {typeof value === 'string' && value}
       </p>
-      {finding.value !== undefined && (
-        <>
-          <p>
-            <b>{String(finding.value.cause)}</b>: {String(finding.value.what)}
-          </p>
-          <Timeline events={eventsOf(finding.value)} />
-        </>
-      )}
+      {typeof value !== 'string' && [
+        <CodeText text={`${value.cause}: ${value.what}`} />,
+        <Timeline events={eventsOf(value)} />,
+      ]}
     </Card>
   );
 }

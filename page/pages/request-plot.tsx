@@ -9,6 +9,7 @@ import { isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
 import type { PlotData, PlotLine } from '#judging/report/plot.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
+import { nowMs } from '../clock.ts';
 import { call } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
@@ -77,10 +78,7 @@ export function RequestPlot({ accounts, buckets }: Props) {
 }
 
 /** What an account asked for; a bar is a second, the first one from `start` in epoch seconds. */
-interface Chart extends Pick<Reply<'requests.counts'>, 'bars'> {
-  readonly name: string;
-  readonly start: number;
-}
+type Chart = Pick<Reply<'requests.counts'>, 'bars'> & Readonly<{ name: string; start: number }>;
 
 type MinutePlotProps = Readonly<{ charts: Chart[]; limit: number | null; endpoint: string }>;
 
@@ -89,7 +87,10 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const used = charts.filter(({ bars }) => bars.some(({ count }) => count > 0));
   if (used.length === 0) return <Empty title="No request yet." />;
   const first = Math.min(...used.map(({ start }) => start));
-  const last = Math.max(...used.map(({ start, bars }) => start + bars.length));
+  const lastBar = Math.max(...used.map(({ start, bars }) => start + bars.length));
+  // Until now, or until nothing counts any more.
+  const now = Math.floor((nowMs.peek() ?? 0) / secondMs);
+  const last = Math.max(lastBar, Math.min(now, lastBar + minuteMs / secondMs));
   const x = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   const sumOf = (name: 'count' | 'throttled', bars: Chart['bars']) =>
     bars.reduce((sum, bar) => sum + bar[name], 0);
@@ -133,11 +134,8 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   );
 }
 
-interface PlotProps {
-  readonly data: PlotData;
-  /** Called with the shown times, in epoch seconds, after a zoom. */
-  readonly onZoom: (from: number, to: number) => void;
-}
+/** `onZoom` gets the shown times, in epoch seconds. */
+type PlotProps = Readonly<{ data: PlotData; onZoom: (from: number, to: number) => void }>;
 
 function Plot({ data, onZoom }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);

@@ -80,13 +80,9 @@ export function RequestsPage() {
 }
 
 function noRequest(isSearched: boolean) {
-  return isSearched ? (
-    <Empty title="No request matches.">
-      The search covers the last {mostKept.toLocaleString('en')} requests.
-    </Empty>
-  ) : (
-    <Empty title="No request yet.">Requests to the service appear here as they arrive.</Empty>
-  );
+  const searched = `The search covers the last ${counted(mostKept, 'request')}.`;
+  if (isSearched) return <Empty title="No request matches.">{searched}</Empty>;
+  return <Empty title="No request yet.">Requests of clients appear here as they arrive.</Empty>;
 }
 
 type Marks = Reply<'requests.found'>['marks'];

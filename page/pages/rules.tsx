@@ -4,6 +4,7 @@
  */
 import { clientRules, rules } from '#contract/rules.ts';
 import { assumptionList } from '../lists.ts';
+import { SearchInput } from '../parts/fields.tsx';
 import { List } from '../parts/list.tsx';
 import { type Column, TableCard } from '../parts/table.tsx';
 import { CodeText } from '../parts/values.tsx';
@@ -35,16 +36,15 @@ export function ruleText(id: string) {
 export function Rules() {
   return (
     <div class="stack">
+      <search class="filters">
+        <SearchInput name="search" label="Search rules and assumptions" />
+      </search>
       <TableCard
         title="Rules"
-        lead={
-          <>
-            What the document states, and <code>smstwin conform</code> checks; what it asks of
-            clients, and the <a href="#/referee">referee</a> judges.
-          </>
-        }
+        lead="What the document states, and smstwin conform checks; what it asks of clients, and the referee judges."
         resource={{ value: allRules }}
         keyOf={({ id }) => id}
+        searchedBy="search"
         searched={({ id, sentence }) => [id, sentence]}
         columns={[
           ruleColumn,

@@ -18,6 +18,8 @@ import { faultSubject, faultWords, prefixOf } from '../words.ts';
 import { useWorldChoices } from '../world.ts';
 
 const mostMessages = 1_000;
+/** Of a group, until a button shows all. */
+const firstRows = 10;
 /** What differs between any two worlds, or is no part of what they simulate. */
 const ignored =
   /^(memory|base_url|seed|requests|throttled|retention|actors|timers)$|_id$|^history$/;
@@ -96,6 +98,7 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
                     kind: 'breaks',
                   })),
                 ]}
+                first={firstRows}
                 rows={differing.filter((path) => path.startsWith(`${group}: `))}
                 keyOf={(path) => path}
               />
@@ -108,10 +111,7 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
 }
 
 /** A value of a world. */
-interface Leaf {
-  readonly text: string;
-  readonly href?: string | undefined;
-}
+type Leaf = Readonly<{ text: string; href?: string | undefined }>;
 /** By their path: the group, a colon, and names. */
 type Leaves = ReadonlyMap<string, Leaf>;
 const noLeaves: Leaves = new Map();

@@ -82,13 +82,12 @@ export function Action(props: ActionProps) {
   );
 }
 
-interface DialogProps {
-  readonly title: string;
-  /** The text of the button that closes the dialog. */
-  readonly closeText?: string;
-  readonly onClose: () => void;
-  readonly children: ComponentChildren;
-}
+type DialogProps = Readonly<{
+  title: string;
+  closeText?: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}>;
 
 /** A modal dialog. When it closes, the browser returns the focus to what opened it. */
 export function Dialog({ title, closeText = 'Close', onClose, children }: DialogProps) {

@@ -111,7 +111,7 @@ export function CellInput(props: CellInputProps) {
         </p>
       )}
       {defaultText !== undefined && textOf(value) !== defaultText && (
-        <span class="badge status-sending">not the default ({defaultText})</span>
+        <span class="badge status-sending">not the default</span>
       )}
     </>
   );

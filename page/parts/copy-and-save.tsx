@@ -5,29 +5,29 @@ import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { jsonText } from '../typed-values.ts';
+import { counted } from '../words.ts';
 import { Action } from './action.tsx';
 
-interface CopyButtonProps {
-  readonly text: () => string | Promise<string>;
-  readonly children: string;
-  /** What is copied, if the button's text does not name it. */
-  readonly what?: string;
-}
+type CopyText = () => string | Promise<string>;
+/** `what`: what is copied, if the button's text does not name it. */
+type CopyButtonProps = Readonly<{ text: CopyText; children: string; what?: string }>;
 
 const confirmationMs = 2_000;
 
 /** Copies the result of `text` to the clipboard and confirms it for a moment. */
 export function CopyButton({ text, children, what }: CopyButtonProps) {
-  const isCopied = useSignal(false);
+  const confirmation = useSignal('');
   const copy = async () => {
-    await copyText(await text());
-    isCopied.value = true;
-    setTimeout(() => (isCopied.value = false), confirmationMs);
+    const copied = await text();
+    await copyText(copied);
+    const lines = copied.trimEnd().split('\n').length;
+    confirmation.value = lines > 1 ? `Copied ${counted(lines, 'line')}` : 'Copied';
+    setTimeout(() => (confirmation.value = ''), confirmationMs);
   };
   return (
     <Action act={copy}>
       {what !== undefined && <span class="hidden">{what}: </span>}
-      <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
+      <span aria-live="polite">{confirmation.value || children}</span>
     </Action>
   );
 }
@@ -44,12 +44,8 @@ export function CopyTest({ input }: { readonly input: Row }) {
   );
 }
 
-interface DownloadProps {
-  /** Reads what is saved; may return a promise. */
-  readonly read: () => unknown;
-  /** The name of the file. */
-  readonly file: string;
-}
+/** `read`: reads what is saved, or promises it; `file`: the name of the file. */
+type DownloadProps = Readonly<{ read: () => unknown; file: string }>;
 
 /** Saves the result of `read` as a file: a text unchanged, any other value as JSON. */
 export function DownloadButton(props: DownloadProps & { readonly children: string }) {

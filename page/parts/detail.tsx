@@ -6,15 +6,13 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { addressOf, pageArgument, pageName } from '../route.ts';
 
-interface SplitProps {
-  /** The class of the list. */
-  readonly kind?: string;
-  /** Draws the pane of the object with this id. */
-  readonly detail: (id: string) => ComponentChildren;
-  /** The list. */
-  readonly children: ComponentChildren;
-}
+type SplitProps = Readonly<{
+  kind?: string;
+  detail: (id: string) => ComponentChildren;
+  children: ComponentChildren;
+}>;
 
+/** `kind`: the class of the list. `detail` draws the pane of the object with an id. */
 export function Split({ kind = 'split-list', detail, children }: SplitProps) {
   const id = pageArgument.value;
   return (

@@ -145,9 +145,7 @@ export function choiceValue(choice: Choice): string {
   return typeof choice === 'string' ? choice : choice[0];
 }
 
-interface InputChange {
-  readonly currentTarget: { readonly value: string };
-}
+type InputChange = Readonly<{ currentTarget: { readonly value: string } }>;
 
 /** The rows of a field with long texts; undefined: an input of one line. */
 function textareaRows({ name, kind }: Field): number | undefined {
@@ -163,10 +161,8 @@ function declaredChoices({ kind, fields = [], words = [], isRequired }: Field): 
   return isRequired ? [...choices] : [['', 'default'], ...choices];
 }
 
-interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {
-  readonly choices: readonly Choice[];
-  readonly onChoose: (value: string) => void;
-}
+type ChoicesProps = Pick<InputProps, 'id' | 'aria-label' | 'value'> &
+  Readonly<{ choices: readonly Choice[]; onChoose: (value: string) => void }>;
 
 /** A select without a visible label; shows the first choice if the value is no choice. */
 export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProps) {
@@ -182,8 +178,7 @@ export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProp
   );
 }
 
-export function Check(props: { readonly isOn: Signal<boolean>; readonly children: string }) {
-  const { isOn, children } = props;
+export function Check({ isOn, children }: Readonly<{ isOn: Signal<boolean>; children: string }>) {
   return (
     <label class="check">
       <input
@@ -196,11 +191,8 @@ export function Check(props: { readonly isOn: Signal<boolean>; readonly children
   );
 }
 
-interface FilterProps {
-  /** The filter that the input sets. */
-  readonly name: string;
-  readonly label: string;
-}
+/** `name`: the filter that the input sets. */
+type FilterProps = Readonly<{ name: string; label: string }>;
 
 /** A search whose placeholder is its label. */
 export function SearchInput(props: FilterProps & Pick<SuggestingProps, 'suggestions'>) {

@@ -53,14 +53,13 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-interface LoadedProps<T> {
-  readonly resource: { readonly value: T | undefined; readonly error?: unknown };
-  /** What is loading, for screen readers. */
-  readonly what: string;
-  /** True if an error shows only while there is no value. */
-  readonly isQuiet?: boolean;
-  readonly children: (value: NonNullable<T>) => ComponentChildren;
-}
+/** `what` is loading, for screen readers. `isQuiet`: an error shows only while there is no value. */
+type LoadedProps<T> = Readonly<{
+  resource: Readonly<{ value: T | undefined; error?: unknown }>;
+  what: string;
+  isQuiet?: boolean;
+  children: (value: NonNullable<T>) => ComponentChildren;
+}>;
 
 /** Shows a value once it is loaded; until then a loading notice or the error. */
 export function Loaded<T>({ resource, what, isQuiet = false, children }: LoadedProps<T>) {

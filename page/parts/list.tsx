@@ -18,19 +18,15 @@ import { type Column, TableCard } from './table.tsx';
 import { CopyFacts } from './values.tsx';
 
 /** Values that only one reply contains, such as a new key. `title`: what was done. */
-interface OneTimeReply {
-  readonly title: string;
-  readonly facts: readonly TextFact[];
-}
+type OneTimeReply = Readonly<{ title: string; facts: readonly TextFact[] }>;
 
-interface ListProps {
-  readonly declaration: ListDeclaration;
-  /** Selects the rows that are shown. */
-  readonly only?: (row: Row) => boolean;
-  /** The account for which the forms add; default: the user chooses. */
-  readonly accountId?: string;
-}
+type ListProps = Readonly<{
+  declaration: ListDeclaration;
+  only?: (row: Row) => boolean;
+  accountId?: string;
+}>;
 
+/** `only` selects rows. `accountId`: for which the forms add; default: the user chooses. */
 export function List({ declaration, only = () => true, accountId }: ListProps) {
   const { title, readOperation, keyColumn } = declaration;
   const { actions = [], forms = [], lead, emptyText, settingColumn } = declaration;
@@ -42,7 +38,8 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
     const all = read ?? (Object.values(await callAny(readOperation))[0] as readonly Row[]);
     return all.filter(only);
   };
-  const rows = useResource(readAll, settingColumn === undefined ? kinds : ['operation']);
+  const isSteady = declaration.isSteady ?? settingColumn !== undefined;
+  const rows = useResource(readAll, isSteady ? ['operation'] : kinds);
   const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
   const statusText = useSignal('');
   const finish = (done: string, facts: readonly TextFact[] | undefined) => {
@@ -94,7 +91,8 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
         resource={rows}
         columns={actions.length === 0 ? columns : [...columns, operations]}
         keyOf={(row) => String(row[keyColumn])}
-        searched={(row) => declaration.columns.map((name) => cellText(name, row[name]))}
+        searchedBy={declaration.searchedBy}
+        searched={(row) => Object.entries(row).map(([name, value]) => cellText(name, value))}
         emptyText={emptyText}
         head={
           <p class="dim" role="status">

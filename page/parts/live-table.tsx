@@ -12,11 +12,9 @@ import { Rows, type RowsProps } from './table.tsx';
 /** In pixels: as many rows as fit into the window are drawn, and 40 more where the user scrolls. */
 const rowHeight = 34;
 
-interface LiveTableProps<T> extends Omit<RowsProps<T>, 'class'> {
-  readonly label: string;
-  /** Shown below the table. */
-  readonly children: ComponentChildren;
-}
+/** `children` are shown below the table. */
+type LiveTableProps<T> = Omit<RowsProps<T>, 'class'> &
+  Readonly<{ label: string; children: ComponentChildren }>;
 
 export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps<T>) {
   const { keyOf } = table;

@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { filterValue, pageArgument } from '../route.ts';
+import { Action } from './action.tsx';
 import { SearchInput } from './fields.tsx';
 import { Card, Empty, Loaded } from './frame.tsx';
 
@@ -33,8 +34,20 @@ export interface RowsProps<T> {
   readonly class?: string;
 }
 
-/** `label`: what the rows are. A card may have the same name, and no two landmarks may. */
-export function Table<T>({ label, ...rows }: RowsProps<T> & { readonly label: string }) {
+interface TableProps<T> extends RowsProps<T> {
+  /** What the rows are. A card may have the same name, and no two landmarks may. */
+  readonly label: string;
+  /** How many rows are shown until a button shows all. Default: all. */
+  readonly first?: number;
+}
+
+/** More rows are found by searching: thousands at once would make the page slow. */
+const mostRows = 1_000;
+
+export function Table<T>({ label, first = mostRows, rows: all, ...table }: TableProps<T>) {
+  const most = useSignal(first);
+  const rows = all.slice(0, most.value);
+  const offered = Math.min(all.length, mostRows);
   const region = useRef<HTMLElement>(null);
   const isTooWide = useSignal(false);
   useLayoutEffect(() => {
@@ -49,12 +62,19 @@ export function Table<T>({ label, ...rows }: RowsProps<T> & { readonly label: st
   }, []);
   useLayoutEffect(() => {
     region.current?.querySelector('tr.selected')?.scrollIntoView({ block: 'nearest' });
-  }, [pageArgument.value, rows.rows.length]);
+  }, [pageArgument.value, rows.length]);
   const focusable = isTooWide.value ? { tabIndex: 0, 'aria-label': `Table of ${label}` } : {};
   return (
-    <section class="table-scroll" ref={region} {...focusable}>
-      <Rows {...rows} />
-    </section>
+    <>
+      <section class="table-scroll" ref={region} {...focusable}>
+        <Rows {...table} rows={rows} />
+      </section>
+      {rows.length < offered && (
+        <Action act={() => (most.value = mostRows)}>
+          Show {offered === all.length ? 'all' : `${offered} of`} {all.length.toLocaleString('en')}
+        </Action>
+      )}
+    </>
   );
 }
 
@@ -96,23 +116,27 @@ interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
   readonly resource: { readonly value: readonly T[] | undefined; readonly error?: unknown };
   /** The texts of a row that the search looks through. */
   readonly searched: (row: T) => readonly string[];
-  readonly emptyText?: string;
+  /** The filter of a search that the page has for several tables. */
+  readonly searchedBy?: string | undefined;
+  readonly emptyText?: string | undefined;
   /** Shown beside the title. */
   readonly head?: ComponentChildren;
   readonly lead?: ComponentChildren;
 }
 
-/** More rows are found by searching: hundreds of inputs at once would make the page slow. */
-const mostShownRows = 100;
+/** Hundreds of inputs at once would make the page slow. */
+const firstRows = 100;
 const mostRowsWithoutSearch = 10;
 
 /** A card with a table, and a search if the table is long. */
 export function TableCard<T>(props: TableCardProps<T>) {
-  const { title, resource, searched, emptyText = '', head, lead, ...table } = props;
-  const search = filterValue(title).toLowerCase();
+  const { title, resource, searched, searchedBy, emptyText = 'None yet.', head, lead } = props;
+  const search = filterValue(searchedBy ?? title).toLowerCase();
   const isLong = search !== '' || (resource.value?.length ?? 0) > mostRowsWithoutSearch;
   const isFound = (row: T) => searched(row).some((text) => text.toLowerCase().includes(search));
-  const searchInput = isLong && <SearchInput name={title} label={`Search ${title}`} />;
+  const searchInput = isLong && !searchedBy && (
+    <SearchInput name={title} label={`Search ${title}`} />
+  );
   return (
     <Card title={title} lead={lead} head={[head, searchInput]}>
       <Loaded resource={resource} what={title} isQuiet>
@@ -121,17 +145,7 @@ export function TableCard<T>(props: TableCardProps<T>) {
           if (found.length === 0) {
             return <Empty title={rows.length === 0 ? emptyText : 'Nothing matches.'} />;
           }
-          return (
-            <>
-              <Table label={title} rows={found.slice(0, mostShownRows)} {...table} />
-              {found.length > mostShownRows && (
-                <p class="foot dim">
-                  The first {mostShownRows} of {found.length.toLocaleString('en')}; search for the
-                  others.
-                </p>
-              )}
-            </>
-          );
+          return <Table {...props} label={title} rows={found} first={firstRows} />;
         }}
       </Loaded>
     </Card>

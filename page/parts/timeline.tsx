@@ -62,14 +62,10 @@ function contentOf(event: TraceEvent, earlier: readonly TraceEvent[]) {
   );
 }
 
-function isRequest({ reply }: TraceEvent): boolean {
-  return typeof reply === 'number';
-}
+const isRequest = ({ reply }: TraceEvent) => typeof reply === 'number';
 
 /** True for sends. */
-function isAttempt(event: TraceEvent): boolean {
-  return isRequest(event) && event.kind !== 'read';
-}
+const isAttempt = (event: TraceEvent) => isRequest(event) && event.kind !== 'read';
 
 /** False if the reply was lost, a 429 or a 5xx. */
 function isAnswered({ reply, seen }: TraceEvent): boolean {
@@ -137,15 +133,15 @@ function waitOf(request: TraceEvent, until: string) {
   );
 }
 
-interface TraceProps {
-  /** The intent: by the number of one of its requests, or by its message. */
-  readonly intent: { readonly number: string } | { readonly message_id: string };
-  /** True if the trace also says what the intent is. */
-  readonly hasFacts?: boolean;
-  /** Statuses that are still to come. */
-  readonly expectedStatuses?: readonly Status[];
-}
+/** The number of one of its requests, or its message. */
+type Intent = Readonly<{ number: string } | { message_id: string }>;
+type TraceProps = Readonly<{
+  intent: Intent;
+  hasFacts?: boolean;
+  expectedStatuses?: readonly Status[];
+}>;
 
+/** What happened to an intent, what it is, if wanted, and the statuses that are still to come. */
 export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
   const expected = expectedStatuses.map((text) => ({ kind: 'expected', at: '', text }) as const);
   const trace = useReply('requests.trace', [intent], ['traffic', 'messages', 'clock']);

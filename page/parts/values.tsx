@@ -25,13 +25,14 @@ export function Time({ at, above }: { readonly at: string; readonly above?: stri
   );
 }
 
-const codeOrId = /(`[^`]*`|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+const codeOrId = /(`[^`]*`|\*\w+\*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
 
 /** A sentence with text between backticks as code, and links to what has the ids that it names. */
 export function CodeText({ text }: { readonly text: string }) {
   return text.split(codeOrId).map((part, index, parts) => {
     if (index % 2 === 0) return part;
     if (part.startsWith('`')) return <code key={index}>{part.slice(1, -1)}</code>;
+    if (part.startsWith('*')) return <em key={index}>{part.slice(1, -1)}</em>;
     const isRequestId = /(request_id|instead of) $/.test(parts[index - 1] ?? '');
     const page = isRequestId ? 'requests?search=request_id%3A' : 'messages/';
     return <a href={`#/${page}${part}`}>{part}</a>;

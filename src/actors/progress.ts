@@ -82,7 +82,7 @@ export class Progress {
     return due.filter((cohort) => !handed.includes(cohort));
   }
 
-  /** At a poll: steps each cohort in flight that is due and has not changed after `changedByMs`. */
+  /** Steps each cohort in flight that is due at a poll and has not changed after `changedByMs`. */
   report({ work }: Device, changedByMs: number): void {
     let moving = 0;
     for (const batch of work.inFlight) {

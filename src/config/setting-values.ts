@@ -7,7 +7,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { wholeNumber } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
-import { parseAssumption } from './assumption-text.ts';
+import { parseAssumption } from './given-assumptions.ts';
 import { largestRate, largestSeed, startTimeSchema } from './settings.ts';
 import { bearerToken, expectedToken, type LimitOverrides, mostPerMinute } from './world-schema.ts';
 
@@ -87,7 +87,7 @@ export function assumptionValue(text: string): Partial<Assumptions> {
 /** Reads one `endpoint=N|off`. */
 export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
-  const endpoint = endpointNames.find((known) => known === name);
+  const endpoint = endpointNames.find((each) => each === name);
   if (endpoint === undefined) {
     throw new ValueError(`no endpoint is named "${name}"; use one of ${endpointNames.join(', ')}`);
   }

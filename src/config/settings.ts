@@ -14,8 +14,8 @@ import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
-import { mistakesOf } from './assumption-text.ts';
 import { defaultWorld } from './default-world.ts';
+import { mistakesOf } from './given-assumptions.ts';
 import {
   assumptionsSchema,
   type DeepReadonly,
@@ -43,7 +43,7 @@ const defaultManualStart = '2026-01-01T00:00:00.000Z';
 const startError =
   'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds ' +
   'since 1970';
-/** Not 0, which lru-cache reads as "no expiry". */
+/** The earliest start. It is not 0, which lru-cache reads as "no expiry". */
 const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
 
 /** A time as ISO 8601 or in milliseconds; parsed to whole epoch milliseconds. */
@@ -121,7 +121,7 @@ const settingsSchema = settingsObject
         context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
       }
     },
-    // Also if another field is wrong, so that all mistakes are reported at once.
+    // It is checked also if another field is wrong, so that all mistakes are reported at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .transform(({ clock, startTime, rate, ...rest }) => ({
@@ -137,7 +137,7 @@ const settingsSchema = settingsObject
 
 /** The argument of `createSimulator`; every field is optional. */
 export interface SettingsInput {
-  /** Of one world among several: its keys and ids follow from the name and the seed. */
+  /** The name of one world among several. Its keys and ids follow from the name and the seed. */
   readonly name?: string | undefined;
   /**
    * What moves simulated time: `manual` only your calls, `real` (default) the wall clock, `scaled`
@@ -214,7 +214,7 @@ export function inheritedSettings(settings: Settings): SettingsInput {
 
 /** True for a valid clock of another mode; an invalid one is a mistake of its own. */
 function isOtherClock(clock: unknown, mode: (typeof clockModes)[number]): boolean {
-  const isKnown = typeof clock !== 'string' || clockModes.some((known) => known === clock);
+  const isKnown = typeof clock !== 'string' || clockModes.some((each) => each === clock);
   return isKnown && clock !== mode;
 }
 

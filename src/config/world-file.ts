@@ -8,8 +8,8 @@ import { UsageError } from '#io/command-error.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { parseJson, readGiven } from '#io/plain-file.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
-import { mistakesOf } from './assumption-text.ts';
 import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
+import { mistakesOf } from './given-assumptions.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
 /** Reads a world. `flag`: the flag that named the file, for error messages. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { mistakeLine } from '#io/mistakes.ts';
 import { mostAccounts, mostKeys, mostOutcomes, mostSims } from '../sim/accounts/account.ts';
-import { mistakesOf } from './assumption-text.ts';
+import { mistakesOf } from './given-assumptions.ts';
 import { worldSchema } from './world-schema.ts';
 
 function mistakes(world: unknown): string[] {

@@ -18,11 +18,8 @@ import {
   mostPoolNumbers,
   mostSims,
 } from '../sim/accounts/account.ts';
-import {
-  type Assumptions,
-  assumptionOverridesSchema,
-  unfinishedStatuses,
-} from '../sim/assumptions.ts';
+import { type Assumptions, unfinishedStatuses } from '../sim/assumptions.ts';
+import { assumptionOverridesSchema } from './given-assumptions.ts';
 
 /** The tokens that RFC 6750 allows in `Authorization: Bearer`: control tokens and API keys. */
 export const bearerToken = /^[A-Za-z0-9_.~+/=-]{1,200}$/;

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { pageFiles } from '#io/page-files.ts';
+import { pageFiles } from '#io/shipped-files.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {

@@ -16,17 +16,17 @@ type Schema = z.ZodType | undefined;
 // `H` is the type of a route: a verb and a path with ids in braces. The next types are the
 // arguments that follow from it and from the schema of the input; each may be absent.
 
-/** For `run`: the object that the path parameter refers to. */
+/** The object that the path parameter refers to, as `run` gets it. */
 type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`
   ? [target: Targets[Name]]
   : [];
-/** For `run`: the input with its defaults. */
+/** The input with its defaults, as `run` gets it. */
 type Parsed<Input> = Input extends z.ZodType ? [input: z.output<Input>] : [];
-/** For callers: the id in the path. */
+/** The id in the path, as callers give it. */
 type Id<H> = H extends `${string}{${infer Name}}${string}`
   ? [id: Name extends 'number' ? string | number : string]
   : [];
-/** For callers: the input, which may be left out if all of it has defaults. */
+/** The input as callers give it. It may be left out if all of it has defaults. */
 type Given<Input> = Input extends z.ZodType
   ? undefined extends z.input<Input>
     ? [input?: Readonly<z.input<Input>>]

@@ -6,7 +6,7 @@
 import type { z } from 'zod';
 import { mistakeLine } from '#io/mistakes.ts';
 import { inSlices } from '#io/slices.ts';
-import { mistakesOf } from '../config/assumption-text.ts';
+import { mistakesOf } from '../config/given-assumptions.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';
 import { find, type RunningWorld } from './running-world.ts';

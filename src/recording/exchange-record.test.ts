@@ -12,8 +12,11 @@ test('a replay names the send that it repeats among the last ones', async () => 
     const fields = { to: recipient, from: acmeNumber, message: 'Hi', request_id: requestId };
     simulator.handle({
       ...sends,
-      ...{ authorization, contentType: 'application/json', body: JSON.stringify(fields) },
-      ...{ clientIp: '127.0.0.1', forwardedFor: undefined },
+      authorization,
+      contentType: 'application/json',
+      body: JSON.stringify(fields),
+      clientIp: '127.0.0.1',
+      forwardedFor: undefined,
     });
     return [...simulator.exchangeRecord.newest()][0]?.repeats;
   };

@@ -25,22 +25,41 @@ export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): Exchange[] 
   return atOnce(readingOf(record, keys));
 }
 
+/** What was read of a record: each exchange is read once, as a report needs all of them again. */
+interface Reading {
+  readonly keys: KeyTexts;
+  readonly exchanges: MutableExchange[];
+}
+/** By the first exchanges of the record, which are others after a restart. */
+const readings = new WeakMap<readonly RecordedExchange[], Reading>();
+
 /** The same in slices. Leaves out exchanges that are recorded while it runs. */
 export function* readingOf(
-  record: ExchangeRecord,
+  { first }: ExchangeRecord,
   keys: KeyTexts,
 ): Generator<undefined, Exchange[]> {
-  const recorded = [...record.first];
-  const exchanges: MutableExchange[] = [];
-  for (const [index, exchange] of recorded.entries()) {
-    exchanges.push(exchangeOf(exchange, keys));
-    if (index % exchangesPerSlice === 0) yield;
+  const recorded = [...first];
+  let reading = readings.get(first);
+  // Other keys are hidden.
+  if (reading?.keys !== keys) {
+    reading = { keys, exchanges: [] };
+    readings.set(first, reading);
   }
-  const first = exchanges[0]?.number ?? 0;
+  const read = reading.exchanges;
+  for (let next = read.length; next < recorded.length; next = read.length) {
+    read.push(exchangeOf(recorded[next] as RecordedExchange, keys));
+    if (next % exchangesPerSlice === 0) yield;
+  }
+  const isSettled = ({ end, delivery }: RecordedExchange) =>
+    end === undefined && delivery?.delayMs === undefined;
+  const exchanges = recorded.map((each, index) =>
+    isSettled(each) ? (read[index] as MutableExchange) : exchangeOf(each, keys),
+  );
+  const firstNumber = exchanges[0]?.number ?? 0;
   // If the record does not show when a delayed reply left, it left after its delay.
   for (const [index, delayed] of exchanges.entries()) {
     if (recorded[index]?.end !== undefined || delayed.answeredAtMs === delayed.atMs) continue;
-    while (isBefore(exchanges[delayed.openUntil + 1 - first], delayed)) delayed.openUntil++;
+    while (isBefore(exchanges[delayed.openUntil + 1 - firstNumber], delayed)) delayed.openUntil++;
   }
   return exchanges;
 }

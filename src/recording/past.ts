@@ -13,7 +13,7 @@ import type { RecordedRun } from './journal/journal-lines.ts';
 import type { ReplayTarget } from './play.ts';
 
 /** `entry`: the number of a line in the journal. */
-export type Instant = { readonly entry: number } | { readonly timeMs: number };
+export type PastInstant = { readonly entry: number } | { readonly timeMs: number };
 
 /** The instants that a journal holds. */
 export interface Extent {
@@ -59,7 +59,7 @@ function newTimeOf({ operation, args, result }: OperationEntry): number | undefi
 export function* playUntil(
   simulator: ReplayTarget,
   run: RecordedRun,
-  instant: Instant,
+  instant: PastInstant,
 ): Generator<undefined, void> {
   const extent = yield* extentOf(run);
   checkInside(instant, extent);
@@ -73,7 +73,7 @@ export function* playUntil(
   if ('timeMs' in instant) simulator.simulation.clock.advanceTo(instant.timeMs);
 }
 
-function checkInside(instant: Instant, { lastLine, startMs }: Extent): void {
+function checkInside(instant: PastInstant, { lastLine, startMs }: Extent): void {
   if ('entry' in instant) {
     if (instant.entry <= lastLine) return;
     throw new OperationRefused('invalid', `the journal has ${lastLine} lines`, 'entry');
@@ -84,7 +84,7 @@ function checkInside(instant: Instant, { lastLine, startMs }: Extent): void {
 
 function* entriesUntil(
   entries: Iterable<Entry>,
-  instant: Instant,
+  instant: PastInstant,
   { startLine }: Extent,
 ): Generator<Entry> {
   let line = 1;

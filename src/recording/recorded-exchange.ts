@@ -27,7 +27,7 @@ export interface ReplyEnd {
 
 const noBytes = Buffer.alloc(0);
 
-/** Its objects are reused (`exchange-record.ts`), so its fields are set again by `fill`. */
+/** `ExchangeRecord` reuses its objects: `fill` and `add` set the fields again. */
 export class RecordedExchange {
   /** Counts all requests since the start. */
   number = 0;
@@ -119,6 +119,7 @@ export class RecordedExchange {
     this.endpoint = endpoint;
     if (key === undefined) {
       this.keyId = undefined;
+      this.shownKey = '';
       this.accountId = undefined;
       this.accountName = undefined;
       this.authorization = request.authorization;

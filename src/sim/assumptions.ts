@@ -90,45 +90,6 @@ export const defaultAssumptions = Object.fromEntries(
   assumptionNames.map((name) => [name, assumptionLedger[name].default]),
 ) as unknown as Assumptions;
 
-/**
- * Assumptions of earlier versions that are facts now (`docs/semantics.md`). Older files may still
- * state the fact; any other answer is refused.
- */
-export const formerAssumptions: Readonly<Record<string, unknown>> = {
-  fieldOrder: ['to', 'from', 'message', 'request_id', 'send_at', 'unknown'],
-  senderFieldName: 'as_given',
-  requestIdUnit: 'code_points',
-  numberMinDigits: 2,
-  dashboardSendShape: 'same_as_v1',
-  externalSendShape: 'same_as_v1',
-  queryForms: 'lenient',
-  tasksAccess: 'owner',
-  statsShape: 'counts',
-};
-
-function withoutFacts(given: unknown): unknown {
-  if (typeof given !== 'object' || given === null) return given;
-  const isFact = ([name, answer]: [string, unknown]) =>
-    Object.hasOwn(formerAssumptions, name) && String(answer) === String(formerAssumptions[name]);
-  return Object.fromEntries(Object.entries(given).filter((entry) => !isFact(entry)));
-}
-
-/**
- * Overrides by name, as settings, world files and the control port give them. Made when they are
- * first needed, like the schema of each answer: together a tenth of the start.
- */
-export const assumptionOverridesSchema = z.lazy(() =>
-  z.preprocess(
-    withoutFacts,
-    z.strictObject(
-      // Exactly optional: an explicit `undefined` would leave a gap without an answer.
-      Object.fromEntries(
-        assumptionNames.map((name) => [name, z.exactOptional(assumptionLedger[name].schema)]),
-      ),
-    ),
-  ),
-) as unknown as z.ZodType<Partial<Assumptions>>;
-
 /** The view that a reader gets. `N` names the assumptions that it reads. */
 export interface AssumptionsInForce<N extends AssumptionName = AssumptionName> {
   readonly answers: Pick<Assumptions, N>;

@@ -32,7 +32,7 @@ export class Histogram {
   }
 }
 
-/** In seconds: around the 20 s of a poll, and up to long `send_at` holds. */
+/** Bounds in seconds: around the 20 s of a poll, and up to long `send_at` holds. */
 const ageBounds = [1, 5, 10, 20, 40, 60, 80, 120, 300, 900, 3_600, 21_600, 86_400, 604_800];
 
 export class MessageCounts {
@@ -48,11 +48,11 @@ export class MessageCounts {
   };
 
   /**
-   * Another simulation replaces one that has forgotten `previously` messages. The metric of
+   * Another simulation replaces one that has forgotten `previous` messages. The metric of
    * forgotten messages must neither jump nor decrease when a snapshot brings its own number.
    */
-  noteReplaced(previously: number, now: { readonly forgottenMessages: number }): void {
-    this.forgottenBefore += previously - now.forgottenMessages;
+  noteReplaced(previous: number, { forgottenMessages }: { forgottenMessages: number }): void {
+    this.forgottenBefore += previous - forgottenMessages;
   }
 
   /** Counts the ages of messages at a status. `createdPairs`: when accepted, and how many then. */
@@ -68,10 +68,9 @@ export class MessageCounts {
 /** `unknown`: a path that the service does not have. */
 export type CountedEndpoint = EndpointName | 'unknown';
 
-/** In milliseconds: most requests take some microseconds. */
+/** Bounds in milliseconds: most requests take some microseconds. */
 const durationBoundsMs = [
-  ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
-  ...[1, 2.5, 5, 10, 25, 50, 100, 250, 1_000],
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000,
 ];
 
 export interface StatusCount {
@@ -82,7 +81,7 @@ export interface StatusCount {
 
 class EndpointCounts {
   readonly answered = new Map<number, number>();
-  /** Of requests that the transport answered itself, before they reached the service. */
+  /** Requests that the transport answered itself, before they reached the service. */
   readonly refused = new Map<number, number>();
   readonly durationsMs = new Histogram(durationBoundsMs);
 }

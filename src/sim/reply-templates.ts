@@ -13,7 +13,13 @@ const ofItems = ['message_id', 'device_id', 'from_number', 'to', 'message'];
 const ofRefusals = [...everywhere, 'status', 'code', 'detail'];
 const ofSends = [
   ...everywhere,
-  ...['status', 'message_id', 'request_id', 'device_id', 'from_number', 'to', 'created_at'],
+  'status',
+  'message_id',
+  'request_id',
+  'device_id',
+  'from_number',
+  'to',
+  'created_at',
 ];
 
 /** What the template of one reply may use. */
@@ -57,8 +63,17 @@ export const templateRows = {
   stats: {
     placeholders: [
       ...everywhere,
-      ...['accepted', 'queued', 'sending', 'sent', 'delivered', 'failed', 'received'],
-      ...['quota_used', 'quota_limit', 'quota_left', 'sims_connected'],
+      'accepted',
+      'queued',
+      'sending',
+      'sent',
+      'delivered',
+      'failed',
+      'received',
+      'quota_used',
+      'quota_limit',
+      'quota_left',
+      'sims_connected',
     ],
   },
   received: {
@@ -86,7 +101,7 @@ export type ReplyTemplates = { readonly [N in TemplateName]?: ReplyTemplate };
  */
 export const noReplyTemplates: ReplyTemplates = {};
 
-/** In characters of JSON. A longer template is a mistake, such as an HTML page with its images. */
+/** The longest template in characters of JSON. A longer one is a mistake, such as an HTML page. */
 const longestTemplate = 16_384;
 
 const headerName = /^[a-z][a-z0-9-]*$/;
@@ -161,10 +176,10 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
     mistake([], `expected at most ${longestTemplate} characters`);
   checkRules();
 
-  function checkPlaceholders(path: string[], value: unknown, known: readonly string[]): void {
+  function checkPlaceholders(path: string[], value: unknown, permitted: readonly string[]): void {
     for (const used of placeholdersIn(value)) {
-      if (known.includes(used)) continue;
-      const list = known.map((each) => `{${each}}`).join(', ') || 'none';
+      if (permitted.includes(used)) continue;
+      const list = permitted.map((each) => `{${each}}`).join(', ') || 'none';
       mistake(path, `unknown placeholder {${used}}; known here: ${list}`);
     }
   }

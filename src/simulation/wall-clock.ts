@@ -25,7 +25,7 @@ export class WallClock {
   #mode: ClockMode;
   /** The rate of scaled mode, also while another mode is in force. */
   #rate: number;
-  // At the wall time `#anchorWallMs` it was the virtual time `#anchorVirtualMs`.
+  // The virtual time was `#anchorVirtualMs` at the wall time `#anchorWallMs`.
   #anchorWallMs = 0;
   #anchorVirtualMs = 0;
   /** True while virtual time must not advance. */

@@ -90,7 +90,7 @@ const bearer = /^bearer[ \t]+(\S+)$/i;
  * (`src/sim/accounts/key-ring.ts`).
  */
 export class KeyDirectory<W> {
-  /** By header or digest. */
+  /** The worlds by header or digest of a key. */
   readonly #worlds = new Map<string, W>();
   /** The same entries, by world. */
   readonly #keysOf = new Map<W, Set<string>>();

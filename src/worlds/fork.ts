@@ -31,7 +31,7 @@ export function copyInto(copy: Forkable, source: Forkable): void {
   const { mode, rate } = snapshot.clock;
   // The copy's journal starts with this input, as if a user had restored the snapshot.
   copy.change('snapshot.restore', [snapshot], () => {
-    copy.replace(restoreSnapshot(snapshot, { settings: copy.settings, known: keyTexts }));
+    copy.replace(restoreSnapshot(snapshot, { settings: copy.settings, keyTexts }));
     copy.wallClock.setMode(mode, rate);
   });
 }

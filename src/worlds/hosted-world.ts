@@ -12,7 +12,7 @@ import {
   settingsOfHeader,
 } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
-import { type Instant, playUntil } from '../recording/past.ts';
+import { type PastInstant, playUntil } from '../recording/past.ts';
 import type { ReplayTarget } from '../recording/play.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import type { Forkable } from './fork.ts';
@@ -55,30 +55,33 @@ export interface WorldOptions {
 export interface Birth {
   /** In real epoch milliseconds. */
   readonly createdMs: number;
-  /** Of a fork: the world that it copied, and the simulated time then. */
+  /** The world that a fork copied, and the simulated time then. */
   readonly origin?: { readonly worldId: string; readonly atMs: number } | undefined;
 }
 
-export class HostedWorld<S extends WorldSimulator> {
+/** What a world of a server starts with. */
+export interface NewWorld<S> {
   readonly worldId: string;
   readonly name: string;
   readonly simulator: S;
   /** The world is deleted after this many real milliseconds without a request; undefined: never. */
   readonly ttlMs: number | undefined;
   /** In real epoch milliseconds; 0 if the world never expires and was never used. */
+  readonly lastUsedMs: number;
+  readonly birth: Birth;
+}
+
+export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
+  readonly worldId: string;
+  readonly name: string;
+  readonly simulator: S;
+  readonly ttlMs: number | undefined;
   lastUsedMs: number;
   readonly birth: Birth;
   /** The last use that the folder of journals shows. `Worlds` writes it. */
   savedLastUsedMs: number;
 
-  constructor(
-    worldId: string,
-    name: string,
-    simulator: S,
-    ttlMs: number | undefined,
-    lastUsedMs: number,
-    birth: Birth = { createdMs: Date.now() },
-  ) {
+  constructor({ worldId, name, simulator, ttlMs, lastUsedMs, birth }: NewWorld<S>) {
     this.worldId = worldId;
     this.name = name;
     this.simulator = simulator;
@@ -117,7 +120,7 @@ export class HostedWorld<S extends WorldSimulator> {
  */
 export function* rebuiltAt<S extends WorldSimulator, T>(
   source: S,
-  instant: Instant,
+  instant: PastInstant,
   make: Make<S>,
   use: (rebuilt: S) => T,
 ): Generator<undefined, T> {
@@ -155,11 +158,11 @@ const longestShownId = 60;
 
 /** The body of the 404 for an unknown or expired world. */
 export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
-  const shown =
+  const quoted =
     worldId.length > longestShownId ? `${worldId.slice(0, longestShownId)}...` : worldId;
   return {
     code: 'world_not_found',
-    detail: `There is no world ${shown}: it was deleted, it expired, or it was never created.`,
+    detail: `There is no world ${quoted}: it was deleted, it expired, or it was never created.`,
   };
 }
 

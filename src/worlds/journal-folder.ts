@@ -75,7 +75,7 @@ export class JournalFolder {
     try {
       utimesSync(this.fileOf(worldId), lastUsedMs / 1_000, lastUsedMs / 1_000);
     } catch {
-      // On a full or read-only disk, the time of the last write counts as the last use.
+      // The time of the last write counts as the last use if the disk is full or read-only.
     }
   }
 

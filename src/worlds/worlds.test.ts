@@ -73,8 +73,8 @@ test('AUTH-2 a world shows the keys of its start again, and no key that was crea
   const { account_id: id } = server.accounts.create({ name: 'later' });
   server.accounts.createKey(id, { name: 'later' });
   const fork = server.worlds.fork('default', { name: 'retry' });
-  const shown = server.worlds.get('default').accounts;
-  expect(shown.map(({ api_key: key }) => key !== '')).toEqual([false, true, true, false]);
+  const accounts = server.worlds.get('default').accounts;
+  expect(accounts.map(({ api_key: key }) => key !== '')).toEqual([false, true, true, false]);
   const again = server.worlds.get(fork.world_id).accounts;
   expect(again.slice(1)).toEqual(fork.accounts.slice(1));
 });
@@ -334,10 +334,10 @@ test('CLIENT-16 a key of another world is found in each world, and does not leav
   const server = new Simulator({ clock: 'manual' });
   const [one, other] = [server.worlds.create({}), server.worlds.create({})];
   const keyOf = ({ accounts: [account] }: World) => account?.api_key ?? '';
-  const shown = { query: `?api_key=${keyOf(one)}`, path: '/api/v1/sms/received/', method: 'GET' };
-  const bare = { ...plainRequest, ...shown };
+  const withKey = { query: `?api_key=${keyOf(one)}`, path: '/api/v1/sms/received/', method: 'GET' };
+  const bare = { ...plainRequest, ...withKey };
   expect(server.hosting.handle(bare).status).toBe(401);
-  sendIn(server, other, shown);
+  sendIn(server, other, withKey);
   const body = JSON.stringify({ message: `${keyOf(other)} and ${keyOf(server.readyFile())}` });
   sendIn(server, one, { body });
   const simulators = server.hosting.list.map(({ simulator }) => simulator);

@@ -8,7 +8,7 @@ import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.t
 import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
-import type { Instant } from '../recording/past.ts';
+import type { PastInstant } from '../recording/past.ts';
 import { OperationRefused, refuseMore } from '../sim/errors.ts';
 import {
   KeyDirectory,
@@ -28,6 +28,7 @@ import {
   HostedWorld,
   keyInUse,
   type Make,
+  type NewWorld,
   nameInUse,
   rebuiltAt,
   unknownWorld,
@@ -78,7 +79,14 @@ export class Worlds<S extends WorldSimulator> {
     this.#ids = new WorldIds(first.settings.seed, share);
     this.#make = make;
     this.#lastAnswered = first;
-    this.first = new HostedWorld(firstWorldId, firstWorldId, first, undefined, 0);
+    this.first = new HostedWorld({
+      worldId: firstWorldId,
+      name: firstWorldId,
+      simulator: first,
+      ttlMs: undefined,
+      lastUsedMs: 0,
+      birth: { createdMs: Date.now() },
+    });
   }
 
   /** How many worlds there are, without the first. */
@@ -125,7 +133,7 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   /** Rebuilds a world as of an earlier instant: see `rebuiltAt`. */
-  rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
+  rebuildAt<T>(source: S, instant: PastInstant, use: (rebuilt: S) => T): Generator<undefined, T> {
     return rebuiltAt(source, instant, this.#make, use);
   }
 
@@ -151,7 +159,8 @@ export class Worlds<S extends WorldSimulator> {
     const followed = followingClockOf(this.first.simulator.settings, settings, header);
     const simulator = this.#make(followed, { worldId, journal, keyDigests });
     const name = settings.name ?? worldId;
-    this.#add(worldId, name, simulator, { ttlMs }, birthOf(header.world), lastUsedMs);
+    const birth = birthOf(header.world);
+    this.#add({ worldId, name, simulator, ttlMs, birth, lastUsedMs });
   }
 
   /** Creates a world. `source`: what it becomes a copy of. */
@@ -170,7 +179,7 @@ export class Worlds<S extends WorldSimulator> {
       const journal = this.#folder?.fileOf(worldId);
       simulator = this.#make({ ...settings, name }, { worldId, journal, hosted });
       if (source !== undefined) copyInto(simulator, source.copied);
-      return this.#add(worldId, name, simulator, options, birth);
+      return this.#add({ worldId, name, simulator, ttlMs, birth, lastUsedMs: Date.now() });
     } catch (error) {
       this.#folder?.remove(worldId);
       void simulator?.close();
@@ -272,20 +281,14 @@ export class Worlds<S extends WorldSimulator> {
     return { worldId, name: name ?? worldId, number: this.#ids.drawn };
   }
 
-  #add(
-    worldId: string,
-    name: string,
-    simulator: S,
-    { ttlMs }: WorldOptions,
-    birth: Birth,
-    lastUsedMs = Date.now(),
-  ): HostedWorld<S> {
+  #add(created: NewWorld<S>): HostedWorld<S> {
+    const { simulator, ttlMs } = created;
     for (const key of simulator.simulation.world.keys.values()) {
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
     }
-    const world = new HostedWorld(worldId, name, simulator, ttlMs, lastUsedMs, birth);
-    this.#byId.set(worldId, world);
-    this.#byName.set(name, world);
+    const world = new HostedWorld(created);
+    this.#byId.set(world.worldId, world);
+    this.#byName.set(world.name, world);
     const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(world));
     watchKeys();
     simulator.onReplaced = () => {

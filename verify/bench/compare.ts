@@ -112,7 +112,7 @@ async function started(cwd: string, command: readonly string[]) {
   }
 }
 
-/** Of all threads: none of the servers has further processes. `/proc` counts hundredths. */
+/** The CPU time of all threads; no server has further processes. `/proc` counts hundredths. */
 function usageOf(pid: number | undefined) {
   const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
   const fields = read('stat').split(') ').at(-1)?.split(' ') ?? [];
@@ -121,7 +121,7 @@ function usageOf(pid: number | undefined) {
   return { kind: 'usage', cpuMicros, rssBytes } as const;
 }
 
-const shown = (value: number) =>
+const rounded = (value: number) =>
   (value > 1_000 ? Math.round(value / 100) * 100 : Math.round(value)).toLocaleString('en-US');
 
 async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Promise<string[]> {
@@ -155,15 +155,15 @@ async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Pr
       false,
     );
     if (failures.length > 0) process.exitCode = 8;
-    const cells = [throughputOf(measured), cpuOf(measured)].map(shown);
+    const cells = [throughputOf(measured), cpuOf(measured)].map(rounded);
     figures.push(...(failures.length > 0 ? ['failed', 'failed'] : cells));
   }
   memory.push(server.usage());
   await server.stop();
   const version = filled(spec).split(/[@-]/).at(-1)?.replace('.tgz', '');
   const manners = replies.map(({ status }) => status).join(', ');
-  const megabytes = (await Promise.all(memory)).map(({ rssBytes }) => shown(rssBytes / 1e6));
-  return [`${name} ${version}`, shown(median(startsMs)), manners, ...megabytes, ...figures];
+  const megabytes = (await Promise.all(memory)).map(({ rssBytes }) => rounded(rssBytes / 1e6));
+  return [`${name} ${version}`, rounded(median(startsMs)), manners, ...megabytes, ...figures];
 }
 
 const text = readFileSync(new URL('contenders.yaml', import.meta.url), 'utf8');

@@ -363,7 +363,9 @@ pageTest(
   async ({ page, controlUrl, simulator }) => {
     await page.goto(`${controlUrl}/#/rules`);
     await page.getByRole('combobox', { name: 'limiterRefill' }).selectOption('continuous');
-    await seen(page.getByText('not the default (sliding)'));
+    const row = (name: string) => page.getByRole('row').filter({ hasText: name });
+    await seen(row('limiterRefill').getByText('not the default'));
+    await seen(row('limiterRefill').getByRole('cell', { name: 'sliding', exact: true }));
     expect(simulator.assumptions.get().limiterRefill).toBe('continuous');
     const refill = page.getByRole('combobox', { name: 'limiterRefill' });
     expect(await refill.textContent()).toContain('sliding (default)');
@@ -373,9 +375,9 @@ pageTest(
     await seen(page.getByText(/^expected a whole number from .*; got "never"$/));
     await interval.fill('5');
     await interval.press('Enter');
-    await seen(page.getByText('not the default (20)'));
+    await seen(row('pollIntervalSeconds').getByText('not the default'));
     const stated = page.getByRole('region', { name: 'Rules' });
-    await stated.getByRole('searchbox').fill('send-4');
+    await page.getByRole('searchbox').fill('send-4');
     await seen(stated.getByRole('row').filter({ hasText: 'SEND-4' }));
     expect(await stated.getByRole('row').count()).toBe(2);
     await page.getByRole('link', { name: 'Home', exact: true }).click();
@@ -536,6 +538,9 @@ pageTest(
 
     const givenUp = page.getByRole('region', { name: 'CLIENT-9' });
     expect(await givenUp.count()).toBe(0);
+    const open = page.getByRole('row').filter({ hasText: 'CLIENT-9' });
+    await seen(open.getByText('1 more finding if finished'));
+    await seen(open.getByText('open', { exact: true }));
     await page.getByRole('checkbox', { name: /^Judge as finished/ }).check();
     await seen(givenUp.getByText('the message was given up after a 429'));
     await page.getByRole('button', { name: 'Clear record' }).click();

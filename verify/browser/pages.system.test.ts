@@ -198,7 +198,7 @@ async function problems(page: Page, options: string): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** As when the tab is covered, or seen again: a browser without windows has no other way. */
+/** Acts as if the tab were covered, or seen again: a browser without windows has no other way. */
 const show = (state: 'visible' | 'hidden') => `
   Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));`;

@@ -100,7 +100,7 @@ const questions: readonly Question[] = [
     asked: 'What does SEND-4 mean?',
     steps: (page) => [
       pageLink(page, 'Rules and assumptions'),
-      () => page.getByRole('searchbox', { name: 'Search Rules' }).fill('SEND-4'),
+      () => page.getByRole('searchbox', { name: 'Search rules and assumptions' }).fill('SEND-4'),
     ],
     answer: (page) => page.getByRole('row').filter({ hasText: /^SEND-4.*request_id/ }),
   },

@@ -111,10 +111,10 @@ const shots: readonly Shot[] = [
 
 interface Look {
   readonly scheme: 'light' | 'dark';
-  /** Of the window, in pixels. */
+  /** The size of the window in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Of the file's name. */
+  /** The end of the file's name. */
   readonly suffix: string;
 }
 

@@ -438,7 +438,7 @@ pageTest(
     await seen(page.getByText(`BASE_URL = "${simulator.baseUrl}"`));
 
     // Which request did my client send too early, and by how much?
-    await go(/findings? of the referee$/);
+    await go(/findings? of the referee/);
     const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
     await seen(early.getByText('the retry arrived 57.0 s before'));
     await early.getByRole('link').last().click();

@@ -86,7 +86,7 @@ function run(program: string, ...args: string[]): void {
 
 /** The licences of smstwin, of the bundled packages, of the native server and of Node. */
 function licences(): string {
-  // With those of its parts, such as V8 and OpenSSL. Debian has it in another folder.
+  // Node's licence, with those of its parts, such as V8. Debian has it in another folder.
   const places = [join(process.execPath, '../../LICENSE'), '/usr/share/doc/nodejs/LICENSE'];
   const nodeLicence = places.find((path) => existsSync(path));
   if (nodeLicence === undefined) throw new Error(`no LICENSE of Node next to ${process.execPath}`);

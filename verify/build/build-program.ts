@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
-import { builtPage } from '#io/page-files.ts';
+import { builtPage } from '#io/shipped-files.ts';
 import { options, root } from './bundle-options.ts';
 
 /** The ways in by output name, without those of a tool that was deleted. */

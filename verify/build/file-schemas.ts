@@ -57,16 +57,22 @@ const algorithms = [
 const waits = ['exact', 'sufficient', 'short', 'absent', 'unreadable'] satisfies RetryAfter[];
 const statements = z.strictObject({
   algorithm: statementOf(z.enum(algorithms)),
-  ...{ limit: number, window_seconds: number, burst: number, refill_per_second: number },
+  limit: number,
+  window_seconds: number,
+  burst: number,
+  refill_per_second: number,
   keyed_by: statementOf(z.array(z.string())),
-  ...{ refusals_spend: statementOf(z.boolean()), errors_spend: statementOf(z.boolean()) },
+  refusals_spend: statementOf(z.boolean()),
+  errors_spend: statementOf(z.boolean()),
   retry_after: statementOf(z.enum(waits)),
   fields: statementOf(z.record(z.string(), z.union([z.literal(true), z.string()]))),
   at_once: statementOf(z.union([z.literal('exact'), z.int()])),
   most_in_a_window: number,
 } satisfies Record<keyof Statements, z.ZodType>);
 const auditReport = z.strictObject({
-  ...{ url: z.string(), requests: z.int(), seconds: z.number() },
+  url: z.string(),
+  requests: z.int(),
+  seconds: z.number(),
   stopped: z
     .enum(['budget', 'time', 'errors', 'not_reachable', 'interrupted'] satisfies StopReason[])
     .exactOptional()
@@ -74,9 +80,13 @@ const auditReport = z.strictObject({
   statements,
   exchanges: z.array(
     z.strictObject({
-      ...{ number: z.int(), sent_at_ms: z.number(), answered_at_ms: z.number() },
+      number: z.int(),
+      sent_at_ms: z.number(),
+      answered_at_ms: z.number(),
       status: z.int().describe('0: no whole reply came.'),
-      ...{ caller: z.string(), path: z.string(), headers: z.record(z.string(), z.string()) },
+      caller: z.string(),
+      path: z.string(),
+      headers: z.record(z.string(), z.string()),
     }),
   ),
 });

@@ -86,8 +86,8 @@ function argumentsOf(operation: Operation, texts: TypeTexts): string {
 }
 
 function resultOf(operation: Operation, texts: TypeTexts): string {
-  const shown = ownResults[operation.name] ?? texts.of(resultSchema(operation), 'output');
-  return operation.isAsync === true ? `Promise<${shown}>` : shown;
+  const result = ownResults[operation.name] ?? texts.of(resultSchema(operation), 'output');
+  return operation.isAsync === true ? `Promise<${result}>` : result;
 }
 
 function commentOf({ summary, description }: Operation): string {

@@ -36,7 +36,7 @@ async function built() {
   const { metafile } = await build({
     absWorkingDir: root.pathname,
     stdin: {
-      contents: `import { pageBuilder } from './io/page-files.ts';
+      contents: `import { pageBuilder } from './io/shipped-files.ts';
         import './cli/main.ts';
         pageBuilder.load = ${load};`,
       resolveDir: root.pathname,

@@ -64,8 +64,8 @@ export class TypeTexts {
       // The description of one of several alternatives is shown at the field that identifies it.
       const ofAlternative = field['const'] === undefined ? undefined : schema['description'];
       const ofType = this.#named.get(nameOf(String(field['$ref']), direction))?.schema;
-      const shown = field['description'] ?? ofType?.['description'] ?? ofAlternative;
-      const comment = shown === undefined ? '' : `${inner}/** ${shown} */\n`;
+      const text = field['description'] ?? ofType?.['description'] ?? ofAlternative;
+      const comment = text === undefined ? '' : `${inner}/** ${text} */\n`;
       const optional = (required as readonly string[]).includes(name) ? '' : '?';
       const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
       return `${comment}${inner}${readonly}${key}${optional}: ${this.#text(field, direction, inner)};\n`;

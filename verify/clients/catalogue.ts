@@ -30,11 +30,11 @@ function rowsOf(path: string): readonly ClientRow[] {
   const text = readFileSync(new URL(path, import.meta.url), 'utf8');
   return [...text.matchAll(row)].map(({ groups = {} }) => {
     const { name = '', library = '', rule, also = '', meets = '' } = groups;
-    const [known] = clientRules.filter(({ id }) => id === rule);
+    const [clientRule] = clientRules.filter(({ id }) => id === rule);
     return {
       name,
       library,
-      ...(known !== undefined && { rule: known.id }),
+      ...(clientRule !== undefined && { rule: clientRule.id }),
       also: clientRules.map(({ id }) => id).filter((id) => also.split(' ').includes(id)),
       meets: meets.split(' ').filter((trouble) => trouble !== '') as Trouble[],
     };

@@ -50,11 +50,15 @@ type Programs = Readonly<Record<string, Program | readonly [Program, Mistake]>>;
 /** Makes rows of wrong clients that break one rule. */
 export function breaking(rule: ClientRuleId, shared: Mistake = {}) {
   return (programs: Programs): NodeClient[] =>
-    right(programs).map((client) => ({ rule, ...shared, ...client }));
+    rowsOf(programs).map((client) => ({ rule, ...shared, ...client }));
 }
 
-/** Rows of right clients. */
+/** Makes rows of right clients. */
 export function right(programs: Programs): NodeClient[] {
+  return rowsOf(programs);
+}
+
+function rowsOf(programs: Programs): NodeClient[] {
   return Object.entries(programs).map(([name, program]) => {
     const [own, mistake] = 'library' in program ? [program] : program;
     return { name, ...own, ...mistake };
@@ -83,7 +87,7 @@ export interface Job {
     requestId: string | undefined,
     reported: 'accepted' | 'delivered' | 'failed',
   ) => void;
-  /** For what people do by hand: create a key, plug in a SIM, move the service's clock. */
+  /** Does what people do by hand: create a key, plug in a SIM, move the service's clock. */
   readonly simulator: Simulator;
 }
 

@@ -28,7 +28,7 @@ const faults = {
   refuse: () => ({ kind: 'refuse' }),
   status: () => ({ kind: 'status', status: 503 }),
   delay: (ms) => ({ kind: 'delay', ms }),
-  // As `refuse`, to a client of the simulator's `fetch`.
+  // The same as `refuse`, for a client of the simulator's `fetch`.
   reset: undefined,
   // A client without a time limit of its own never ends.
   lost_request: undefined,
@@ -38,7 +38,7 @@ const faults = {
 const wrongFaults: Readonly<Record<Exclude<Trouble, 'throttle' | 'quota'>, FaultOf>> = {
   ...faults,
   busy: faults.status,
-  // With a 503 that asks for a wait, which not every right client honours.
+  // A 503 asks for a wait, which not every right client honours.
   overloaded: () => ({ kind: 'status', status: 503, headers: { 'retry-after': '60' } }),
 };
 

@@ -117,8 +117,12 @@ function newWorld(server: Simulator, client: ClientRow, seed: number): OpenRun {
   if (simulator === undefined) throw new Error(`no world ${created.world_id}`);
   return {
     ...impose(client, seed, { wrong: 400, right: 200 }, simulator),
-    ...{ client, seed, simulator, intents: [] },
-    ...{ baseUrl: created.base_url, controlUrl: created.control_url },
+    client,
+    seed,
+    simulator,
+    intents: [],
+    baseUrl: created.base_url,
+    controlUrl: created.control_url,
     key: created.accounts[0]?.api_key ?? '',
   };
 }

@@ -45,7 +45,7 @@ class CountingRegistry extends Registry {
   }
 }
 
-/** Also counts each request for which `when` returns true. */
+/** Counts each request for which `when` returns true, too. */
 function alsoCounting(when: (exchange: Answered) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;

@@ -75,39 +75,39 @@ type Find = (requestId: string) => FirstUse | undefined;
 type Keep = (use: RememberedUse) => void;
 
 /** What a wrong window does in place of `find` and `keep`; it gets those of the sound window. */
-interface WindowDefect {
+interface WrongWindow {
   readonly find?: (requestId: string, find: Find, keep: Keep) => FirstUse | undefined;
   readonly keep?: (use: RememberedUse, keep: Keep) => void;
 }
 
 /** Gives every account a wrong window. */
-function wrongWindow(create: (now: () => number) => WindowDefect): Planted {
-  class OddWindow extends AccountWindow {
-    readonly #defect: WindowDefect;
+function wrongWindow(create: (now: () => number) => WrongWindow): Planted {
+  class PlantedWindow extends AccountWindow {
+    readonly #wrong: WrongWindow;
 
     constructor(now: () => number) {
       super(now);
-      this.#defect = create(now);
+      this.#wrong = create(now);
     }
 
     override find(...[requestId, ...scope]: Parameters<AccountWindow['find']>) {
       const find: Find = (id) => super.find(id, ...scope);
-      if (this.#defect.find === undefined) return find(requestId);
-      return this.#defect.find(requestId, find, (use) => super.keep(use));
+      if (this.#wrong.find === undefined) return find(requestId);
+      return this.#wrong.find(requestId, find, (use) => super.keep(use));
     }
 
     override keep(use: RememberedUse): void {
       const keep: Keep = (remembered) => super.keep(remembered);
-      if (this.#defect.keep === undefined) keep(use);
-      else this.#defect.keep(use, keep);
+      if (this.#wrong.keep === undefined) keep(use);
+      else this.#wrong.keep(use, keep);
     }
   }
-  class WrongWindowRegistry extends Registry {
+  class RegistryOfWrongWindows extends Registry {
     override createAccount(...args: Parameters<Registry['createAccount']>) {
-      return Object.assign(super.createAccount(...args), { replays: new OddWindow(this.now) });
+      return Object.assign(super.createAccount(...args), { replays: new PlantedWindow(this.now) });
     }
   }
-  return { parts: { Registry: WrongWindowRegistry } };
+  return { parts: { Registry: RegistryOfWrongWindows } };
 }
 
 /** A window that finds a use until the time that `endsAtMs` returns. */

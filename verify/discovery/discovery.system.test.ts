@@ -20,8 +20,8 @@ test.each(one === undefined ? ['jsonapi', 'gateway', 'odd', 'framework'] : [one]
     if (one !== undefined) console.log(comparison);
     const { differences, lost, probes } = comparison;
     expect(probes).toBeGreaterThan(100);
-    const shown = JSON.stringify(differences, null, 1);
-    expect(differences.length / probes, shown).toBeLessThanOrEqual(mostDifferent);
+    const listed = JSON.stringify(differences, null, 1);
+    expect(differences.length / probes, listed).toBeLessThanOrEqual(mostDifferent);
     expect(lost).toEqual([]);
   },
   180_000,

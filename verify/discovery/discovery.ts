@@ -15,7 +15,11 @@ import { serveForeign } from '../foreign/server.ts';
 import { inboundTexts } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { type Callers, callersIn, type FlagValues } from '../harness/flags-world.ts';
-import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
+import {
+  type ConformReport,
+  runConformWithReport,
+  startOwnSimulator,
+} from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 import { bearer, sendPaths } from '../testkit/twin/request.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
@@ -48,7 +52,7 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
     const file = join(folder, 'assumptions.json');
     const discovered = assumptionNames.filter((name) => !slow.includes(name));
     const flags = [...server.flags, '--discover', file, '--timeout', '65s'];
-    const report = await runConform([server.baseUrl, ...discovered, ...flags], { clock });
+    const report = await runConformWithReport([server.baseUrl, ...discovered, ...flags], { clock });
     const passMinute = () => {
       skippedMs += minuteMs + 1_000;
     };
@@ -78,7 +82,7 @@ async function lostOnTheWay(file: string): Promise<string[]> {
   const assumptions = await readAssumptionsFile(file);
   const names = Object.keys(assumptions) as AssumptionName[];
   const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
-  const { exitCode, assumptions: observed } = await runConform(names, { startOwn });
+  const { exitCode, assumptions: observed } = await runConformWithReport(names, { startOwn });
   const lost = names
     .filter((name) => !holds(observed.answers[name], assumptions[name]))
     .map((name) => {

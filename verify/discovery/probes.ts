@@ -110,8 +110,14 @@ const fromExhausted = ({ exhaustedFrom }: Scene) => ({ from: exhaustedFrom });
 
 /** Texts of white space and of what some libraries count as such. */
 const blanks = [
-  ...['\r\n\n', '\u00a0\u00a0', '\u3000', '\ufeff'],
-  ...['\u0085', '\u001f', ' \t\u2009\n', '\u2028'],
+  '\r\n\n',
+  '\u00a0\u00a0',
+  '\u3000',
+  '\ufeff',
+  '\u0085',
+  '\u001f',
+  ' \t\u2009\n',
+  '\u2028',
 ];
 
 const inThreeHours = { aheadMs: 3 * hourMs, zone: 'Z', digits: 3, form: undefined };

@@ -70,7 +70,7 @@ async function bruteForce(client: Client) {
   if (isProblem(learned)) throw new Error(learned.line);
   const failing = new Map<string, { readonly kind: string; readonly schedule: Schedule }>();
   for (const schedule of allSchedules()) {
-    const raw = await runClient(schedule, learned.known, learned.throttleWaits);
+    const raw = await runClient(schedule, learned.knownIntents, learned.throttleWaits);
     const [failure] = runOf(raw, schedule, learned.expected, false).failures;
     if (failure === undefined) continue;
     const kind = kindOf(failure);

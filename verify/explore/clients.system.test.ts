@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** With a short timeout, as they live in real time. */
+/** The flags have a short timeout, because these clients run in real time. */
 const languages = {
   node: ['env', 'CLIENT_TIMEOUT=1.5', 'node', clientPath('patient.mjs')],
   python: ['env', 'CLIENT_TIMEOUT=1.5', 'python3', clientPath('patient.py')],
@@ -128,6 +128,6 @@ test('the tests of a finding fail for its client, and are skipped while it is ex
   expect(spawnSync('python3', ['-c', pytestByHand], explored).status).toBe(0);
 });
 
-/** As pytest calls it, which a machine may not have. */
+/** Calls the client as pytest does, which a machine may not have. */
 const pytestByHand =
   'import test_finding_1; test_finding_1.test_the_client_is_sound_under_finding_1()';

@@ -242,7 +242,14 @@ function isRunning(pid: number): boolean {
 
 test('a budget that ends first: 6, and it says how far it got', async () => {
   const { exitCode, out } = await runExplore([
-    ...['--max-runs', '5', '--faults', 'throttle,refuse', '--jobs', '1', '--', ...patient],
+    '--max-runs',
+    '5',
+    '--faults',
+    'throttle,refuse',
+    '--jobs',
+    '1',
+    '--',
+    ...patient,
   ]);
   expect(exitCode).toBe(6);
   expect(out).toContain('explored 2 of 4 single faults: the budget of 5 runs ended first');
@@ -277,8 +284,18 @@ const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from }
 await run({ fetch, baseUrl, apiKey, from }, 'reset-taken-for-success', 1);`,
   );
   const { exitCode, ...text } = await runExplore([
-    ...['--depth', '1', '--faults', 'reset', '--jobs', '1', '--out', out],
-    ...['--report', `json=${report}`, '--', ...interrupting],
+    '--depth',
+    '1',
+    '--faults',
+    'reset',
+    '--jobs',
+    '1',
+    '--out',
+    out,
+    '--report',
+    `json=${report}`,
+    '--',
+    ...interrupting,
   ]);
   expect(exitCode).toBe(130);
   expect(text.out).toContain('NOT CONFIRMED  not_accepted  reset at send 1, attempt 1');
@@ -294,9 +311,20 @@ test('a finding is written, replayed by its file, and gone once the client is me
   const report = join(folder, 'explored');
   const faulty = [...patient, 'reset-taken-for-success', '1'];
   const found = await runExplore([
-    ...['--depth', '1', '--faults', 'refuse,reset', '--out', out],
-    ...['--report', `json=${report}.json`, '--report', `junit=${report}.xml`],
-    ...['--report', `html=${report}.html`, '--', ...faulty],
+    '--depth',
+    '1',
+    '--faults',
+    'refuse,reset',
+    '--out',
+    out,
+    '--report',
+    `json=${report}.json`,
+    '--report',
+    `junit=${report}.xml`,
+    '--report',
+    `html=${report}.html`,
+    '--',
+    ...faulty,
   ]);
   expect(found.exitCode).toBe(1);
   expect(found.error).toMatch(
@@ -339,8 +367,14 @@ await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
   );
   const { exitCode } = await runExplore([
     ...quick,
-    ...['--env', 'SMS_URL=base_url', '--env', 'SMS_KEY=api_key', '--env', 'SMS_FROM=from'],
-    ...['--', ...own],
+    '--env',
+    'SMS_URL=base_url',
+    '--env',
+    'SMS_KEY=api_key',
+    '--env',
+    'SMS_FROM=from',
+    '--',
+    ...own,
   ]);
   expect(exitCode).toBe(0);
 });

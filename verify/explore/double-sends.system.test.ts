@@ -19,7 +19,13 @@ test.concurrent.each(['with-axios.mjs', 'with_requests.py'])(
 
 test('the page has a client of each library', () => {
   expect(pageClients.map(({ file }) => file)).toEqual([
-    ...['with-axios.mjs', 'with-got.mjs', 'with-ky.mjs', 'with_requests.py', 'with_httpx.py'],
-    ...['send.go', 'Send.java', 'SendByHttpClient.java'],
+    'with-axios.mjs',
+    'with-got.mjs',
+    'with-ky.mjs',
+    'with_requests.py',
+    'with_httpx.py',
+    'send.go',
+    'Send.java',
+    'SendByHttpClient.java',
   ]);
 });

@@ -29,8 +29,14 @@ async function explored({ maxRuns = 100, interruptedAt = 0 }) {
     return runInProcess(options, ...run);
   };
   const result = await search({
-    ...{ runClient, maxRuns, jobs: 1, faults: ['throttle', 'unavailable', 'refuse'] as const },
-    ...{ depth: 1, seed: 2, bail: false, mayFail: false },
+    runClient,
+    maxRuns,
+    jobs: 1,
+    faults: ['throttle', 'unavailable', 'refuse'] as const,
+    depth: 1,
+    seed: 2,
+    bail: false,
+    mayFail: false,
   });
   return { ...result, started };
 }

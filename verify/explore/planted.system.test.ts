@@ -87,7 +87,7 @@ const patient = (bug: string, messages: number) => (tools: Parameters<typeof run
 function scheduleOf(texts: readonly string[]): Schedule {
   return texts.map((one) => {
     const [name, place = ''] = one.split(' ');
-    const fault = faultNames.find((known) => known === name) ?? 'hang';
+    const fault = faultNames.find((each) => each === name) ?? 'hang';
     const [intent = 0, attempt = 0] = place.split('.').map(Number);
     return { at: { endpoint: 'send', intent, attempt }, fault };
   });

@@ -34,24 +34,34 @@ const worldKeys = ['of-world-0', 'of-world-1', 'of-world-2', 'of-world-3'];
 const seed = Number(process.env['SMSTWIN_SEED'] ?? 1);
 let targets: readonly Target[] = [];
 
-const hosts = [
-  ...['a, b.localhost', 'b.localhost, a', '{2}.localhost, x', 'x, {2}.localhost'],
-  ...['{3}.localhost,{2}.localhost', 'default.localhost, {1}.localhost'],
-  ...['{2}.LOCALHOST', '{2}.world.localhost', '{1}.localhost:80', '{1}.localhost:123456'],
-  ...['{2}.localhost.', ' \t{2}.localhost \t', '{2}.localhost\u00e9', '\u00e9{2}.localhost'],
-  ...['u@{2}.localhost', 'http://{2}.localhost', '{2} .localhost', '"{2}.localhost"', '{2}'],
-  ...['default.localhost', 'DEFAULT.world.localhost:80', 'default.localhost.example', ''],
-  ...['defaultx.localhost', 'nowhere.localhost', '.localhost', '[::1]', 'a b', '{2}..localhost'],
-];
+const hosts = Object.values({
+  severalInOne: [
+    'a, b.localhost',
+    'b.localhost, a',
+    '{2}.localhost, x',
+    'x, {2}.localhost',
+    '{3}.localhost,{2}.localhost',
+    'default.localhost, {1}.localhost',
+  ],
+  otherSpelling: ['{2}.LOCALHOST', '{2}.world.localhost', '{2}.localhost.', '{2}'],
+  withPort: ['{1}.localhost:80', '{1}.localhost:123456', 'DEFAULT.world.localhost:80'],
+  withSpaces: [' \t{2}.localhost \t', '{2} .localhost', 'a b'],
+  notAscii: ['{2}.localhost\u00e9', '\u00e9{2}.localhost'],
+  notAHost: ['u@{2}.localhost', 'http://{2}.localhost', '"{2}.localhost"', '', '{2}..localhost'],
+  firstWorld: ['default.localhost', 'default.localhost.example', '[::1]'],
+  noWorld: ['defaultx.localhost', 'nowhere.localhost', '.localhost'],
+}).flat();
 const { send } = sendPaths;
-const paths = [
-  ...[`/w/{1}${send}`, `/w//{1}${send}`, `//w/{1}${send}`, `/W/{1}${send}`, `/%77/{1}${send}`],
-  ...[`/w/{1}/${send}`, '/w/{1}', '/w/{1}/', '/w/', '/w', `/w/{1}/w/{2}${send}`],
-  ...['/w/default', `/w/default${send}`, `/w/DEFAULT${send}`, `/w/default//w/{1}${send}`],
-  ...[`/w/default;x${send}`, `/w/nowhere${send}`, `/x/../w/{1}${send}`, `/./w/{1}${send}`],
-  ...[`${send}?/w/{1}/`, `/w/{1}?x=/w/{2}`, `/w/{1}%2f${send}`],
-  ...['/api//v1/sms/send/', '/api/v1/sms/send'],
-];
+const paths = Object.values({
+  ofAWorld: [`/w/{1}${send}`, `/w/{1}/${send}`, '/w/{1}', '/w/{1}/'],
+  ofTwoWorlds: [`/w/{1}/w/{2}${send}`, `/w/default//w/{1}${send}`, `/w/{1}?x=/w/{2}`],
+  otherSpelling: [`/w//{1}${send}`, `//w/{1}${send}`, `/W/{1}${send}`, `/%77/{1}${send}`],
+  dotsAndEscapes: [`/x/../w/{1}${send}`, `/./w/{1}${send}`, `/w/{1}%2f${send}`],
+  withoutWorld: ['/w/', '/w', `/w/nowhere${send}`],
+  firstWorld: ['/w/default', `/w/default${send}`, `/w/DEFAULT${send}`, `/w/default;x${send}`],
+  onlyInTheQuery: [`${send}?/w/{1}/`],
+  nearTheService: ['/api//v1/sms/send/', '/api/v1/sms/send'],
+}).flat();
 const spellings: readonly ((key: string) => string)[] = [
   bearer,
   (key) => `bEARER   ${key}`,
@@ -175,7 +185,7 @@ async function countsOf(target: Target): Promise<string> {
 
 /** The text with `{0}` to `{3}` in place of the ids of worlds. */
 function anonymous({ worldIds }: Target, text: string): string {
-  return worldIds.reduce((shown, id, n) => shown.replaceAll(id, `{${n}}`), text);
+  return worldIds.reduce((replaced, id, n) => replaced.replaceAll(id, `{${n}}`), text);
 }
 
 /** Heads that name the caller and the world in unusual ways. `key`: of the first world. */
@@ -215,7 +225,7 @@ function oddHeads(key: string): readonly Head[] {
   ];
 }
 
-/** Of the same pieces as the odd heads, put together by chance. */
+/** Heads made of the same pieces as the odd ones, put together by chance. */
 function randomHead(chance: Rng, keys: readonly string[]): Head {
   const one = <T>(list: readonly T[]): T => list[chance.below(list.length)] as T;
   const isSend = chance.below(3) > 0;

@@ -108,9 +108,9 @@ test('a number of the pool that came later shows the queue of all shards, and is
   const [own, ofFleet] = added.map((answer) => JSON.parse(answer?.body ?? '').device_id);
   const [one] = await pair.control('GET', `/control/sims/${own}`);
   const [, fleet] = await pair.control('GET', `/control/sims/${ofFleet}`);
-  const [shown, shownByFleet] = views([one, fleet]);
-  expect(shown.queue_length).toBeGreaterThan(2);
-  expect(shownByFleet).toEqual(shown);
+  const [view, shownByFleet] = views([one, fleet]);
+  expect(view.queue_length).toBeGreaterThan(2);
+  expect(shownByFleet).toEqual(view);
   const [changed] = await pair.control('PATCH', `/control/sims/${own}`, { connected: false });
   const [, changedByFleet] = await pair.control('PATCH', `/control/sims/${ofFleet}`, {
     connected: false,
@@ -311,8 +311,14 @@ interface Comparison {
 const longMs = [1_000, 7_000, 20_000, 61_000, 900_000, 90_000_000];
 const limits = [{ send: 30 }, { send: 120 }, { received: 5 }, { read: 40 }, { read: null }];
 const recipients = [
-  ...['+12025550123', '+12025550124', '+12025550160', '+12025550161', '+12025550162'],
-  ...['+12025550163', '+12025550166', 'nonsense'],
+  '+12025550123',
+  '+12025550124',
+  '+12025550160',
+  '+12025550161',
+  '+12025550162',
+  '+12025550163',
+  '+12025550166',
+  'nonsense',
 ];
 
 class Pair {

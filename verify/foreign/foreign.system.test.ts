@@ -5,7 +5,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { failures, runConform } from '../testkit/conform-run.ts';
+import { failures, runConformWithReport } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
 import { serveForeign } from './server.ts';
 import { variations } from './variation.ts';
@@ -28,7 +28,7 @@ test.concurrent.each(sample(Object.entries(variations), 4))(
         silenceMs = Math.max(silenceMs, Date.now() - last);
         last = Date.now();
       };
-      const { exitCode, results, sends } = await runConform(argv, {
+      const { exitCode, results, sends } = await runConformWithReport(argv, {
         out,
         error: out,
         isTerminal: true,

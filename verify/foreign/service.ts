@@ -203,7 +203,7 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** For `JSON.stringify`: in place of a test in an expected body, a value that passes it. */
+/** A replacer for `JSON.stringify`: replaces a test in an expected body by a value that passes. */
 function drawn(_: string, value: unknown): unknown {
   if (typeof value !== 'function') return value;
   return ['Refused.', ['Enter a valid value.'], randomUUID()].find((candidate) => value(candidate));

@@ -15,41 +15,76 @@ export function bytesIn(text: string): Bytes {
 const chunks = '||2|{}|0||';
 
 /** Header lines, and what follows them, with which both transports refuse a request. */
-export const refusedHeaders = [
-  ...['Content-Length: 2|Content-Length: 80||{}', 'Content-Length: 80|Content-Length: 2||{}'],
-  ...['Content-Length: 2097152||{}', 'Content-Length: -1||', 'Content-Length: 2, 2||{}'],
-  `Content-Length: 2|Transfer-Encoding: chunked${chunks}`,
-  `Transfer-Encoding: chunked|Transfer-Encoding: chunked${chunks}`,
-  ...['xchunked', 'identity', 'gzip, chunked', 'chunked, identity'].map(
+export const refusedHeaders = Object.values({
+  twoLengths: [
+    'Content-Length: 2|Content-Length: 80||{}',
+    'Content-Length: 80|Content-Length: 2||{}',
+    'Content-Length: 2, 2||{}',
+  ],
+  lengthAboveTheLongest: ['Content-Length: 2097152||{}'],
+  negativeLength: ['Content-Length: -1||'],
+  lengthAndChunks: [`Content-Length: 2|Transfer-Encoding: chunked${chunks}`],
+  chunkedTwice: [`Transfer-Encoding: chunked|Transfer-Encoding: chunked${chunks}`],
+  otherCodings: ['xchunked', 'identity', 'gzip, chunked', 'chunked, identity'].map(
     (coding) => `Transfer-Encoding: ${coding}${chunks}`,
   ),
-  ...['Transfer-Encoding: chunked||zz|{}|', 'A : b||', 'nonsense||', 'Host: y||'],
-].map(bytesIn);
+  chunkWithoutSize: ['Transfer-Encoding: chunked||zz|{}|'],
+  spaceInAName: ['A : b||'],
+  lineWithoutColon: ['nonsense||'],
+  secondHost: ['Host: y||'],
+})
+  .flat()
+  .map(bytesIn);
 
 /** The same, where the transports may differ. */
-const oddHeaders = [
-  ...['Content-Length: 9223372036854775807||', 'Content-Length: 200||{}', 'Content-Length:||{}'],
-  ...['Transfer-Encoding: chunked||ffffffffffffffff|{}|', 'Transfer-Encoding: chunked||-2|{}|'],
-  ...['Expect: something|Content-Length: 2||{}', 'A: b| c||', 'A: \x01\x02\x00||', 'A: b\rc||'],
-  ...[`${'A: b|'.repeat(150)}|`, `Cookie: ${'c'.repeat(20_000)}||`, 'Upgrade: h2c||'],
-].map(bytesIn);
+const oddHeaders = Object.values({
+  hugeLength: ['Content-Length: 9223372036854775807||'],
+  lengthAboveTheBody: ['Content-Length: 200||{}'],
+  emptyLength: ['Content-Length:||{}'],
+  hugeChunk: ['Transfer-Encoding: chunked||ffffffffffffffff|{}|'],
+  negativeChunk: ['Transfer-Encoding: chunked||-2|{}|'],
+  unknownExpectation: ['Expect: something|Content-Length: 2||{}'],
+  continuedLine: ['A: b| c||'],
+  controlCharacters: ['A: \x01\x02\x00||'],
+  bareCarriageReturn: ['A: b\rc||'],
+  manyHeaders: [`${'A: b|'.repeat(150)}|`],
+  longHeader: [`Cookie: ${'c'.repeat(20_000)}||`],
+  upgrade: ['Upgrade: h2c||'],
+})
+  .flat()
+  .map(bytesIn);
 
 const events = routeOf('events.stream').path;
 
 /** Odd request lines, streams with something behind them, and bytes of other protocols. */
-const openings = [
-  ...['GET / HTTP/1.0||', 'GET / HTTP/2.0|Host: x||', 'GET / HTTP/1.1||', 'get / HTTP/1.1||'],
-  ...['GET http://x/', 'GET  /', 'GET /a b', 'GET /\xff\x00\x7f', 'OPTIONS *', 'CONNECT x:1'].map(
-    (line) => `${line} HTTP/1.1|Host: x||`,
-  ),
-  ...[`GET /${'a'.repeat(70_000)} HTTP/1.1||`, 'GET / HTTP/1.1\nHost: x\n\n', '|'.repeat(50)],
-  `GET ${events} HTTP/1.1|Host: localhost|Last-Event-ID: 3||GET / HTTP/1.1||`,
-  `GET ${routeOf('simulator.metrics').path} HTTP/1.1|Host: localhost||`,
-  // The first bytes of HTTP/2, of TLS, and of both versions of the PROXY protocol.
-  ...['PRI * HTTP/2.0||SM||\0\0\0\x04\0\0\0\0\0', '\x16\x03\x01\0\xc8\x01\0\0\xc4\x03\x03||'],
-  '||PROXY TCP4 1.2.3.4 5.6.7.8 1 2|GET / HTTP/1.1|Host: x||',
-  '||\0|QUIT\n\x21\x11\0\x0c\x01\x02\x03\x04\x05\x06\x07\x08\0\x01\0\x02GET / HTTP/1.1|Host: x||',
-].map(bytesIn);
+const openings = Object.values({
+  withoutHost: ['GET / HTTP/1.0||', 'GET / HTTP/1.1||'],
+  otherVersion: ['GET / HTTP/2.0|Host: x||'],
+  methodInLowerCase: ['get / HTTP/1.1||'],
+  oddTargets: [
+    'GET http://x/',
+    'GET  /',
+    'GET /a b',
+    'GET /\xff\x00\x7f',
+    'OPTIONS *',
+    'CONNECT x:1',
+  ].map((line) => `${line} HTTP/1.1|Host: x||`),
+  longTarget: [`GET /${'a'.repeat(70_000)} HTTP/1.1||`],
+  bareLineFeeds: ['GET / HTTP/1.1\nHost: x\n\n'],
+  emptyLines: ['|'.repeat(50)],
+  requestAfterAStream: [
+    `GET ${events} HTTP/1.1|Host: localhost|Last-Event-ID: 3||GET / HTTP/1.1||`,
+  ],
+  longReply: [`GET ${routeOf('simulator.metrics').path} HTTP/1.1|Host: localhost||`],
+  http2: ['PRI * HTTP/2.0||SM||\0\0\0\x04\0\0\0\0\0'],
+  tls: ['\x16\x03\x01\0\xc8\x01\0\0\xc4\x03\x03||'],
+  proxyProtocol1: ['||PROXY TCP4 1.2.3.4 5.6.7.8 1 2|GET / HTTP/1.1|Host: x||'],
+  proxyProtocol2: [
+    '||\0|QUIT\n\x21\x11\0\x0c\x01\x02\x03\x04\x05\x06\x07\x08\0\x01\0\x02GET / HTTP/1.1|Host: x||',
+  ],
+})
+  .flat()
+  .map(bytesIn);
 
 /** A request that is answered late, so that the end of the connection comes first. */
 const late = pieceOf({
@@ -60,8 +95,10 @@ const late = pieceOf({
 
 const head = bytesIn('POST /api/v1/sms/send/ HTTP/1.1|Host: localhost|');
 const listed = fc.constantFrom(
-  ...[...refusedHeaders, ...oddHeaders].map((rest) => head + rest),
-  ...[...openings, late.bytes],
+  ...refusedHeaders.map((rest) => head + rest),
+  ...oddHeaders.map((rest) => head + rest),
+  ...openings,
+  late.bytes,
 );
 
 /** Whole requests, cut off or damaged, and bytes that never were a request. */

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { openTransport, type TransportKind } from '#src/http/transport/open-transport.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { bytesIn, refusedHeaders } from './broken.ts';
-import { shown, weighted } from './piece.ts';
+import { quoted, weighted } from './piece.ts';
 
 /** A request without its path. */
 interface Shape {
@@ -29,8 +29,11 @@ function shape(method: string, headers: string, ends?: Shape['ends']): Shape {
 }
 
 const keepingOpen: readonly Shape[] = [
-  ...[shape('GET', '|'), shape('HEAD', '|'), shape('DELETE', 'Authorization: Bearer k||')],
-  ...[shape('POST', 'Content-Length: 0||'), shape('POST', 'Content-Length: 7||{"a":1}')],
+  shape('GET', '|'),
+  shape('HEAD', '|'),
+  shape('DELETE', 'Authorization: Bearer k||'),
+  shape('POST', 'Content-Length: 0||'),
+  shape('POST', 'Content-Length: 7||{"a":1}'),
   shape('PATCH', `Content-Length: 20000||${'x'.repeat(20_000)}`),
 ];
 
@@ -112,7 +115,7 @@ export async function compareTransports(requests: number, seed: number): Promise
       const why = difference(all, fromNative, fromNode);
       if (why !== undefined) {
         const outcomes = JSON.stringify({ why, native: fromNative, node: fromNode, cuts }, null, 1);
-        throw new Error(`seed ${seed}, run ${run}: ${outcomes}\n${shown(bytes)}`);
+        throw new Error(`seed ${seed}, run ${run}: ${outcomes}\n${quoted(bytes)}`);
       }
       sent += all.length;
     }

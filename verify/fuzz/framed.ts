@@ -19,15 +19,20 @@ import {
 } from './piece.ts';
 
 /** Bodies that are deep, invalid, or JSON that no value of JavaScript expresses. */
-const wholeBodies: readonly Bytes[] = [
-  ...values.oddBodies.map((body) => Buffer.from(body).toString('latin1')),
-  ...[' ', '\xef\xbb\xbf{}', '\xc3\x28', '{"a":1}{', '{"a":NaN}', "{'a':1}", '\0', '{"a":1,}'],
-  ...['{"to":1e999}', '{"__proto__":{"a":1}}', '{"toString":1}', '{"message":"\\udc00\\ud800"}'],
-  ...['['.repeat(5_000), '{"a":'.repeat(5_000), `${'['.repeat(4_000)}${']'.repeat(4_000)}`],
-];
+const wholeBodies: readonly Bytes[] = Object.values({
+  odd: values.oddBodies.map((body) => Buffer.from(body).toString('latin1')),
+  notJson: [' ', '\xc3\x28', '{"a":1}{', '{"a":NaN}', "{'a':1}", '\0', '{"a":1,}'],
+  marked: ['\xef\xbb\xbf{}'],
+  withoutValue: ['{"to":1e999}', '{"message":"\\udc00\\ud800"}'],
+  prototypes: ['{"__proto__":{"a":1}}', '{"toString":1}'],
+  deep: ['['.repeat(5_000), '{"a":'.repeat(5_000), `${'['.repeat(4_000)}${']'.repeat(4_000)}`],
+}).flat();
 
 const oddValue = fc.constantFrom(
-  ...[...values.notTexts, ...values.oddNumbers, ...values.oddMessages, ...values.oddIds],
+  ...values.notTexts,
+  ...values.oddNumbers,
+  ...values.oddMessages,
+  ...values.oddIds,
   ...values.oddTimes,
 );
 
@@ -52,20 +57,27 @@ function sendBodies({ numbers }: Facts): fc.Arbitrary<Bytes> {
 }
 
 /** Existing ids, and texts that are not ids. */
-export function ids(known: readonly string[]): fc.Arbitrary<string> {
+export function ids(existing: readonly string[]): fc.Arbitrary<string> {
   const odd = [...values.unknownIds.map(encodeURI), '%00', '%2e%2e', 'A'.repeat(300)];
-  return weighted([8, fc.constantFrom(...known)], [1, fc.constantFrom(...odd)]);
+  return weighted([8, fc.constantFrom(...existing)], [1, fc.constantFrom(...odd)]);
 }
 
 const nearPaths: readonly string[] = [
   ...values.nearPaths.filter((path) => path !== ''),
-  ...['/%61pi/v1/sms/send/', '/a/../api/sms/send/', '//api/v1/sms/send/', '/api/sms/send/%'],
+  '/%61pi/v1/sms/send/',
+  '/a/../api/sms/send/',
+  '//api/v1/sms/send/',
+  '/api/sms/send/%',
   `/api/external/send/${'a'.repeat(8_000)}`,
 ];
 
 const oddQueries = [
   ...values.pageQueries.map((query) => `?${query}`),
-  ...['?page=%zz', '?page=%ff', '?__proto__=1', '??', `?${'a=1&'.repeat(1_000)}`],
+  '?page=%zz',
+  '?page=%ff',
+  '?__proto__=1',
+  '??',
+  `?${'a=1&'.repeat(1_000)}`,
 ];
 
 /** Paths of the service or close to them, sometimes with a query. */
@@ -86,9 +98,17 @@ export const extraHeaders: fc.Arbitrary<readonly string[]> = rarely(
   4,
   fc.array(
     fc.constantFrom(
-      ...['X-Forwarded-For: 9.9.9.9 , junk', 'X-Forwarded-For:', '__proto__: a', 'constructor: b'],
-      ...['Accept:\t\x80\xff\xfe', 'If-None-Match: "x"', 'Last-Event-ID: -1', 'X-A: a\tb'],
-      ...['Keep-Alive: timeout=1', 'Range: bytes=0-1', `Cookie: ${'c'.repeat(4_000)}`],
+      'X-Forwarded-For: 9.9.9.9 , junk',
+      'X-Forwarded-For:',
+      '__proto__: a',
+      'constructor: b',
+      'Accept:\t\x80\xff\xfe',
+      'If-None-Match: "x"',
+      'Last-Event-ID: -1',
+      'X-A: a\tb',
+      'Keep-Alive: timeout=1',
+      'Range: bytes=0-1',
+      `Cookie: ${'c'.repeat(4_000)}`,
       Array.from({ length: 25 }, () => 'X-Many: 1').join(crlf),
     ),
     { maxLength: 3, size: 'max' },
@@ -108,8 +128,11 @@ function headersOf({ keys }: Facts): fc.Arbitrary<readonly string[]> {
   const [key = ''] = keys;
   const odd = [
     ...values.oddAuthorizations.map((text) => values.withKeys(text, key, 'none')),
-    ...[`Bearer ${key}\xff`, `bearer \t ${key}`, `Bearer ${'k'.repeat(2_000)}`],
-    ...[`x${crlf}Authorization: Bearer ${key}`, `Bearer ${key}${crlf}Authorization: x`],
+    `Bearer ${key}\xff`,
+    `bearer \t ${key}`,
+    `Bearer ${'k'.repeat(2_000)}`,
+    `x${crlf}Authorization: Bearer ${key}`,
+    `Bearer ${key}${crlf}Authorization: x`,
   ].map((value) => `authorization: ${value}`);
   const one = weighted([8, fc.constantFrom(...valid)], [2, fc.constantFrom(...odd)]);
   const authorization = weighted<string[]>(

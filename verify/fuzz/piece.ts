@@ -50,7 +50,7 @@ export function utf8(text: string): Bytes {
 }
 
 /** The bytes to read; a seed repeats them. */
-export function shown(bytes: Bytes): string {
+export function quoted(bytes: Bytes): string {
   const text = JSON.stringify(bytes);
   return text.length < mostShown ? text : `${text.slice(0, mostShown)}… (${bytes.length} bytes)`;
 }

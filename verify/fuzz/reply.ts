@@ -32,7 +32,7 @@ export function checkDocumented({ status }: RawReply, method: string, target: st
 /** Throws if this reply is not permitted. */
 export function checkReply({ status, headers, body }: RawReply, expected: Expectation): void {
   const { port, transport, method, isWhole } = expected;
-  const shown = `${status} ${JSON.stringify(body.slice(0, 300))}`;
+  const summary = `${status} ${JSON.stringify(body.slice(0, 300))}`;
   const type = headers['content-type'];
   const mayBeNative = transport === 'hyperexpress' && !isWhole && type === undefined;
   if (mayBeNative && nativeStatuses.includes(status)) return;
@@ -41,14 +41,14 @@ export function checkReply({ status, headers, body }: RawReply, expected: Expect
     status === 503 &&
     port === 'service' &&
     (method === 'HEAD' || body.includes('"device_inactive"'));
-  if (status >= 500 && !isInactive) throw new WrongReply(shown);
+  if (status >= 500 && !isInactive) throw new WrongReply(summary);
   if (method === 'HEAD' || status === 204 || status === 304) return;
   if (type !== 'application/json' && port === 'control' && !isWhole) return;
   if (otherTypes.some((declared) => type?.startsWith(declared))) return;
-  if (type !== 'application/json') throw new WrongReply(`content type ${type}: ${shown}`);
+  if (type !== 'application/json') throw new WrongReply(`content type ${type}: ${summary}`);
   try {
     JSON.parse(body);
   } catch {
-    throw new WrongReply(`no JSON: ${shown}`);
+    throw new WrongReply(`no JSON: ${summary}`);
   }
 }

@@ -12,7 +12,7 @@ import { broken } from './broken.ts';
 import { controlPieces, worldChanges } from './control-rows.ts';
 import type { Facts } from './facts.ts';
 import { servicePieces } from './framed.ts';
-import { crlf, type Piece, pieceOf, type Row, rarely, shown, weighted } from './piece.ts';
+import { crlf, type Piece, pieceOf, quoted, type Row, rarely, weighted } from './piece.ts';
 import { checkDocumented, checkReply, type Expectation } from './reply.ts';
 
 type Port = Expectation['port'];
@@ -48,7 +48,7 @@ export function describe(conversation: Conversation): string {
   return [
     `on the ${port} port, ${pipelined} at once, cut at ${JSON.stringify(cuts)}, then ${leaving}`,
     ...changes.map((row) => `  first ${row.method} ${row.target} ${row.body}`),
-    ...[...pieces.map(({ bytes }) => bytes), ending].map((bytes) => `  ${shown(bytes)}`),
+    ...[...pieces.map(({ bytes }) => bytes), ending].map((bytes) => `  ${quoted(bytes)}`),
   ].join('\n');
 }
 
@@ -136,7 +136,7 @@ export class FuzzWorker {
     await connection.write(Buffer.from(pieces.map(({ bytes }) => bytes).join(''), 'latin1'), cuts);
     for (const { method, bytes } of pieces) {
       const reply = await connection.reply(method).catch((error: unknown) => {
-        throw new WrongReply(`to ${shown(bytes)}: ${error}`);
+        throw new WrongReply(`to ${quoted(bytes)}: ${error}`);
       });
       this.#check(reply, port, method, true);
       if (port === 'control') checkDocumented(reply, method, bytes.split(' ')[1] ?? '');

@@ -3,7 +3,7 @@
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { Verdict } from '#judging/report/result.ts';
-import { conformHere, type Printed } from '../testkit/conform-run.ts';
+import { type Printed, runConform } from '../testkit/conform-run.ts';
 import { listen } from '../testkit/processes/listen.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 
@@ -79,7 +79,7 @@ export interface Outcome extends Printed {
  */
 export async function run(...argv: string[]): Promise<Outcome> {
   const patient = ['--timeout', '10s', '--reply-timeout', '10m'];
-  const printed = await conformHere([...patient, ...argv], { clock: scaledClock(20) });
+  const printed = await runConform([...patient, ...argv], { clock: scaledClock(20) });
   const rows = [...printed.out.matchAll(/^ *\d+\/\d+ {2}(\w+) +(\S+\/\S+)/gm)];
   const verdicts = rows.map(([, verdict, id]) => [id, verdict as Verdict]);
   return { ...printed, verdicts: Object.fromEntries(verdicts) };

@@ -10,7 +10,7 @@ import {
   type SettingsInput,
   type Simulator,
 } from '#src/simulator.ts';
-import { type ConformReport, conformHere, runConform } from '../testkit/conform-run.ts';
+import { type ConformReport, runConform, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
@@ -171,7 +171,9 @@ export async function runWithFlags(
   const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
   const startedMs = clock.now();
   try {
-    const report = await runConform([baseUrl, ...argv, ...flags, '--timeout', '2m'], { clock });
+    const report = await runConformWithReport([baseUrl, ...argv, ...flags, '--timeout', '2m'], {
+      clock,
+    });
     return { ...report, seconds: (clock.now() - startedMs) / 1000 };
   } finally {
     await close();
@@ -181,7 +183,7 @@ export async function runWithFlags(
 /** The cost of a whole run that `conform --dry-run` announces. */
 export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
   const { baseUrl, flags, close } = await serveWithFlags();
-  const { out } = await conformHere([baseUrl, ...flags, '--timeout', '2m', '--dry-run']);
+  const { out } = await runConform([baseUrl, ...flags, '--timeout', '2m', '--dry-run']);
   await close();
   const [, sends, minutes] = /Sends: about (\d+)[\s\S]*Minutes: about ([\d.]+)/.exec(out) ?? [];
   return { sends: Number(sends), minutes: Number(minutes) };

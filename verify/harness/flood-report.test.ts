@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runConform, startOwnSimulator } from '../testkit/conform-run.ts';
+import { runConformWithReport, startOwnSimulator } from '../testkit/conform-run.ts';
 
 test('LIMIT-4 a failed flood is reported with times, counts and two exchanges', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'flood-report-'));
@@ -14,7 +14,7 @@ test('LIMIT-4 a failed flood is reported with times, counts and two exchanges', 
   try {
     const startOwn = () => startOwnSimulator({ clock: 'manual', limits: { received: 100 } });
     const argv = ['LIMIT-4/120-pass', '--report', `junit=${file}`];
-    const { results } = await runConform(argv, { startOwn });
+    const { results } = await runConformWithReport(argv, { startOwn });
     expect(results).toMatchObject([
       {
         verdict: 'failed',
@@ -39,7 +39,7 @@ test('LIMIT-4 a failed flood is reported with times, counts and two exchanges', 
 test('a limiter that is none of the known ones is not called by the nearest name', async () => {
   const refillOf = async (limit: number) => {
     const startOwn = () => startOwnSimulator({ clock: 'manual', limits: { send: limit } });
-    return (await runConform(['limiterRefill'], { startOwn })).results;
+    return (await runConformWithReport(['limiterRefill'], { startOwn })).results;
   };
   expect(await refillOf(120)).toMatchObject([{ verdict: 'observed', seen: 'sliding' }]);
   expect(await refillOf(100)).toMatchObject([

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import {
   type ConformReport,
   failures,
-  runConform,
+  runConformWithReport,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
 import { judgedAnswers } from '../testkit/examples/examples.ts';
@@ -22,7 +22,9 @@ export function singles(): Row[] {
 
 /** Runs all cases against a correct simulator with these assumptions. */
 export async function judge(assumptions: Row, ...argv: string[]): Promise<ConformReport> {
-  return runConform(argv, { startOwn: () => startOwnSimulator({ clock: 'manual', assumptions }) });
+  return runConformWithReport(argv, {
+    startOwn: () => startOwnSimulator({ clock: 'manual', assumptions }),
+  });
 }
 
 /** Expects that no rule fails or stays unexercised, and that each answer is reported correctly. */

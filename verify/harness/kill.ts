@@ -11,7 +11,7 @@ import type { Defect } from '../defects/planted.ts';
 import {
   type CaseResult,
   failures,
-  runConform,
+  runConformWithReport,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
 import { type FlagsWorldPlan, runWithFlags } from './flags-world.ts';
@@ -70,7 +70,7 @@ async function resultsOn(
   if (simulation === undefined) throw new Error(`no defect is called ${name}`);
   const { results } =
     'control' in means
-      ? await runConform(patterns, {
+      ? await runConformWithReport(patterns, {
           startOwn: () => startOwnSimulator({ clock: 'manual' }, { simulation }),
         })
       : await runWithFlags(patterns, { ...means, simulation });

@@ -46,7 +46,7 @@ describe('the ledger says what docs/rules.md says', () => {
   });
 
   test.each(documentedAssumptions)('%s', (given = '', open, answers = '') => {
-    const name = assumptionNames.find((known) => known === given);
+    const name = assumptionNames.find((each) => each === given);
     if (name === undefined) throw new Error(`no assumption is called ${given}`);
     expect(declarationOf(name).open).toBe(open);
     for (const answer of answersOf(name)) expect(answers).toContain(`\`${answer}\``);

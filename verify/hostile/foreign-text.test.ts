@@ -53,7 +53,9 @@ test('referee prints the request_ids of a client as plain text', async () => {
       headers: [{ name: 'authorization', value: 'Bearer smst_k' }],
       postData: {
         text: JSON.stringify({
-          ...{ to: '+12025550123', from: '+12025550101', message: 'Hello' },
+          to: '+12025550123',
+          from: '+12025550101',
+          message: 'Hello',
           request_id: `${hostileWords}${n}`,
         }),
       },
@@ -112,8 +114,16 @@ test('replay prints the requests and replies of a journal as plain text', async 
 test.each(['text', 'json'] as const)('the request log is plain text: %s', (format) => {
   const words = { method: hostileWords, code: hostileWords, account_id: hostileWords };
   const line = requestLine(format, {
-    ...{ number: 1, at: '2026-01-01T00:00:00.000Z', endpoint: null, key_id: null, status: 404 },
-    ...{ ...words, duration_ms: 1, is_replay: false, fault: null, traceparent: null },
+    number: 1,
+    at: '2026-01-01T00:00:00.000Z',
+    endpoint: null,
+    key_id: null,
+    status: 404,
+    ...words,
+    duration_ms: 1,
+    is_replay: false,
+    fault: null,
+    traceparent: null,
   });
   expect(line).toContain('\\u001b]0;PWNED');
   expect(line).not.toMatch(obeyed);

@@ -39,12 +39,12 @@ test.for(names.slice(0, runs(2)))('%s', { timeout: 2 * mostMs }, async (name) =>
   if (cases !== '') expect(cases).toMatch(/^\d+ of \d+ rules passed\. Cases: \d+ failed/m);
   if (names.indexOf(name) < answering) expect(verdict, cases).toBe(1);
   for (const { exitCode, printed, errors, residentKb } of ends) {
-    const shown = `${printed}\n${errors}`;
-    expect([0, 1, 2, 3, 8], shown).toContain(exitCode);
-    expect(shown).not.toMatch(/^\s+at |Error:/m);
+    const output = `${printed}\n${errors}`;
+    expect([0, 1, 2, 3, 8], output).toContain(exitCode);
+    expect(output).not.toMatch(/^\s+at |Error:/m);
     // Without a verdict there is a reason, in one line.
-    if (printed === '') expect(errors.trim().split('\n'), shown).toHaveLength(1);
-    expect(residentKb, shown).toBeLessThan(mostResidentKb);
+    if (printed === '') expect(errors.trim().split('\n'), output).toHaveLength(1);
+    expect(residentKb, output).toBeLessThan(mostResidentKb);
     expect(residentKb).toBeGreaterThan(0);
   }
 });

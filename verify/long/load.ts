@@ -55,7 +55,7 @@ export class Load {
   /** Makes one random request. */
   async next(): Promise<void> {
     const account = this.#pick(this.accounts);
-    // Of 100: 50 sends, 12 replays, 13 reads, 5 lists, 5 statistics, 6 polls, 9 odd sends.
+    // Of 100 requests: 50 sends, 12 replays, 13 reads, 5 lists, 5 statistics, 6 polls, 9 odd sends.
     const draw = this.rng.below(100);
     if (draw < 50) await this.send(account);
     else if (draw < 62) await this.#replayOne();

@@ -67,7 +67,10 @@ export async function longRun(plan: LongPlan) {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-long-'));
   const { seed, transport, journalMax, dayLoadMs } = plan;
   const service = new Service(folder, [
-    ...['--seed', `${seed}`, '--transport', transport],
+    '--seed',
+    `${seed}`,
+    '--transport',
+    transport,
     ...(journalMax === undefined ? [] : ['--journal-max', journalMax]),
     ...(dayLoadMs === undefined ? ['--no-limits'] : ['--clock', 'scaled']),
   ]);

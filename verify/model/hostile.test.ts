@@ -12,35 +12,83 @@ import { assumptionsArbitrary } from './commands.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const texts: readonly string[] = [
-  ...['', ' ', '\0', '\n', '\r\n', '\t', '\u007f', '\u200b', '\u202e', '\ufeff', '\uffff'],
-  ...['\ud800', '\udfff', 'a\ud83d', '\ude00b', '👋', '👨‍👩‍👧', 'e\u0301', 'ẞ', '٣', '１２', 'İ'],
-  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', 'length'],
-  ...['null', 'undefined', 'NaN', '[object Object]', 'true', '0', '-1', '1e309', '0x10'],
-  ...["' OR 1=1 --", '<script>', '$(id)', '{{7*7}}', '../../etc/passwd', '%00', '%2e%2e', '\\'],
-  ...['"', '+', '+0', '+1', '++1', '+1\n', '+12025550150\0', '+12025550150\n', ' +12025550150'],
-  ...['+1.2e5', `+${'9'.repeat(15)}`, `+${'1'.repeat(10_000)}`, '+٠١٢٣٤٥٦٧٨٩'],
-  ...['+１２０２５５５０１５０', 'tel:+12025550150', '2026-01-15', '2026-01-15T10:00:00'],
-  ...['2026-01-15T10:00:00z', '2026-W03-4T10:00:00Z', '20270115T100000Z'],
-  ...['+275760-09-13T00:00:00Z', '275760-09-13T00:00:00Z', '9999-12-31T23:59:59.999Z'],
-  ...['10000-01-01T00:00:00Z', '2027-02-30T00:00:00Z', '2027-01-01T00:00:00.Z'],
-  ...['2027-01-01T00:00:00,5Z', '-002027-01-01T00:00:00Z'],
-  ...['2027-01-01T00:00:00.123456789123456789Z', '2027-01-01t00:00:00Z', '2027-01-01 00:00:00Z'],
-  ...['2027-01-01T00:00Z', '2027-01-01T00:00:00+99:99', '2027-01-01T00:00:00−01:00', 'now'],
-  ...['x'.repeat(1600), 'x'.repeat(1601), 'x'.repeat(60_000), '👋'.repeat(15_000)],
-  '\ud800'.repeat(1600),
-  ...[`e${'\u0301'.repeat(20_000)}`, '\0'.repeat(9000)],
-];
+const texts: readonly string[] = Object.values({
+  whitespace: ['', ' ', '\n', '\r\n', '\t'],
+  invisible: ['\0', '\u007f', '\u200b', '\u202e', '\ufeff', '\uffff'],
+  halvesOfPairs: ['\ud800', '\udfff', 'a\ud83d', '\ude00b', '\ud800'.repeat(1600)],
+  severalUnits: ['👋', '👨‍👩‍👧', 'e\u0301', 'ẞ', '٣', '１２', 'İ'],
+  members: [
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    'length',
+  ],
+  literals: [
+    'null',
+    'undefined',
+    'NaN',
+    '[object Object]',
+    'true',
+    '0',
+    '-1',
+    '1e309',
+    '0x10',
+    'now',
+  ],
+  injections: ["' OR 1=1 --", '<script>', '$(id)', '{{7*7}}', '../../etc/passwd', '%00', '%2e%2e'],
+  punctuation: ['\\', '"', '+'],
+  shortNumbers: ['+0', '+1', '++1', '+1\n', '+1.2e5'],
+  numbersAndMore: ['+12025550150\0', '+12025550150\n', ' +12025550150', 'tel:+12025550150'],
+  longNumbers: [`+${'9'.repeat(15)}`, `+${'1'.repeat(10_000)}`],
+  numbersInOtherDigits: ['+٠١٢٣٤٥٦٧٨٩', '+１２０２５５５０１５０'],
+  timesWithoutZone: ['2026-01-15', '2026-01-15T10:00:00'],
+  timesInOtherForms: [
+    '2026-01-15T10:00:00z',
+    '2026-W03-4T10:00:00Z',
+    '20270115T100000Z',
+    '2027-01-01t00:00:00Z',
+    '2027-01-01 00:00:00Z',
+    '2027-01-01T00:00Z',
+  ],
+  farYears: [
+    '+275760-09-13T00:00:00Z',
+    '275760-09-13T00:00:00Z',
+    '9999-12-31T23:59:59.999Z',
+    '10000-01-01T00:00:00Z',
+    '-002027-01-01T00:00:00Z',
+  ],
+  fractionsOfSeconds: [
+    '2027-01-01T00:00:00.Z',
+    '2027-01-01T00:00:00,5Z',
+    '2027-01-01T00:00:00.123456789123456789Z',
+  ],
+  noSuchTimes: ['2027-02-30T00:00:00Z', '2027-01-01T00:00:00+99:99', '2027-01-01T00:00:00−01:00'],
+  long: [
+    'x'.repeat(1600),
+    'x'.repeat(1601),
+    'x'.repeat(60_000),
+    '👋'.repeat(15_000),
+    `e${'\u0301'.repeat(20_000)}`,
+    '\0'.repeat(9000),
+  ],
+}).flat();
 
-const values: readonly unknown[] = [
-  ...texts,
-  ...[null, true, false, 0, -0, 1, -1, 0.1, 1e308, 2 ** 53, 12025550150],
-  ...[[], [[]], [null], ['+12025550150'], {}, { a: 1 }, { length: 3 }, { toString: 1 }],
-  ...[{ valueOf: null }, { toJSON: 'x' }, Array(3000).fill(0), { $ne: null }],
-  JSON.parse('{"__proto__":{"admin":true}}'),
-  JSON.parse('{"constructor":{"prototype":{"admin":true}}}'),
-  JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`),
-];
+const values: readonly unknown[] = Object.values({
+  texts,
+  literals: [null, true, false],
+  numbers: [0, -0, 1, -1, 0.1, 1e308, 2 ** 53, 12025550150],
+  lists: [[], [[]], [null], ['+12025550150'], Array(3000).fill(0)],
+  objects: [{}, { a: 1 }, { $ne: null }],
+  objectsLikeOthers: [{ length: 3 }, { toString: 1 }, { valueOf: null }, { toJSON: 'x' }],
+  prototypes: [
+    JSON.parse('{"__proto__":{"admin":true}}'),
+    JSON.parse('{"constructor":{"prototype":{"admin":true}}}'),
+  ],
+  deep: [JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`)],
+}).flat();
 
 const fieldNames = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'] as const;
 
@@ -104,22 +152,25 @@ test('SEND-5 hostile names of fields are ignored or named', () => {
 
 test('SVC-4 hostile bodies are refused', () => {
   const scene = unlimited();
-  const bodies: readonly (string | Uint8Array)[] = [
-    ...texts,
-    ...values.map((value) => JSON.stringify(value)),
-    ...['{', '}', '{"to"', '{"to":}', '{to:1}', "{'to':1}", '{"to":1,}', '{"a":01}', '{"a":NaN}'],
-    ...['{"a":"\\x"}', '{"a":"\n"}', '/**/{}', '{}{}', '\ufeff{}', '{"\\u0000":1}', '1e999', '-'],
-    ...['{"a":1e999}', '{"a":-1e999}', '"\\ud800"', '{"to":"a","to":"b"}'],
-    '['.repeat(65_536),
-    '{"a":'.repeat(13_000),
-    `{"message":"${'\\u0000'.repeat(10_000)}"}`,
-    ...[[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0x7b, 0x7d, 0xfe]].map(
-      (bytes) => new Uint8Array(bytes),
-    ),
-    new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]),
-    new Uint8Array(65_536),
-    new Uint8Array(),
-  ];
+  const bodies: readonly (string | Uint8Array)[] = Object.values({
+    texts,
+    values: values.map((value) => JSON.stringify(value)),
+    cutOff: ['{', '}', '{"to"', '{"to":}', '{"to":1,}'],
+    notQuiteJson: ['{to:1}', "{'to':1}", '{"a":01}', '{"a":NaN}', '{"a":"\\x"}', '{"a":"\n"}', '-'],
+    moreThanOneValue: ['/**/{}', '{}{}', '\ufeff{}', '{"to":"a","to":"b"}'],
+    withoutValue: ['{"\\u0000":1}', '1e999', '{"a":1e999}', '{"a":-1e999}', '"\\ud800"'],
+    deep: ['['.repeat(65_536), '{"a":'.repeat(13_000)],
+    manyEscapes: [`{"message":"${'\\u0000'.repeat(10_000)}"}`],
+    notUtf8: [
+      new Uint8Array([0xff]),
+      new Uint8Array([0xc0, 0x80]),
+      new Uint8Array([0xed, 0xa0, 0x80]),
+      new Uint8Array([0xf5, 0x80, 0x80, 0x80]),
+      new Uint8Array([0x7b, 0x7d, 0xfe]),
+    ],
+    marked: [new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d])],
+    zeros: [new Uint8Array(65_536), new Uint8Array()],
+  }).flat();
   for (const body of bodies) {
     const reply = scene.send({}, { changes: { body } });
     expectProper(reply);

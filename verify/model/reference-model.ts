@@ -48,7 +48,7 @@ export class ReferenceModel extends ReferenceWorld {
     tasks: 60,
   };
   readonly #sends = new ReferenceSends(this);
-  /** By endpoint and owner, such as `send account 7`. */
+  /** The buckets by endpoint and owner, such as `send account 7`. */
   #buckets = new Map<string, ReferenceBucket>();
   /** When `progressPace` was last switched: messages in flight then take the new pace. */
   #paceSinceMs = 0;

@@ -49,7 +49,7 @@ interface UsedId {
   readonly nextReply: () => Expected;
 }
 
-/** Of the refusals that a recipient scripts; the others are 403. */
+/** The status of refusals that a recipient scripts; the others are 403. */
 const statusOf: Readonly<Record<string, number>> = { quota_exceeded: 402, device_inactive: 503 };
 const numberNotFound = 'from_number_not_found';
 const numberDenied = 'from_number_access_deniedd';

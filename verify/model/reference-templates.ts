@@ -193,11 +193,11 @@ function expectedText(text: string, values: Values): unknown {
   if (placeholder !== undefined && placeholder in values) return values[placeholder];
   // Every second part is the name of a placeholder.
   const parts = text.split(/\{(\w+)\}/);
-  const known = (name: string) => typeof values[name] !== 'function';
-  if (parts.every((part, i) => i % 2 === 0 || known(part))) return fillText(text, values);
+  const isPlain = (name: string) => typeof values[name] !== 'function';
+  if (parts.every((part, i) => i % 2 === 0 || isPlain(part))) return fillText(text, values);
   const pattern = parts.map((part, i) => {
     if (i % 2 === 0) return escaped(part);
-    return known(part) ? escaped(String(values[part])) : '.+';
+    return isPlain(part) ? escaped(String(values[part])) : '.+';
   });
   const expected = new RegExp(`^${pattern.join('')}$`, 's');
   return (value: unknown) => typeof value === 'string' && expected.test(value);

@@ -23,13 +23,11 @@ function recorded(exchanges: readonly TrafficExchange[], maker: LineMaker): stri
   return exchanges
     .map(({ sentAt, answeredAt, method, path, query, headers, body, reply }) => {
       const line = maker.line({
-        ...{
-          sentMs: sentAt,
-          steadyMs: [sentAt, answeredAt],
-          connection: 1,
-          clientIp: '127.0.0.1',
-          method,
-        },
+        sentMs: sentAt,
+        steadyMs: [sentAt, answeredAt],
+        connection: 1,
+        clientIp: '127.0.0.1',
+        method,
         target: query === '' ? path : `${path}?${query}`,
         requestHeaders: Object.entries(headers),
         requestBody: Buffer.from(body ?? ''),
@@ -38,7 +36,8 @@ function recorded(exchanges: readonly TrafficExchange[], maker: LineMaker): stri
           headers: Object.entries(reply.headers),
           body: Buffer.from(reply.body ?? ''),
         },
-        ...{ failure: undefined, fault: undefined },
+        failure: undefined,
+        fault: undefined,
       });
       return `${JSON.stringify(atOnce(line))}\n`;
     })

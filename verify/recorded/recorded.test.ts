@@ -74,6 +74,6 @@ test('a run of the second format, whose replies are all texts, plays and goes on
 test('it holds every recorded operation except later ones', () => {
   const lines = readFileSync(journal, 'utf8').trim().split('\n').slice(1);
   const held = lines.map((line) => (JSON.parse(line) as { lever?: string }).lever);
-  const known = operations.filter(({ recorded }) => recorded).map(recordedName);
-  expect(known.filter((name) => !held.includes(name))).toEqual(recordedSince);
+  const recordedNames = operations.filter(({ recorded }) => recorded).map(recordedName);
+  expect(recordedNames.filter((name) => !held.includes(name))).toEqual(recordedSince);
 });

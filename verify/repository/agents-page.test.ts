@@ -60,13 +60,13 @@ async function referenceText(): Promise<string> {
         ];
       }),
     ),
-    'Refusals of the service': table(
+    'Refusals of the service, spelled as it spells them': table(
       ['status', 'code', 'means'],
       Object.values(refusals)
         .filter(({ documented }) => documented)
-        .map(({ status, code, detail }) => [status, code ?? 'the field', detail]),
+        .map(({ status, code, detail }) => [status, shownCode(status, code), detail]),
     ),
-    'Faults, as `fault.kind`': table(
+    'Faults, as `fault.kind`; `explore --help` lists those of `explore`': table(
       ['kind', 'does'],
       Object.entries(faultKinds).map(([name, { about }]) => [`\`${name}\``, about]),
     ),
@@ -85,6 +85,12 @@ async function referenceText(): Promise<string> {
   return Object.entries(sections)
     .map(([title, text]) => `### ${title}\n\n${text}`)
     .join('\n');
+}
+
+/** The code in the body of a refusal, as the document has it: it shows none for 404 and 429. */
+function shownCode(status: number, code: string | undefined): string {
+  if (status === 400) return "the field's name";
+  return status === 404 ? 'none' : (code ?? 'none');
 }
 
 /** The page's title, and the first sentence below it. */
@@ -113,7 +119,7 @@ function llmsText(): string {
 > ${description}
 
 In a project: \`npm i -D smstwin\` (or the file that \`npm pack\` makes in a checkout), then \`npx smstwin serve\`. In a checkout: \`npm ci && npm start\`. docs/agents.md alone answers what a coding agent usually needs:
-starting, a test, faults, time, refusals, exploring, judging. All paths are those of the package.
+starting, a test, faults, time, refusals, exploring, judging, conformance, recording, an audit, load. All paths are those of the package.
 
 ## Start here
 

@@ -22,10 +22,10 @@ test('every row says what it holds, its bound, what happens there, and which tes
   );
 });
 
-test.each(rows.map(([what = '', , , shown = '']) => [what, shown]))(
+test.each(rows.map(([what = '', , , proof = '']) => [what, proof]))(
   'the test of %s is there',
-  (_, shown) => {
-    const [, path = '', title = ''] = /^`([a-z]+\/[\w./-]+\.test\.ts)`: (.+)$/.exec(shown) ?? [];
+  (_, proof) => {
+    const [, path = '', title = ''] = /^`([a-z]+\/[\w./-]+\.test\.ts)`: (.+)$/.exec(proof) ?? [];
     expect(path).not.toBe('');
     const text = read(path);
     expect(text.includes(`'${title}'`) || text.includes(`'%s: ${title}'`)).toBe(true);

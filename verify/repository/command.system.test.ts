@@ -132,7 +132,14 @@ test('a foreign file in the place of the certificate ends the process with 2 and
   const journal = join(folder, 'unready.ndjson');
   writeFileSync(`${file}.ca.pem`, 'mine');
   const { code, out, error } = await run(
-    ...['serve', ...anyPorts, '--journal', journal, '--ready-file', file, '--tls', 'self-signed'],
+    'serve',
+    ...anyPorts,
+    '--journal',
+    journal,
+    '--ready-file',
+    file,
+    '--tls',
+    'self-signed',
   );
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(error).toBe(

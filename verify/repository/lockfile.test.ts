@@ -19,7 +19,7 @@ interface Locked {
 const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'));
 const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
-/** Of this repository: itself, and the shim for the native module. */
+/** The packages of this repository: itself, and the shim for the native module. */
 const own = ['', 'node_modules/uWebSockets.js', 'src/http/transport/uws'];
 const foreign = Object.entries(packages).filter(([path]) => !own.includes(path));
 

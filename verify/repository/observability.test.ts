@@ -43,8 +43,8 @@ test('every metric that the dashboard queries is served, and every metric of our
   const named = [...`${queries.join('\n')}\n${variables}`.matchAll(metric)].map(([name]) => name);
   expect(named.length).toBeGreaterThan(15);
   expect(named.filter((name) => !served.has(name))).toEqual([]);
-  const shown = named.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
-  expect(metricNames.filter((name) => !shown.includes(name))).toEqual([]);
+  const families = named.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+  expect(metricNames.filter((name) => !families.includes(name))).toEqual([]);
   const selectors = queries.flatMap((query) => query.match(/(?<=\w)\{[^}]*\}/g) ?? []);
   expect(selectors.length).toBeGreaterThan(20);
   const chosen = 'instance=~"$instance",shard=~"$shard"';

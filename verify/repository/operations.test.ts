@@ -17,7 +17,7 @@ test.each(Object.values(servicePaths))('%s is spelled in one file, the harness a
   expect(inSource.map(({ path: name }) => name)).toEqual(['contract/routes.ts']);
 });
 
-/** Also known to the harness, which reads from this document where all else is. */
+/** The path that the harness knows too: this document says where all else is. */
 const entrance = '/control/openapi.json';
 
 test.each([

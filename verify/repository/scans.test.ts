@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { scans } from './modules.ts';
 
-/** At the least: a room that moves or is renamed must not take its files out of a test's sight. */
+/** The least number of files: a room that moves must not take its files out of a test's sight. */
 const least = {
   everything: 800,
   code: 440,

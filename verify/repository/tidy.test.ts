@@ -108,7 +108,9 @@ test('no test is skipped, focused or repeated', () => {
 
 /** Pages and, in code, comments. `CHANGELOG.md` keeps the names of its time. */
 const prose = [
-  ...['README.md', 'SECURITY.md', ...rooms.map((room) => `${room}/README.md`)],
+  'README.md',
+  'SECURITY.md',
+  ...rooms.map((room) => `${room}/README.md`),
   ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
 ]
   .filter((path) => path.endsWith('.md'))

@@ -55,7 +55,7 @@ class WatchedRegistry extends Registry {
 const outputs = new Map<string, string>();
 let folder: string;
 let createdReply: string;
-let shown: string;
+let published: string;
 
 function record(where: string, text: string): void {
   outputs.set(where, `${outputs.get(where) ?? ''}${text}\n`);
@@ -85,7 +85,8 @@ beforeAll(async () => {
   const ready = simulator.readyFile();
   const options = { settings, host: '127.0.0.1', port: 0, control: false } as const;
   const rest = { transport: 'node', readyFile: undefined } as const;
-  shown = JSON.stringify(ready) + banner(ready, { ...options, ...rest }, { version: '1', env: {} });
+  published =
+    JSON.stringify(ready) + banner(ready, { ...options, ...rest }, { version: '1', env: {} });
   await useService(simulator, baseUrl);
   createdReply = await useControl(simulator, control);
   await useHarness(baseUrl, control);
@@ -173,7 +174,7 @@ async function readControl(simulator: Simulator, control: string, when: string):
   }
 }
 
-/** On a simulator of its flags, and on one whose control port it is given. */
+/** Runs `conform` on a simulator of its flags, and on one whose control port it is given. */
 async function useHarness(baseUrl: string, control: string): Promise<void> {
   const io = {
     out: (text: string) => record('harness', text),
@@ -196,7 +197,7 @@ async function useHarness(baseUrl: string, control: string): Promise<void> {
 test('AUTH-2 a key is in the reply that creates it, in the banner and in the ready file', () => {
   const { key } = JSON.parse(createdReply);
   expect(keys).toContain(key);
-  expect(shown.split(explicitKey).length).toBeGreaterThan(3);
+  expect(published.split(explicitKey).length).toBeGreaterThan(3);
 });
 
 test('AUTH-2 a key is in nothing else that leaves: journal, snapshot, log, events, control replies, reports', () => {

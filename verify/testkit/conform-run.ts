@@ -37,7 +37,7 @@ export interface ConformReport extends Printed {
 }
 
 /** Runs the command with these arguments, and seed 1 unless they name another. */
-export async function conformHere(
+export async function runConform(
   argv: readonly string[],
   io: Partial<ConformIo> = {},
 ): Promise<Printed> {
@@ -57,13 +57,13 @@ export async function conformHere(
 }
 
 /** The same with a report. Throws if the harness writes none; the error contains its stderr. */
-export async function runConform(
+export async function runConformWithReport(
   argv: readonly string[],
   io: Partial<ConformIo> = {},
 ): Promise<ConformReport> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-conform-'));
   const file = join(folder, 'report.json');
-  const printed = await conformHere([...argv, '--report', `json=${file}`], io);
+  const printed = await runConform([...argv, '--report', `json=${file}`], io);
   try {
     return { ...JSON.parse(await readFile(file, 'utf8')), ...printed } as ConformReport;
   } catch (error) {

@@ -16,7 +16,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-/** Until the end of the test, calls a function for each write to its file, which must exist. */
+/** Calls a function for each write to an existing file, until the end of the test. */
 export function onWrites(files: Readonly<Record<string, OnWrite>>): void {
   const byFile = new Map(Object.entries(files).map(([path, on]) => [statSync(path).ino, on]));
   const write = (file: number, bytes: Uint8Array, offset: number): number => {

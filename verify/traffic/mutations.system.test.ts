@@ -80,8 +80,8 @@ function accusations(
 ): string[] {
   const mutation = mutated(exchanges, rng);
   const isComplete = mutation.mayBeComplete && rng.fraction() < 0.7;
-  const known = rng.fraction() < 0.5 ? joined : [];
-  const { complaints } = judge(mutation.exchanges, { isComplete, joined: known });
+  const ofCallers = rng.fraction() < 0.5 ? joined : [];
+  const { complaints } = judge(mutation.exchanges, { isComplete, joined: ofCallers });
   return complaints.map((one) => `${mutation.name}${isComplete ? ', complete' : ''}: ${one}`);
 }
 

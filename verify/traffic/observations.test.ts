@@ -38,11 +38,11 @@ function observed(name: AssumptionName, exchanges: readonly TrafficExchange[]): 
 const mend = 'mend judging/recorded/observations.ts, or name the answer in `unseen` above';
 
 test.each(assumptionNames)('traffic shows no other answer of %s, and each or none', (name) => {
-  const shown = examples[name].shows.map(
+  const observations = examples[name].shows.map(
     ([answer]) => [String(answer), observed(name, playedBy(name, answer))] as const,
   );
-  const isObserved = shown.some(([, seen]) => seen !== 'nothing');
-  const wrong = shown.filter(([answer, seen]) =>
+  const isObserved = observations.some(([, seen]) => seen !== 'nothing');
+  const wrong = observations.filter(([answer, seen]) =>
     isObserved && !unseen[name]?.includes(answer) ? seen !== answer : seen !== 'nothing',
   );
   expect(wrong, mend).toEqual([]);

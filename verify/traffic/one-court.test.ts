@@ -163,8 +163,13 @@ function withReadOf(one: TrafficExchange, status: string | undefined): TrafficEx
 test('STATE-3 and STATE-5 a status that goes back within 400 ms fails in every kind of file', async () => {
   const run = await runOf(
     (['send', 'read', 'read', 'read', 'read'] as const).map((does, index) => ({
-      ...{ gapMs: index === 1 ? 61_009 : 400, does, account: 0, id: 'a', message: 'Hi' },
-      ...{ to: '+12025550123', fault: undefined },
+      gapMs: index === 1 ? 61_009 : 400,
+      does,
+      account: 0,
+      id: 'a',
+      message: 'Hi',
+      to: '+12025550123',
+      fault: undefined,
     })) as readonly Step[],
   );
   const statuses = ['delivered', 'sending', 'delivered', 'sending'];

@@ -16,7 +16,7 @@ import { serveForeign } from '../foreign/server.ts';
 import { type Call, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { callersIn, testRate } from '../harness/flags-world.ts';
-import { type ConformReport, runConform } from '../testkit/conform-run.ts';
+import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 import { bearer, postTo, requestTo, sendPaths } from '../testkit/twin/request.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
@@ -74,7 +74,7 @@ export async function recordSimulator(
       };
       return { baseUrl, controlUrl: controlUrl ?? '', close };
     };
-    const report = await runConform(rules, { startOwn });
+    const report = await runConformWithReport(rules, { startOwn });
     const events: TrafficEvent[] = [];
     for await (const event of readTraffic([journal], () => {})) events.push(event);
     const joined = [...keysOf.values()].map((keys) => [...keys]);
@@ -105,7 +105,7 @@ export async function recordForeign(
   const server = await serveForeign(variation, clock.now, service);
   try {
     const argv = [server.baseUrl, ...rules, ...server.flags, '--timeout', '2m'];
-    const report = await runConform(argv, { clock });
+    const report = await runConformWithReport(argv, { clock });
     const { key, otherKey, revokedKey, secondKey, exhaustedKey } = callersIn(server.values);
     const joined = [[key, otherKey, revokedKey], [secondKey], [exhaustedKey]];
     return { exchanges: recorder.exchanges, journal: recorder.exchanges, joined, report };
@@ -132,15 +132,23 @@ export function trafficOf(
 ): TrafficExchange {
   const { method, path, query, authorization, contentType, clientIp: address } = request;
   return {
-    ...{ sentAt: Math.floor(now), answeredAt: Math.floor(now), precisionMs: 1 },
-    ...{ host: '', method, path, query, address, showsCredential: true },
+    sentAt: Math.floor(now),
+    answeredAt: Math.floor(now),
+    precisionMs: 1,
+    host: '',
+    method,
+    path,
+    query,
+    address,
+    showsCredential: true,
     headers: {
       ...(authorization !== undefined && { authorization }),
       ...(contentType !== undefined && { 'content-type': contentType }),
     },
     body: Buffer.from(request.body).toString(),
     reply: { status, headers: { 'content-type': replyType, ...headers }, body },
-    ...{ isForced: false, isSeen: true },
+    isForced: false,
+    isSeen: true,
   };
 }
 

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { gatherFacts } from '../fuzz/facts.ts';
 import { servicePieces } from '../fuzz/framed.ts';
-import { type Piece, rarely, shown, weighted } from '../fuzz/piece.ts';
+import { type Piece, quoted, rarely, weighted } from '../fuzz/piece.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { runs } from '../testkit/runs.ts';
 import { newPath, serve } from '../testkit/served-fixture.ts';
@@ -99,7 +99,7 @@ test('both transports, with and without a journal, answer any conversation alike
   });
   const result = await fc.check(alike, { numRuns: runs(25) });
   const [conversation] = result.counterexample ?? [];
-  const text = conversation?.pieces.map(({ bytes }) => shown(bytes)).join('\n');
+  const text = conversation?.pieces.map(({ bytes }) => quoted(bytes)).join('\n');
   if (result.failed) throw new Error(`after:\n${text}`, { cause: result.errorInstance });
   expect(result.numRuns).toBe(runs(25));
 }, 7_200_000);

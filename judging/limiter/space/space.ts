@@ -37,9 +37,14 @@ export const anyLimit = 1e9;
 const coarse = { window: 0.1, place: 1 / 8 };
 /** How wide a span may stay whose middle is impossible. */
 const fine = { window: 0.008, place: 1 / 32 };
-/** The same while few remain, so that the numbers become exact. */
-const finest = { window: 0.0005, place: 1 / 256 };
+/** While few remain, they are cut finer, down to this width of a window. */
 const few = 100;
+const finer = 4;
+const hairline = 1e-5;
+/** How exact the outermost numbers become. */
+const finest = { window: 0.0005, place: 1 / 256 };
+/** So many cuts make one number exact. */
+const mostTrims = 24;
 /** Looking into more spans of one family after a request would take longer than the request. */
 const mostChecks = 2_000;
 /** Requests within this share of the shortest remaining window are joined to one decision. */
@@ -130,9 +135,35 @@ function half(whole: OneVersion, version: Version, judged: JudgedDecisions): Can
 
 /** Cuts spans in two until all are as fine as they need be, or that takes too long. */
 function cutDown(group: readonly Candidate[], judged: JudgedDecisions): readonly Candidate[] {
-  const rough = cutTo(coarse, fine, group, judged);
-  return rough.length < few ? cutTo(finest, finest, rough, judged) : rough;
+  let [spans, hidden] = [cutTo(coarse, fine, group, judged), fine];
+  while (spans.length < few && hidden.window > hairline) {
+    hidden = { window: hidden.window / finer, place: hidden.place / finer };
+    spans = cutTo(coarse, hidden, spans, judged);
+  }
+  return spans.length < few ? trimmed(spans, judged) : spans;
 }
+
+/** Cuts the spans with the outermost windows and limits: the numbers follow from them. */
+function trimmed(group: readonly Candidate[], judged: JudgedDecisions): readonly Candidate[] {
+  let spans = group;
+  for (const outer of outers)
+    for (let cuts = 0; cuts < mostTrims && spans.length > 0; cuts += 1) {
+      const edge = spans.reduce((one, other) => (outer(other) < outer(one) ? other : one));
+      const { cutsLeft, halves } = widest(edge.version, finest, judged.lengthMs);
+      if (cutsLeft <= 0 || (edge.middle !== undefined && outer(edge.middle) === outer(edge))) break;
+      const cut = halves().flatMap((version) => half(edge, version, judged));
+      spans = [...spans.filter((span) => span !== edge), ...cut];
+    }
+  return spans;
+}
+
+/** Which of two spans is farther out, by one number each. */
+const outers: readonly ((one: OneVersion) => number)[] = [
+  ({ version }) => version.windowMs[0],
+  ({ version }) => -version.windowMs[1],
+  ({ version }) => version.limit[0],
+  ({ version }) => -version.limit[1],
+];
 
 /** `shown`: how fine spans must be whose middle is possible; `hidden`: the others. */
 function cutTo(

@@ -133,49 +133,63 @@ function bounded(share: number): number {
 
 /**
  * The same counters, of windows whose first one is opened by a request after a pause of two windows.
- * A pause may or may not have been so long: then either may explain the rest.
+ * A pause may or may not have been so long: then either may explain what follows.
  */
-export const slidingCounterFromFirst: PossibleLimits = (decisions, version) =>
-  fromFirst(decisions, version, [0, 1], mostUnclear);
-
-/** More unclear pauses than this explain anything. */
-const mostUnclear = 3;
-
-/** From the first decision of the current windows; `next`: where pauses are looked for. */
-function fromFirst(
-  decisions: readonly Decision[],
-  version: Version,
-  [start, next]: readonly [number, number],
-  unclear: number,
-): Span | undefined {
-  const { windowMs, knownSince, limit } = version;
-  let at = next;
-  for (; at < decisions.length; at += 1) {
-    const [before, after] = [decisions[at - 1] as Decision, decisions[at] as Decision];
-    if (after.to - before.from >= 2 * windowMs[0]) break;
+export const slidingCounterFromFirst: PossibleLimits = (decisions, version, since = 0) => {
+  let limit: Span | undefined = version.limit;
+  let openers: number[] = [];
+  // Before a pause that is surely long enough, nothing matters.
+  let i = Math.min(since, decisions.length - 1);
+  while (i > 0 && pauseBefore(decisions, i)[0] < 2 * version.windowMs[1]) i -= 1;
+  for (; i < decisions.length && limit !== undefined; i += 1) {
+    const [least, most] = pauseBefore(decisions, i);
+    if (least >= 2 * version.windowMs[1]) openers = [];
+    if (most >= 2 * version.windowMs[0]) openers.push(i);
+    if (i >= since) limit = sinceOpeners(decisions, { ...version, limit }, openers, i);
   }
-  const [before, after] = [decisions[at - 1], decisions[at]];
-  const isKnown = start > 0 || knownSince === Number.NEGATIVE_INFINITY;
-  const judged = isKnown ? sinceFirst(decisions.slice(start, at), version) : limit;
-  if (before === undefined || after === undefined) return judged;
-  const afresh =
-    judged && fromFirst(decisions, { ...version, limit: judged }, [at, at + 1], unclear);
-  if (after.from - before.to >= 2 * windowMs[1]) return afresh;
-  if (unclear === 0) return limit;
-  return hullOf([afresh, fromFirst(decisions, version, [start, at + 1], unclear - 1)]);
+  return limit;
+};
+
+const everBefore: Span = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+
+function pauseBefore(decisions: readonly Decision[], i: number): Span {
+  const [before, after] = [decisions[i - 1], decisions[i]];
+  if (before === undefined || after === undefined) return everBefore;
+  return [after.from - before.to, after.to - before.from];
 }
 
-function sinceFirst(decisions: readonly Decision[], version: Version): Span | undefined {
-  const first = decisions[0]?.from ?? 0;
-  const width = (decisions[0]?.to ?? 0) - first;
-  const moved = decisions.map((each, i) => {
-    // The first ones open the window, so they are surely in it.
-    if (i === 0) return { ...each, from: width, to: width };
-    return { ...each, from: each.from - first, to: each.to - first };
+/** The limits that permit the decision, if one of these has opened the windows. */
+function sinceOpeners(
+  decisions: readonly Decision[],
+  version: Version,
+  openers: readonly number[],
+  i: number,
+): Span | undefined {
+  const spans = openers.map((opener) => {
+    const moved = movedTo(decisions, opener);
+    const phase: Span = [0, Math.min(1, (moved[0] as Decision).to / version.windowMs[0])];
+    return counted(moved, { ...version, phase }, bounded, i - opener, 0, i - opener + 1);
   });
-  const phase: Span = [0, Math.min(1, width / version.windowMs[0])];
-  const moment = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
-  return counted(moved, moment, bounded, 0, 0);
+  return hullOf(spans);
+}
+
+type Moved = Map<number, readonly Decision[]>;
+const knownMoved = new WeakMap<readonly Decision[], Moved>();
+
+/** The decisions from this one on, with its start as time 0. */
+function movedTo(decisions: readonly Decision[], opener: number): readonly Decision[] {
+  const known: Moved = knownMoved.get(decisions) ?? new Map();
+  knownMoved.set(decisions, known);
+  const start = (decisions[opener] as Decision).from;
+  const moved =
+    known.get(opener) ??
+    decisions.slice(opener).map((each, i) => {
+      const to = each.to - start;
+      // The first ones open the window, so they are surely in it.
+      return { ...each, from: i === 0 ? to : each.from - start, to };
+    });
+  known.set(opener, moved);
+  return moved;
 }
 
 /** What a count by windows looks at. */
@@ -194,13 +208,14 @@ function counted(
   shareOf: (share: number) => number,
   since = 0,
   firstWindow = Number.NEGATIVE_INFINITY,
+  until = decisions.length,
 ): Span | undefined {
   const { windowMs, refusalsSpend, knownSince } = version;
   const isSliding = shareOf(1) > 0;
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
   const count: Count = { decisions, version, spent, shareOf, isSliding };
   let [least, most] = version.limit;
-  for (let i = since; i < decisions.length && least <= most; i += 1) {
+  for (let i = since; i < until && least <= most; i += 1) {
     const decision = decisions[i] as Decision;
     const reachMs = windowMs[1] * (isSliding ? 2 : 1);
     if (!decision.passed && decision.from - reachMs < knownSince) continue;

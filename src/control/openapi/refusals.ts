@@ -142,7 +142,7 @@ function refusalOf(
 
 type Texts = Pick<Refusal, 'description' | 'schema'>;
 
-/** Of a send: any field may fail if unknown ones are rejected. */
+/** Any field of a send may fail if unknown ones are rejected. */
 function invalidFieldTexts(error: ServiceError, assumptions: Assumptions): Texts {
   const names = assumptions.unknownFields === 'reject' ? undefined : documentedFields;
   return failingFields(error, names, 'A field failed validation (SEND-5)', assumptions);

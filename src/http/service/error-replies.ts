@@ -46,8 +46,8 @@ const throttledReplies: ApiReply[] = [];
 
 /** ERR-3, ERR-4: header and body state the same whole number of seconds. */
 function throttledReply(seconds: number): ApiReply {
-  const known = throttledReplies[seconds];
-  if (known !== undefined) return known;
+  const earlier = throttledReplies[seconds];
+  if (earlier !== undefined) return earlier;
   const unit = seconds === 1 ? 'second' : 'seconds';
   const reply = {
     status: errorReplies.throttled.status,

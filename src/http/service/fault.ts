@@ -109,8 +109,8 @@ export interface FaultSubject {
   header(name: string): string | undefined;
 }
 
-/** The subject for a request to the simulator. Each property is read when a fault needs it. */
-export class Subject implements FaultSubject {
+/** A request to the simulator. Each property is read when a fault needs it. */
+export class SimulatorRequest implements FaultSubject {
   readonly #world: Registry;
   readonly #request: ApiRequest;
   readonly endpoint: EndpointName | undefined;

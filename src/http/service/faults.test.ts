@@ -46,7 +46,9 @@ test.each<[Record<string, string>, number[]]>([
   const simulator = simulatorWith({ match: { headers }, when: { every: 1 }, fault: broken });
   const statuses = [
     { traceparent: '00-0af7651916cd43dd-01', other: 'x' },
-    ...[{ traceparent: '' }, undefined, { other: 'x' }],
+    { traceparent: '' },
+    undefined,
+    { other: 'x' },
     // A journal keeps no such value, so a replay could not decide the same.
     { traceparent: `0af7651916cd43dd${' '.repeat(1_000)}` },
   ].map((sent) => {
@@ -92,8 +94,8 @@ test.each(faults)('$fault.kind does what its row says to request and reply', ({ 
   const { isHandled, reply } = faultKinds[fault.kind];
   expect(simulator.state().messages.total).toBe(isHandled ? 1 : 0);
   if (isHandled && reply !== 'malformed') expect(struck.body).toBe(whole.body);
-  const shown = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };
-  expect(shown).not.toEqual({ status: 202, isWhole: true });
+  const effect = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };
+  expect(effect).not.toEqual({ status: 202, isWhole: true });
   if (reply in cuts) expect(struck.delivery).toEqual({ cut: reply });
   void simulator.close();
   void plain.close();

@@ -20,7 +20,13 @@ import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { Rng } from '../../sim/random.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
-import { Fault, type FaultSpec, type FaultState, type FaultSubject, Subject } from './fault.ts';
+import {
+  Fault,
+  type FaultSpec,
+  type FaultState,
+  type FaultSubject,
+  SimulatorRequest,
+} from './fault.ts';
 import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */
@@ -97,7 +103,7 @@ export class Faults {
   /** Handles a request as the service does, then applies its faults. */
   handle(world: Registry, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.chooseFault?.(world, request);
-    const subject = new Subject(world, request);
+    const subject = new SimulatorRequest(world, request);
     const { delayMs, acting, struck } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
@@ -131,7 +137,7 @@ export class Faults {
     world: Registry,
     limiter: Limiter,
     request: ApiRequest,
-    { endpoint }: Subject,
+    { endpoint }: SimulatorRequest,
     fault: UnhandledFault & Chosen,
   ): Handled {
     const key = authenticate(world, request.authorization);

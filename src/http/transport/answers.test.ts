@@ -28,8 +28,13 @@ function outletOf(path: string, written: string[]) {
 }
 
 const request = {
-  ...{ method: 'GET', query: '', authorization: undefined, contentType: undefined },
-  ...{ clientIp: '127.0.0.1', forwardedFor: undefined, body: '' },
+  method: 'GET',
+  query: '',
+  authorization: undefined,
+  contentType: undefined,
+  clientIp: '127.0.0.1',
+  forwardedFor: undefined,
+  body: '',
 };
 
 test('a reply waits for its own write, and for all of its turn, in order of arrival', async () => {
@@ -58,8 +63,18 @@ test('a reply waits for its own write, and for all of its turn, in order of arri
   await nextTurn();
   expect(answers.isBusy).toBe(false);
   expect(log).toEqual([
-    ...['/a held', '/b held', '/c held', '/d held', 'write /a', 'write /c', 'write /d'],
-    ...['/a 202', '/b 202', 'Error: planted', '/c 500', '/d 202'],
+    '/a held',
+    '/b held',
+    '/c held',
+    '/d held',
+    'write /a',
+    'write /c',
+    'write /d',
+    '/a 202',
+    '/b 202',
+    'Error: planted',
+    '/c 500',
+    '/d 202',
   ]);
 });
 

@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest, Delivery, PendingWrite } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
-import type { Outlet } from './outlet.ts';
+import { type Outlet, PendingReplies } from './outlet.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
 import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
@@ -34,7 +34,7 @@ const mostHeldCharacters = 65_536;
 export class Answers {
   readonly #port: ServedPort;
   /** A transport adds a request whose body has to arrive; replies that wait are added here. */
-  readonly pending: PendingReplies<Outlet>;
+  readonly pending: PendingReplies;
   readonly #streams = new Set<EventStream>();
   #held: HeldReply[] = [];
   #heldCharacters = 0;
@@ -250,74 +250,5 @@ export class Answers {
       this.#port.report(error);
       stream.finish();
     }
-  }
-}
-
-/** Finished replies are removed at this number of entries, then at twice what remains. */
-const firstSweepSize = 4_096;
-
-/**
- * The requests of a server whose replies are not written yet: they wait for their body, an injected
- * delay, or the control handler. `close()` waits for them. Their number is bounded by that of the
- * connections: see docs/bounds.md.
- */
-class PendingReplies<Reply extends { readonly isDone: boolean }> {
-  /** All pending replies but the latest, each with its timer if a fault delays it. */
-  readonly #waiting = new Map<Reply, NodeJS.Timeout | undefined>();
-  /** The reply that was added last. Most are done before the next one, and never enter the map. */
-  #latest: Reply | undefined;
-  #sweepSize = firstSweepSize;
-  #delayed = 0;
-  readonly #mostDelayed: number;
-
-  constructor(mostDelayed: number) {
-    this.#mostDelayed = mostDelayed;
-  }
-
-  get hasAny(): boolean {
-    this.#sweep();
-    return this.#waiting.size > 0 || this.#latest !== undefined;
-  }
-
-  add(reply: Reply): void {
-    const previous = this.#latest;
-    this.#latest = reply;
-    if (previous === undefined || previous.isDone || previous === reply) return;
-    if (!this.#waiting.has(previous)) this.#waiting.set(previous, undefined);
-    if (this.#waiting.size > this.#sweepSize) this.#sweep();
-  }
-
-  /** Calls `act` after a delay. Returns false if too many replies are delayed: `act` never runs. */
-  delay(reply: Reply, delayMs: number, act: () => void): boolean {
-    if (this.#delayed >= this.#mostDelayed) return false;
-    this.#delayed++;
-    const timer = setTimeout(() => {
-      this.#delayed--;
-      this.#waiting.set(reply, undefined);
-      act();
-    }, delayMs);
-    this.#waiting.set(reply, timer);
-    return true;
-  }
-
-  forget(reply: Reply): void {
-    if (this.#latest === reply) this.#latest = undefined;
-    const timer = this.#waiting.get(reply);
-    if (timer !== undefined) this.#delayed--;
-    clearTimeout(timer);
-    this.#waiting.delete(reply);
-  }
-
-  clear(): void {
-    for (const timer of this.#waiting.values()) clearTimeout(timer);
-    this.#waiting.clear();
-    this.#latest = undefined;
-  }
-
-  /** Forgets the replies that are written, and those whose client has left. */
-  #sweep(): void {
-    if (this.#latest?.isDone) this.#latest = undefined;
-    for (const reply of this.#waiting.keys()) if (reply.isDone) this.forget(reply);
-    this.#sweepSize = Math.max(firstSweepSize, 2 * this.#waiting.size);
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EventStream } from './event-stream.ts';
 import { eventQueueLimitBytes, type SendEvent } from './transport.ts';
 
-function opened(write = (_: string) => true, everyMs?: number) {
+function opened(write = (_: string) => true, everyMs?: number, pauseMs?: number) {
   const written: string[] = [];
   let state = 'open';
   const stream = new EventStream(
@@ -23,6 +23,7 @@ function opened(write = (_: string) => true, everyMs?: number) {
   let send: SendEvent = () => false;
   stream.start({
     status: 200,
+    pauseMs,
     open: (given) => {
       send = given;
       return () => {};
@@ -31,13 +32,23 @@ function opened(write = (_: string) => true, everyMs?: number) {
   return { stream, written, send, state: () => state };
 }
 
-test('the first event is written at once, those that follow closely together', async () => {
-  const { written, send } = opened();
-  for (let number = 1; number <= 100; number++) send('message', { number }, String(number));
-  expect(written).toHaveLength(2);
-  await expect.poll(() => written.length).toBe(3);
-  expect(written[2]?.match(/^id: /gm)).toHaveLength(99);
-});
+test.each([undefined, 200])(
+  'events of one turn are written together at its end, and those of the pause after it',
+  async (pauseMs) => {
+    const { written, send } = opened(undefined, undefined, pauseMs);
+    const startedMs = performance.now();
+    for (const number of [1, 2]) send('message', { number }, String(number));
+    await Promise.resolve();
+    expect(written).toHaveLength(2);
+    for (let number = 3; number <= 100; number++) {
+      send('message', { number }, String(number));
+      await Promise.resolve();
+    }
+    await expect.poll(() => written.length).toBe(3);
+    expect(performance.now() - startedMs).toBeGreaterThan((pauseMs ?? 40) - 2);
+    expect(written.map((text) => text.match(/^id: /gm)?.length)).toEqual([undefined, 2, 98]);
+  },
+);
 
 test('what waits is written before the stream ends', () => {
   const { stream, written, send, state } = opened();

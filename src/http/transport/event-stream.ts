@@ -2,7 +2,8 @@
  * One stream of server-sent events, over either transport.
  * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event ends its connection.
  * The stream has its own queue, because no transport shows how much it buffers for a connection.
- * Events that follow each other closely are written together: a write costs far more than an event.
+ * Events of one turn of the event loop are written together, and those that follow them closely: a
+ * write costs far more than an event.
  */
 // Imported, because a test may fake the global functions.
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
@@ -25,10 +26,10 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 export const eventStreamType = 'text/event-stream';
 
 /**
- * The shortest time between two writes, unless the queue is full or the reader catches up. A person
- * sees no difference; 2,000 events a second become 25 writes.
+ * The shortest time between two writes, unless the queue is full, the reader catches up or asks for
+ * another one. A person sees no difference; 2,000 events a second become 25 writes.
  */
-const pauseMs = 40;
+const usualPauseMs = 40;
 /** The real time between two comments, by which no proxy takes the stream for dead. */
 const commentMs = 15_000;
 
@@ -40,7 +41,8 @@ export class EventStream {
   #isBehind = false;
   /** True once the stream has ended, from either side. */
   #isOver = false;
-  /** Set until `pauseMs` have passed since the last write. */
+  #pauseMs = usualPauseMs;
+  /** Set until `#pauseMs` have passed since the last write. */
   #pause: NodeJS.Timeout | undefined;
   readonly #comments: NodeJS.Timeout;
   /** Tells the source of the events that the stream has ended. */
@@ -53,6 +55,7 @@ export class EventStream {
 
   /** Starts the events. A comment comes first, so that the reader sees the stream open. */
   start(reply: EventsReply): void {
+    this.#pauseMs = reply.pauseMs ?? usualPauseMs;
     this.#comment();
     const onClosed = reply.open(
       (event, data, id) => this.#send(event, data, id),
@@ -70,7 +73,10 @@ export class EventStream {
     const text = `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     this.#waiting.push(text);
     this.#waitingBytes += Buffer.byteLength(text);
-    if (this.#pause === undefined || this.#isQueueFull) this.#writeWaiting();
+    if (this.#isQueueFull) this.#writeWaiting();
+    else if (this.#pause === undefined && this.#waiting.length === 1) {
+      queueMicrotask(() => this.#writeWaiting());
+    }
     if (!this.#isQueueFull) return true;
     this.gone();
     this.#pipe.cut();
@@ -101,7 +107,7 @@ export class EventStream {
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#writeWaiting();
-    }, pauseMs).unref();
+    }, this.#pauseMs).unref();
   }
 
   /** Ends the stream from this side, after the events that wait. */

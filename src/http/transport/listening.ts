@@ -43,7 +43,7 @@ const noOwnAddress = 'the host is no address of this machine; name one, such as 
 const listenFailures: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: noOwnAddress,
   ENOTFOUND: noOwnAddress,
-  EAI_AGAIN: noOwnAddress,
+  EAI_AGAIN: 'the name of the host cannot be resolved now; name an IP address',
   EACCES: 'permission denied; choose a port above 1023',
 };
 

@@ -28,7 +28,7 @@ export async function openTransport(
   if (kind === 'node') return { transport: await nodeTransport(serve, options), kind };
   if (kind !== 'hyperexpress') {
     throw new ListenError(
-      `transport: expected ${transports.map((known) => `"${known}"`).join(' or ')}; got ${JSON.stringify(kind)}`,
+      `transport: expected ${transports.map((each) => `"${each}"`).join(' or ')}; got ${JSON.stringify(kind)}`,
     );
   }
   const opened = await openNative(serve, options);

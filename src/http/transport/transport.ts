@@ -40,7 +40,7 @@ export interface ContentReply {
   readonly status: number;
   readonly content: string | Uint8Array;
   readonly contentType: string;
-  /** With quotes, as sent. */
+  /** The tag with its quotes, as sent. */
   readonly etag?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -48,6 +48,8 @@ export interface ContentReply {
 /** A stream of server-sent events. */
 export interface EventsReply {
   readonly status: 200;
+  /** The shortest time between two writes, if not the usual one. */
+  readonly pauseMs?: number | undefined;
   /** Starts the events; may call `end`. Returns what to call once the reader has left. */
   readonly open: (send: SendEvent, end: () => void) => () => void;
 }

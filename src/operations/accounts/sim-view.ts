@@ -18,7 +18,7 @@ export const simViewSchema = z
   .meta({ id: 'Sim' });
 export type SimView = Readonly<z.output<typeof simViewSchema>>;
 
-/** Of a number of the pool: messages of several shards wait for its pickup. */
+/** Joins the work of a number of the pool: messages of several shards wait for its pickup. */
 export const simJoin = {
   ...eachOf(
     ['device_id', 'number', 'account_id', 'connected', 'active', 'polling', 'allowed'],

@@ -1,15 +1,16 @@
 /**
- * The operations on SIMs and the shared pool: list, create, change, poll and remove them. Those on
- * inbound messages are in `received.ts`.
+ * The operations on SIMs and the shared pool: list, create, change, poll and remove them. Also those
+ * on inbound messages, which SIMs and numbers of the pool receive.
  * Rules: SVC-1, SVC-3, AUTH-5, ERR-2, STATE-2.
  */
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../../config/world-schema.ts';
 import type { Device } from '../../sim/accounts/account.ts';
 import { OperationRefused } from '../../sim/errors.ts';
+import { entryOf } from '../../sim/read.ts';
 import { defineOperation } from '../define.ts';
+import { limitSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { receivedMessages } from './received.ts';
 import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
 
 const simInputSchema = z.strictObject({
@@ -19,6 +20,20 @@ const simInputSchema = z.strictObject({
   polling: pollingSchema.exactOptional(),
 });
 const { number: _, ...changeableFields } = simInputSchema.shape;
+
+const receivedViewSchema = z
+  .strictObject({
+    message_id: z.uuid(),
+    device_id: z.uuid(),
+    from_number: z.string(),
+    to: z.string(),
+    message: z.string(),
+    received_at: timeSchema,
+  })
+  .meta({ id: 'ReceivedMessage' });
+const ownedReceivedSchema = receivedViewSchema
+  .extend({ account_id: z.uuid() })
+  .meta({ id: 'OwnedReceivedMessage' });
 
 /** The failure reason of unfinished messages of a removed SIM. */
 const simRemoved = 'sim_removed';
@@ -146,7 +161,54 @@ export const sims = {
     },
   }),
 
-  ...receivedMessages,
+  received: defineOperation({
+    http: 'GET /control/accounts/{account_id}/received',
+    summary: 'The inbound messages of an account, newest first.',
+    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
+    output: z.strictObject({ received: z.array(receivedViewSchema) }),
+    examples: [{ limit: 5 }],
+    run: (_, account, { limit }) => account.received.slice(-limit).reverse().map(entryOf),
+    reply: (received) => ({ received }),
+  }),
+
+  allReceived: defineOperation({
+    http: 'GET /control/received',
+    summary: 'The inbound messages of all accounts, newest first.',
+    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
+    output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
+    fleet: { joined: { received: { by: 'account_id', newest: 'received_at' } } },
+    examples: [{ limit: 5 }],
+    run: ({ simulation }, { limit }) => {
+      const candidates = [...simulation.world.accounts.values()].flatMap((account) =>
+        account.received.slice(-limit).map((message) => ({ account, message })),
+      );
+      candidates.sort((a, b) => b.message.receivedAtMs - a.message.receivedAtMs);
+      return candidates
+        .slice(0, limit)
+        .map(({ account, message }) => ({ ...entryOf(message), account_id: account.accountId }));
+    },
+    reply: (received) => ({ received }),
+  }),
+
+  receive: defineOperation({
+    http: 'POST /control/accounts/{account_id}/received',
+    summary: 'Adds an inbound message, to a SIM of the account or to a number of the shared pool.',
+    status: 201,
+    input: z.strictObject({
+      from: z.string().min(1).max(100).describe('The sender: a number or a name.'),
+      to: numberSchema,
+      message: z.string().max(10_000),
+    }),
+    output: receivedViewSchema,
+    examples: [{ from: '+12025550199', to: '+12025550101', message: 'hi \u{1F600}' }],
+    run: ({ simulation: { world } }, account, { from, to, message }) => {
+      const device = world.deviceByNumber(to);
+      if (device === undefined || (device.account ?? account) !== account) {
+        throw new OperationRefused('invalid', `the account has no number ${to}`, 'to');
+      }
+      return entryOf(world.receiveMessage(device, account, from, message));
+    },
+  }),
 };
 
 /** Removes a SIM after failing its unfinished messages; refused if one of them may not fail. */

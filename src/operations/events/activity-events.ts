@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
-import { isoTime } from '#contract/time.ts';
-import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { SimView } from '../accounts/sim-view.ts';
 import { timeSchema } from '../query.ts';
@@ -71,6 +69,10 @@ export const eventsQuerySchema = z.strictObject({
     })
     .exactOptional()
     .describe(`Some of ${eventKinds.join(', ')}; by default ${defaultKinds.join(', ')}.`),
+  pause: z
+    .string()
+    .exactOptional()
+    .describe('The least time between two writes, `"40ms"` by default: later events wait for it.'),
   every: z
     .enum(['0', '1'])
     .exactOptional()
@@ -108,26 +110,3 @@ export const trafficSchema = z.strictObject({
   ),
 });
 export type TrafficEvent = Readonly<z.output<typeof trafficSchema>>;
-
-/** Turns total counts into counts since the last call. */
-export class Traffic {
-  /** The totals at the last call, by `endpoint status`. */
-  #last = new Map<string, number>();
-
-  /** The counts since the last call; undefined if there are none. */
-  take(record: ExchangeRecord): TrafficEvent | undefined {
-    const seen = new Map<string, number>();
-    const counts: TrafficEvent['counts'] = [];
-    for (const { endpoint, status, count } of record.counts.answeredByStatus()) {
-      const key = `${endpoint} ${status}`;
-      seen.set(key, count);
-      const since = count - (this.#last.get(key) ?? 0);
-      const named = endpoint === 'unknown' ? null : endpoint;
-      if (since > 0) counts.push({ endpoint: named, status, count: since });
-    }
-    this.#last = seen;
-    const [newest] = record.newest();
-    if (counts.length === 0 || newest === undefined) return undefined;
-    return { at: isoTime(newest.atMs), last_number: newest.number, counts };
-  }
-}

@@ -20,7 +20,7 @@ import {
   type MessageEvent,
   type StatusCounts,
   statusCounts,
-  Traffic,
+  type TrafficEvent,
 } from './activity-events.ts';
 import { EventStreams, type StreamOptions } from './event-streams.ts';
 
@@ -43,7 +43,7 @@ export class Activity {
     operation: new Set(),
   };
   readonly #watchers = new Set<() => void>();
-  readonly #traffic = new Traffic();
+  readonly #traffic = new TrafficSinceLast();
   /** The counts of messages that streams know, as JSON. */
   #knownCounts = '';
   readonly #streams: EventStreams;
@@ -173,6 +173,7 @@ export class Activity {
     const traffic = this.#traffic.take(this.#origin.exchangeRecord);
     if (traffic !== undefined) this.#streams.sendSummary('traffic', traffic);
   }
+
   #counts(): StatusCounts {
     return statusCounts(this.#origin.simulation.world);
   }
@@ -185,5 +186,28 @@ export class Activity {
     if (text === this.#knownCounts) return;
     this.#knownCounts = text;
     this.#streams.sendSummary('messages', counts);
+  }
+}
+
+/** The requests since the last event `traffic`, from their total counts. */
+class TrafficSinceLast {
+  /** The totals at the last call, by `endpoint status`. */
+  #last = new Map<string, number>();
+
+  /** The counts since the last call; undefined if there are none. */
+  take(record: ExchangeRecord): TrafficEvent | undefined {
+    const seen = new Map<string, number>();
+    const counts: TrafficEvent['counts'] = [];
+    for (const { endpoint, status, count } of record.counts.answeredByStatus()) {
+      const key = `${endpoint} ${status}`;
+      seen.set(key, count);
+      const since = count - (this.#last.get(key) ?? 0);
+      const named = endpoint === 'unknown' ? null : endpoint;
+      if (since > 0) counts.push({ endpoint: named, status, count: since });
+    }
+    this.#last = seen;
+    const [newest] = record.newest();
+    if (counts.length === 0 || newest === undefined) return undefined;
+    return { at: isoTime(newest.atMs), last_number: newest.number, counts };
   }
 }

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
+import { durationMs } from '../query.ts';
 import {
   type ActivityEvent,
   defaultKinds,
@@ -23,17 +24,19 @@ export const events = {
     contentType: 'text/event-stream',
     output: z.string(),
     refusals: [409],
-    examples: [{ kinds: 'message,request', every: '1' }],
-    run: ({ activity }, { kinds, every }) => ({
+    examples: [{ kinds: 'message,request', every: '1', pause: '500ms' }],
+    run: ({ activity }, { kinds, every, pause }) => ({
       activity,
+      pauseMs: pause === undefined ? undefined : durationMs(pause, 'pause'),
       kinds: kinds?.split(',') as EventKind[] | undefined,
       every: every === '1',
     }),
-    reply: ({ activity, kinds, every }, _, headers) => {
+    reply: ({ activity, kinds, every, pauseMs }, _, headers) => {
       const lastSeenId = readLastEventId(headers['last-event-id']);
       activity.checkStreams();
       return new WholeReply({
         status: 200,
+        pauseMs,
         open: (send, onEnd) =>
           activity.stream(
             ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),

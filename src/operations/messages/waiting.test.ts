@@ -82,16 +82,20 @@ test('SEND-7 a hold lasts until send_at, and the poll after it picks the message
 
 test('a SIM that is off or polls externally is the reason, and what turns it on would move it', () => {
   const { simulator, sim, waiting } = messageIn({ assumptions: { deactivation: 'stays_queued' } });
-  const shown = (patch: Parameters<typeof simulator.sims.patch>[1]) => {
+  const waitingAfter = (patch: Parameters<typeof simulator.sims.patch>[1]) => {
     simulator.sims.patch(sim, patch);
     const { waiting_for: reason, until, would_move: wouldMove } = waiting();
     return [reason, until, wouldMove.slice(0, -2)];
   };
-  expect(shown({ connected: false })).toEqual(['sim_connected', null, ['sims.patch']]);
-  expect(shown({ connected: true, active: false })).toEqual(['sim_active', null, ['sims.patch']]);
-  const external = shown({ active: true, polling: 'external' });
+  expect(waitingAfter({ connected: false })).toEqual(['sim_connected', null, ['sims.patch']]);
+  expect(waitingAfter({ connected: true, active: false })).toEqual([
+    'sim_active',
+    null,
+    ['sims.patch'],
+  ]);
+  const external = waitingAfter({ active: true, polling: 'external' });
   expect(external).toEqual(['external_poll', null, ['sims.poll', 'sims.patch']]);
-  expect(shown({ polling: 'simulated' })).toEqual([
+  expect(waitingAfter({ polling: 'simulated' })).toEqual([
     'poll',
     expect.any(String),
     ['clock.advance', 'sims.poll'],
@@ -106,7 +110,7 @@ test('messages that wait for a user are listed by SIM and reason, the oldest fir
   const oldest = JSON.parse(sendBy(simulator, 0, { from: '+12025550102' }).body);
   simulator.clock.advance('5s');
   sendBy(simulator, 0, { from: '+12025550102', message: 'later' });
-  sendBy(simulator, 1, { to: '+12025550163' });
+  for (const to of ['+12025550163', '+12025550164']) sendBy(simulator, 1, { to });
   const { standstills } = simulator.messages;
   expect(standstills()).toMatchObject([
     { waiting_for: 'scripted_fate', from: '+12025550111', messages: 1 },
@@ -120,5 +124,5 @@ test('messages that wait for a user are listed by SIM and reason, the oldest fir
   ]);
   simulator.sims.patch(other?.device_id ?? '', { connected: true });
   simulator.clock.advance('2m');
-  expect(standstills()).toMatchObject([{ waiting_for: 'scripted_fate' }]);
+  expect(standstills()).toMatchObject([{ waiting_for: 'scripted_fate', messages: 2 }]);
 });

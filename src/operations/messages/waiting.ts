@@ -9,8 +9,10 @@ import { isFinal } from '#contract/message-status.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../../sim/accounts/account.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { isStuckIn, pollsOf } from '../../sim/devices/device-work.ts';
+import type { Cohort } from '../../sim/store/cohort.ts';
 import { timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 
@@ -161,15 +163,33 @@ export const standstillSchema = z
   .meta({ id: 'Standstill' });
 type Standstill = z.output<typeof standstillSchema>;
 
+/**
+ * The cohorts with messages that may stand still. Without a SIM that does, those are the ones that a
+ * script keeps in their status, and the messages that wait in no batch.
+ */
+function mayStandStill({ messages, accounts }: Registry): Cohort[] {
+  const isMoving = ({ active, connected, polling }: Device) =>
+    active && connected && polling !== 'external';
+  const isAnyStill = [...messages.devices].some((device) => !isMoving(device));
+  const unbatched = new Set([...accounts.values()].map((account) => account.unbatched));
+  return [...messages.cohorts].filter(
+    (cohort) =>
+      !isFinal(cohort.status) &&
+      (isAnyStill ||
+        isStuckIn(cohort, cohort.status) ||
+        (unbatched.has(cohort) && cohort.size > 1)),
+  );
+}
+
 /** The messages that no passing of time moves on, by SIM and reason. */
 export function* standstills({ simulation }: RunningWorld): Generator<undefined, Standstill[]> {
   const { clock, world } = simulation;
   const nowMs = clock.now();
   const groups = new Map<string, Standstill>();
   let examined = 0;
-  for (const message of world.messages.newestFirst(undefined)) {
-    if (++examined % examinedAtOnce === 0) yield;
-    if (isFinal(message.status)) continue;
+  for (const message of world.messages.newestOf(mayStandStill(world))) {
+    if (message === undefined || ++examined % examinedAtOnce === 0) yield;
+    if (message === undefined || isFinal(message.status)) continue;
     const reason = standstillOf(message, nowMs, world.assumptions);
     if (reason === undefined) continue;
     const { device, messageId } = message;

@@ -2,13 +2,18 @@
  * The report is kept until something changes that it depends on: a stale verdict would be worse
  * than a slow one.
  */
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
-import { reportingOn } from './referee.ts';
+import { referee, reportingOn } from './referee.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const asked = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
+
+/** More exchanges than are judged so fast that a report is never recent. */
+const manySends = 2_000;
 
 function runOf(settings: ConstructorParameters<typeof Twin>[0] = { limits: { send: 1 } }) {
   const { simulator, send } = new Twin(settings);
@@ -40,6 +45,48 @@ test('a request, a restart and a reset are judged at once', () => {
   expect(report().exchanges).toHaveLength(1);
   simulator.reset();
   expect(report().exchanges).toEqual([]);
+});
+
+test('who takes a recent report gets one that is kept for longer, until a restart', () => {
+  const { simulator, send } = runOf({ noLimits: true });
+  for (let n = 0; n < manySends; n++) send({ request_id: `a${n}` });
+  const ask = () => simulator.referee({ recent: true, most: 1 });
+  expect(ask().again_in_ms).toBeUndefined();
+  send({ request_id: 'b' });
+  expect(simulator.referee({ strict: true }).exchanges).toBe(manySends + 1);
+  const recent = ask();
+  expect(recent.exchanges).toBe(manySends);
+  expect(recent.again_in_ms).toBeGreaterThan(0);
+  expect(simulator.referee().exchanges).toBe(manySends + 1);
+  expect(ask()).toMatchObject({ exchanges: manySends + 1 });
+  simulator.referee.restart();
+  expect(ask().exchanges).toBe(0);
+});
+
+test('while a recent report is renewed, others take the last one', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const { simulator, send } = runOf({ noLimits: true });
+  for (let n = 0; n < manySends; n++) send({ request_id: `a${n}` });
+  const ask = () => simulator.referee({ recent: true }).exchanges;
+  expect(ask()).toBe(manySends);
+  send({ request_id: 'b' });
+  expect(ask()).toBe(manySends);
+  vi.advanceTimersByTime(2_000);
+  const query = { recent: true, partial: false, strict: false, details: false };
+  const first = referee.report.slices?.(simulator, ...([query] as never));
+  expect(first?.next().done).toBe(false);
+  expect(ask()).toBe(manySends);
+  expect(atOnce(first as Generator<undefined>)).toMatchObject({ exchanges: manySends + 1 });
+  expect(ask()).toBe(manySends + 1);
+});
+
+test('a report with few findings says how many there are', () => {
+  const { simulator, send } = runOf();
+  for (const id of ['a', 'b', 'b', 'b', 'b']) send({ request_id: id });
+  const ruleIn = (report: ReturnType<typeof simulator.referee>) =>
+    report.rules.find(({ id }) => id === 'CLIENT-1');
+  expect(ruleIn(simulator.referee())?.findings).toHaveLength(3);
+  expect(ruleIn(simulator.referee({ most: 2 }))).toMatchObject({ found: 3, findings: [{}, {}] });
 });
 
 test('a delayed reply that has left is judged at once', () => {

@@ -1,7 +1,7 @@
 /**
  * The operations on the referee, which judges the client by its requests so far: get its report,
  * and start it anew. Pages and tests ask again and again, so the last reports are kept until the
- * record changes. Rules: CLIENT-1 to CLIENT-17.
+ * record changes, or longer for those who take a recent one. Rules: CLIENT-1 to CLIENT-17.
  */
 import { z } from 'zod';
 import { clientRules } from '#contract/rules.ts';
@@ -15,12 +15,12 @@ import {
   type RefereeReport,
 } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
-import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import { readingOf } from '../../recording/judged-exchanges.ts';
+import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { isUndelivered } from '../../sim/devices/outcomes.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
-import { accountCalled, durationMs, timeSchema } from '../query.ts';
+import { accountCalled, durationMs, largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 
 /** A flag: a boolean in JavaScript and in a body, text in a query. */
@@ -41,6 +41,12 @@ const querySchema = z.strictObject({
       'Requests within this time after a 429 count as already in flight (CLIENT-2); `"1s"`.',
     ),
   details: flagSchema.describe('Adds the exchanges and the intents that they were grouped into.'),
+  most: ordinalSchema(largestInQuery)
+    .exactOptional()
+    .describe('At most so many findings of each rule; `found` then says how many there are.'),
+  recent: flagSchema.describe(
+    'Takes an earlier report, too, so that asking again and again costs little: one on all of 10,000 requests is made every 20 s while more come.',
+  ),
 });
 const inputSchema = querySchema.prefault({});
 const withIntentsSchema = querySchema
@@ -93,6 +99,7 @@ export const reportJsonSchema = z
           level: z.enum(['must', 'should']),
           verdict: z.enum(['passed', 'failed', 'advice', 'not_exercised']),
           exercised: z.int().describe('How often it could have been broken.'),
+          found: z.int().exactOptional().describe('How many findings there are, with `most`.'),
           findings: z.array(
             z
               .strictObject({
@@ -114,6 +121,10 @@ export const reportJsonSchema = z
       .describe('How many intents were accepted, refused for good, and left open.'),
     unattributable: z.int(),
     exchanges: z.int(),
+    again_in_ms: z
+      .int()
+      .exactOptional()
+      .describe('With `recent`, if requests came since: when to ask again.'),
     details: z
       .strictObject({ exchanges: z.array(exchangeSchema), intents: z.array(intentSchema) })
       .exactOptional(),
@@ -123,13 +134,13 @@ export type RefereeReportJson = Readonly<z.output<typeof reportJsonSchema>>;
 const ruleJoin = {
   ...eachOf(['id', 'level'], 'equal'),
   verdict: 'verdict',
-  exercised: 'sum',
+  ...eachOf(['exercised', 'found'], 'sum'),
   findings: { all: ['exchanges'] },
 } as const;
 const reportJoin = {
   notices: { all: ['exchanges'] },
   intents: eachOf(['accepted', 'refused', 'open'], 'sum'),
-  ...eachOf(['unattributable', 'exchanges'], 'sum'),
+  ...eachOf(['unattributable', 'exchanges', 'again_in_ms'], 'sum'),
   rules: { by: 'id', fields: ruleJoin },
   details: { exchanges: { all: ['number'], oldest: 'at' }, intents: { all: ['exchanges'] } },
 } as const;
@@ -196,58 +207,113 @@ function* reportOn(
   live: RunningWorld,
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
-  const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;
+  const { account, partial, strict, grace = defaultGraceMs, details, intents, most } = input;
   const judged = account === undefined ? undefined : accountCalled(live.simulation.world, account);
   if (account !== undefined && judged === undefined) {
     const message = `there is no account ${JSON.stringify(account)}`;
     throw new OperationRefused('invalid', message, 'account');
   }
-  const report = yield* reportingOn(live, {
+  const options = {
     isPartial: isOn(partial),
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),
     accounts: judged && [judged.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
-  });
-  return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
+  };
+  const kept = yield* keptReportOn(live, options, isOn(input.recent));
+  const { report, changes } = kept;
+  kept.json ??= reportJson(report);
+  const isOutdated = isOn(input.recent) && changes !== live.exchangeRecord.changes;
+  return {
+    ...kept.json,
+    ...(most !== undefined && { rules: kept.json.rules.map((rule) => shortened(rule, most)) }),
+    ...(isOutdated && { again_in_ms: quietMs }),
+    ...(isOn(details) && { details: detailsOf(report) }),
+  };
 }
+
+type RuleJson = RefereeReportJson['rules'][number];
+
+function shortened({ findings, ...rule }: RuleJson, most: number): RuleJson {
+  return { ...rule, found: findings.length, findings: findings.slice(0, most) };
+}
+
+type Options = Pick<JudgeOptions, 'isPartial' | 'isStrict' | 'graceMs' | 'accounts' | 'reports'>;
 
 interface KeptReport {
   readonly report: RefereeReport;
+  /** Made for the first who asks for it. */
+  json?: ReturnType<typeof reportJson>;
   /** The options of the report, as JSON. */
   readonly options: string;
   /** The record's number of changes at that time. */
   readonly changes: number;
+  /** When it was made, by the monotonic clock. */
+  readonly madeMs: number;
+  /** The record's number of changes at the last question, and since when it is this one. */
+  noticed: { readonly changes: number; readonly sinceMs: number };
+  isBeingRenewed: boolean;
 }
 
-/** The last two, as the page asks for the verdict so far, and for that of a finished client. */
-const keptReports = new WeakMap<ExchangeRecord, readonly KeptReport[]>();
+/** A report on so many exchanges is recent for this time each, as it takes about 0.01 ms each. */
+const recentMsEach = 2;
+const longestRecentMs = 20_000;
+/** If no request came for this time, a report is made at once. */
+const quietMs = 2_000;
+
+function isRecent(kept: KeptReport, changes: number, exchanges: number): boolean {
+  const nowMs = performance.now();
+  if (kept.noticed.changes !== changes) kept.noticed = { changes, sinceMs: nowMs };
+  // A second page takes the last one meanwhile, so that several cost as much as one.
+  if (kept.isBeingRenewed) return true;
+  if (nowMs - kept.noticed.sinceMs >= quietMs) return false;
+  return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchanges);
+}
+
+/**
+ * The last two of a record, by its first exchanges, which are others after a restart: the page asks
+ * for the verdict so far, and for that of a finished client.
+ */
+const keptReports = new WeakMap<readonly RecordedExchange[], readonly KeptReport[]>();
 
 /** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
 export function* reportingOn(
-  { exchangeRecord, simulation }: RunningWorld,
-  options: Pick<JudgeOptions, 'isPartial' | 'isStrict' | 'graceMs' | 'accounts' | 'reports'>,
+  live: RunningWorld,
+  options: Options,
 ): Generator<undefined, RefereeReport> {
-  const { changes, lack, isCutAtStart } = exchangeRecord;
-  const { keyRing, messages } = simulation.world;
-  const optionsText = JSON.stringify(options);
-  const isCurrent = (kept: KeptReport) => kept.changes === changes;
-  const kept = keptReports.get(exchangeRecord)?.filter(isCurrent) ?? [];
-  const last = kept.find((each) => each.options === optionsText);
-  if (last !== undefined) return last.report;
-  const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
-    ...options,
-    lack,
-    isCutAtStart,
-    endsUndelivered: (id) => isUndelivered(messages.get(id)),
-  });
-  // A client's own reports are judged by what became of its messages, which may still change.
-  if (options.reports === undefined) {
-    const [latest] = kept;
-    keptReports.set(exchangeRecord, [
-      { report, options: optionsText, changes },
-      ...(latest === undefined ? [] : [latest]),
-    ]);
-  }
+  const { report } = yield* keptReportOn(live, options, false);
   return report;
+}
+
+function* keptReportOn(
+  { exchangeRecord, simulation }: RunningWorld,
+  judgeOptions: Options,
+  isRecentEnough: boolean,
+): Generator<undefined, KeptReport> {
+  const { changes, lack, isCutAtStart, first } = exchangeRecord;
+  const { keyRing, messages } = simulation.world;
+  const options = JSON.stringify(judgeOptions);
+  const last = keptReports.get(first)?.find((kept) => kept.options === options);
+  if (last?.changes === changes) return last;
+  if (last !== undefined && isRecentEnough && isRecent(last, changes, first.length)) return last;
+  if (last !== undefined) last.isBeingRenewed = true;
+  try {
+    const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
+      ...judgeOptions,
+      lack,
+      isCutAtStart,
+      endsUndelivered: (id) => isUndelivered(messages.get(id)),
+    });
+    const madeMs = performance.now();
+    const noticed = { changes, sinceMs: madeMs };
+    const kept = { report, options, changes, madeMs, noticed, isBeingRenewed: false };
+    // A client's own reports are judged by what became of its messages, which may still change.
+    if (judgeOptions.reports === undefined) {
+      const others = keptReports.get(first)?.filter((each) => each.options !== options) ?? [];
+      keptReports.set(first, [kept, ...others.slice(0, 1)]);
+    }
+    return kept;
+  } finally {
+    if (last !== undefined) last.isBeingRenewed = false;
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { type FaultKindName, faultKindNames } from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
-import { nearestOf } from '#io/nearest.ts';
+import { nearestOf } from '#io/mistakes.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { timeMs } from '../query.ts';
@@ -45,7 +45,7 @@ const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
     const name = oneOf(value, endpointNames, 'endpoint');
     return (exchange) => exchange.endpoint === name;
   },
-  /** At or after a simulated time. */
+  /** Only requests at or after this simulated time. */
   since: (value) => testOfTime(value, (atMs, limitMs) => atMs >= limitMs),
   /** Before a simulated time. */
   until: (value) => testOfTime(value, (atMs, limitMs) => atMs < limitMs),

@@ -33,11 +33,15 @@ test('a request names its neighbours, what was sent after its fault, and what sp
   send({ message: 'another' });
   const after = '1.0 s later: same recipient and text, new request_id order-2: 202';
   expect(simulator.requests.get(1)).toMatchObject({
-    ...{ previous: null, next: { number: 2, status: 202 }, why: null },
+    previous: null,
+    next: { number: 2, status: 202 },
+    why: null,
     afterwards: { number: 3, sentence: after },
   });
   expect(simulator.requests.get(4)).toMatchObject({
-    ...{ previous: { number: 3, status: 202 }, next: null, afterwards: null },
+    previous: { number: 3, status: 202 },
+    next: null,
+    afterwards: null,
     why: 'send of acme: 2 of 2 passed since 00:00:01',
   });
 });

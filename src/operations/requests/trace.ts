@@ -22,7 +22,7 @@ export const traceQuerySchema = z.strictObject({
 
 const textOrNull = z.string().nullable();
 
-/** In the order in which they are shown if they happen at the same instant. */
+/** The kinds, in the order in which they are shown if they happen at the same instant. */
 const eventKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
 
 const eventSchema = z
@@ -124,7 +124,7 @@ export function exchangesOfIntent(
   return { traced, messageId, attempts, reads };
 }
 
-/** At most `mostRequests` of the exchanges: those around `center`. */
+/** The exchanges around `center`, `mostRequests` at most. */
 function closestTo(
   center: Exchange | undefined,
   exchanges: readonly Exchange[],
@@ -164,11 +164,11 @@ function statusEvent({ status, at }: HistoryEntry): Event {
 }
 
 /** The referee's findings, each at its last exchange, if that is shown. */
-function findingEvents({ rules }: RefereeReport, shown: ReadonlySet<Exchange>): readonly Event[] {
+function findingEvents({ rules }: RefereeReport, listed: ReadonlySet<Exchange>): readonly Event[] {
   return rules.flatMap(({ id, findings }) =>
     findings.flatMap(({ what, exchanges }): Event[] => {
       const last = exchanges.at(-1);
-      if (last === undefined || !shown.has(last)) return [];
+      if (last === undefined || !listed.has(last)) return [];
       const place = { at: isoTime(last.atMs), number: last.number };
       return [{ ...noRequest, ...place, kind: 'finding', text: `${id}: ${what}` }];
     }),

@@ -151,19 +151,19 @@ test.each([
   const { account_id: account } = simulator.accounts.create({ name: 'later' });
   const { key } = simulator.accounts.createKey(account, { name: 'k' });
   simulator.clock.advance('1h');
-  const shown = () => {
+  const summary = () => {
     const { memory: _memory, requests: _requests, ...state } = simulator.state();
     return state;
   };
-  const before = shown();
+  const before = summary();
   const controlled = simulator.past.goBack({ entry: 2 });
   expect(controlled).toMatchObject({ now: at(simulator, 0) });
-  expect(shown()).toMatchObject({ accounts: 3, messages: { total: 1, queued: 1 } });
+  expect(summary()).toMatchObject({ accounts: 3, messages: { total: 1, queued: 1 } });
   expect(simulator.clock.state().now).toBe(at(simulator, 0));
   sendBy(simulator, 0, { message: 'in the other course' });
   // Line 6 is the restored snapshot: the line before it is where the first course ended.
   simulator.past.goBack({ entry: 5 });
-  expect(shown()).toEqual(before);
+  expect(summary()).toEqual(before);
   expect(simulator.messages.get(id).status).toBe('delivered');
   const stats = { method: 'GET', path: '/api/v1/account/stats/', query: '', body: '' };
   const caller = { clientIp: '127.0.0.1', forwardedFor: undefined, contentType: undefined };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
-import { extentOf, type Instant } from '../../recording/past.ts';
+import { extentOf, type PastInstant } from '../../recording/past.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { simView, simViewSchema } from '../accounts/sim-view.ts';
@@ -129,7 +129,7 @@ export function* atInstant<T>(
   if ((time === undefined) === (entry === undefined)) {
     throw new OperationRefused('invalid', 'expected time or entry', 'time');
   }
-  const instant: Instant =
+  const instant: PastInstant =
     time === undefined ? { entry: entry ?? 1 } : { timeMs: timeMs(time, 'time') };
   const nowMs = live.simulation.clock.now();
   if ('timeMs' in instant && instant.timeMs > nowMs) {
@@ -162,14 +162,14 @@ function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
 }
 
 function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>) {
-  const { snapshot, known } = yield* atInstant(live, instant, (rebuilt) => ({
+  const { snapshot, keyTexts } = yield* atInstant(live, instant, (rebuilt) => ({
     snapshot: takeSnapshot(rebuilt),
-    known: knownKeys(rebuilt.simulation.world),
+    keyTexts: knownKeys(rebuilt.simulation.world),
   }));
   live.change(
     'snapshot.restore',
     [snapshot],
-    () => restoreInto(live, snapshot, known),
+    () => restoreInto(live, snapshot, keyTexts),
     () => undefined,
   );
   return clockState(live);

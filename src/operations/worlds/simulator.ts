@@ -110,7 +110,7 @@ function checkRoundTrip({ simulation, settings, wallClock }: RunningWorld, found
       snapshotSchema,
       JSON.parse(JSON.stringify(takeSnapshot({ simulation, wallClock }))),
     );
-    const restored = restoreSnapshot(snapshot, { settings, known: new Map() });
+    const restored = restoreSnapshot(snapshot, { settings, keyTexts: new Map() });
     const again = takeSnapshot({ simulation: restored, wallClock });
     restored.stop();
     for (const part of Object.keys(snapshot) as (keyof Snapshot)[]) {

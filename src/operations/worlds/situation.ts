@@ -120,7 +120,7 @@ function isRequest(input: Entry): input is RequestEntry {
   return 'request' in input;
 }
 
-interface Subject {
+interface TestSubject {
   readonly title: string;
   readonly match: Situation['match'];
   /** Undefined: it made no message. */
@@ -136,7 +136,7 @@ function* subjectOf(
   live: RunningWorld,
   messageId: string | undefined,
   number: number | undefined,
-): Generator<undefined, Subject | undefined> {
+): Generator<undefined, TestSubject | undefined> {
   if (messageId === undefined && number === undefined) return undefined;
   const options = { isPartial: true, isStrict: false, graceMs: defaultGraceMs };
   const report = yield* reportingOn(live, options);
@@ -180,7 +180,7 @@ function played(
   live: RunningWorld,
   inputs: readonly Input[],
   base: Pick<Situation, 'settings' | 'startMs' | 'endMs'>,
-  subject: Subject | undefined,
+  subject: TestSubject | undefined,
 ): Situation | undefined {
   const { settings, startMs, endMs } = base;
   const twin = live.hosting.scratch(
@@ -238,7 +238,10 @@ function played(
     const [waiting] = atOnce(standstills(twin));
     return {
       ...base,
-      ...{ title, match, statuses, steps },
+      title,
+      match,
+      statuses,
+      steps,
       standstill: waiting?.waiting_for ?? '',
       faultHits: twin.simulation.faults.list.map(({ hits }) => hits),
     };

@@ -78,18 +78,18 @@ export const snapshots = {
 export function restoreInto(
   live: RunningWorld,
   snapshot: Snapshot,
-  known: ReadonlyMap<string, string> = new Map(),
+  keyTexts: ReadonlyMap<string, string> = new Map(),
 ): void {
   const { settings, simulation, wallClock, activity } = live;
-  const texts = new Map([...known, ...knownKeys(simulation.world)]);
-  live.replace(restoreSnapshot(snapshot, { settings, known: texts }));
+  const texts = new Map([...keyTexts, ...knownKeys(simulation.world)]);
+  live.replace(restoreSnapshot(snapshot, { settings, keyTexts: texts }));
   wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
   if (activity.isWatched) activity.publish('clock', clockState(live));
 }
 
 /** The texts of the current keys by digest: most snapshots return to the world they come from. */
 export function knownKeys(world: Registry): Map<string, string> {
-  const known = new Map<string, string>();
-  for (const { key } of world.keys.values()) if (key !== '') known.set(sha256(key), key);
-  return known;
+  const keyTexts = new Map<string, string>();
+  for (const { key } of world.keys.values()) if (key !== '') keyTexts.set(sha256(key), key);
+  return keyTexts;
 }

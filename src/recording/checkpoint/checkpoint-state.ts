@@ -56,9 +56,13 @@ export function checkpointState(simulator: ReplayTarget) {
 export function restoreCheckpoint(simulator: ReplayTarget, parts: Generator<unknown>): void {
   const { state, requests, drawn_keys: drawnKeys } = readHead(parts);
   const { settings, simulation, wallClock, exchangeRecord } = simulator;
-  const known = keyTexts(simulation.world, drawnKeys);
+  const texts = keyTexts(simulation.world, drawnKeys);
   const make = (empty: Settings, startMs: number) => simulator.makeSimulation(empty, startMs);
-  const restored = restoreState(state, parts as Generator<StatePart>, { settings, known, make });
+  const restored = restoreState(state, parts as Generator<StatePart>, {
+    settings,
+    keyTexts: texts,
+    make,
+  });
   for (const [keyId, { rng }] of Object.entries(drawnKeys)) {
     const key = restored.world.keys.get(keyId);
     if (key !== undefined) key.drawnFrom = rng;

@@ -11,7 +11,7 @@ import { smstwinVersion } from '#io/shipped-files.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { isIntact } from '#judging/evidence/journal-line.ts';
 import { otherThanJournal } from '#judging/evidence/traffic-file.ts';
-import { mistakesOf } from '../../config/assumption-text.ts';
+import { mistakesOf } from '../../config/given-assumptions.ts';
 import {
   parseSettings,
   type Settings,
@@ -119,8 +119,8 @@ function journalSettings(settings: Settings, keyDigests: KeyDigests): JournalSet
   };
 }
 
-function digestOf(key: string, known: KeyDigests): { key_sha256: string; prefix: string } {
-  const digest = known.get(key);
+function digestOf(key: string, digests: KeyDigests): { key_sha256: string; prefix: string } {
+  const digest = digests.get(key);
   if (digest !== undefined) return { key_sha256: digest.sha256, prefix: digest.prefix };
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
 }
@@ -140,7 +140,7 @@ export function readHeader(line: string, name: string): JournalHeader {
   }
   const { journal: format } = Object(header);
   if (format === undefined) throw notAJournal(name, line);
-  if (!readFormats.some((known) => known === format)) {
+  if (!readFormats.some((each) => each === format)) {
     const formats = `this version reads formats ${readFormats.join(' and ')}`;
     throw new JournalError(
       `${name}: journal format ${format}; ${formats}: use the version that wrote it`,

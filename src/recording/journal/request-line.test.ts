@@ -22,7 +22,7 @@ const sent = fc.oneof(
 
 const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-/** As a fault or a planted defect may answer. */
+/** Replies as a fault or a planted defect may give them. */
 const oddReply = fc.constantFrom(
   '{"a":1',
   '{"a"\n:1}',
@@ -32,9 +32,16 @@ const oddReply = fc.constantFrom(
 
 test('a request is one line that reads as it was, with the checksum of its bytes', () => {
   const request = fc.record({
-    ...{ method: text, path: text, query: text, clientIp: text, body: sent },
+    method: text,
+    path: text,
+    query: text,
+    clientIp: text,
+    body: sent,
     headers: fc.constantFrom(undefined, { a: 'b' }, { traceparent: 'ä' }, { traceparent: trace }),
-    ...{ authorization: maybe, contentType: maybe, contentEncoding: maybe, forwardedFor: maybe },
+    authorization: maybe,
+    contentType: maybe,
+    contentEncoding: maybe,
+    forwardedFor: maybe,
   });
   const reply = fc.record({
     status: fc.integer({ min: 100, max: 599 }),
@@ -63,7 +70,9 @@ test('a request is one line that reads as it was, with the checksum of its bytes
       expect(entry.request.credential === undefined).toBe(requested.authorization === undefined);
       expect(entry.request).toMatchObject(
         defined({
-          ...{ method: requested.method, path: requested.path, client_ip: requested.clientIp },
+          method: requested.method,
+          path: requested.path,
+          client_ip: requested.clientIp,
           query: requested.query === '' ? undefined : requested.query,
           forwarded_for: requested.forwardedFor,
           content_type: requested.contentType,

@@ -11,7 +11,7 @@ import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import { type Checkpoint, readFormats } from './journal-header.ts';
 
 export interface JournalFiles {
-  /** With symbolic links resolved: renaming over a link would replace the link. */
+  /** The path with symbolic links resolved: renaming over a link would replace the link. */
   readonly journal: string;
   /** The journal that will replace this one. */
   readonly next: string;

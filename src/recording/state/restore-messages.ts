@@ -43,8 +43,8 @@ export class MessageRestoration {
       if (part.messages !== undefined) this.#addMessages(part.messages);
       // One by one: the list may be longer than the arguments that a call of `push` can take.
       for (const { batch, arrivals } of part.members ?? []) {
-        const known = entryAt(members, batch);
-        for (const arrival of arrivals) known.push(arrival);
+        const ofBatch = entryAt(members, batch);
+        for (const arrival of arrivals) ofBatch.push(arrival);
       }
       for (const message of part.held ?? []) held.push(message);
       for (const message of part.paced ?? []) paced.push(message);

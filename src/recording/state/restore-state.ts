@@ -30,7 +30,7 @@ import type {
 export interface RestoreOptions {
   readonly settings: Settings;
   /** The texts of keys by digest; any other key is known only by its digest. */
-  readonly known: ReadonlyMap<string, string>;
+  readonly keyTexts: ReadonlyMap<string, string>;
   /** Creates the simulation, with replaced classes for a defect. */
   readonly make?: (settings: Settings, startMs: number) => Simulation;
 }
@@ -47,12 +47,12 @@ export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Si
 export function restoreState(
   head: StateHead,
   parts: Iterable<StatePart>,
-  { settings, known, make = (empty, startMs) => new Simulation(empty, startMs) }: RestoreOptions,
+  { settings, keyTexts, make = (empty, startMs) => new Simulation(empty, startMs) }: RestoreOptions,
   check?: (simulation: Simulation) => void,
 ): Simulation {
   const simulation = make(emptySettings(head, settings), head.clock.now_ms);
   try {
-    new Restoration(head, simulation, known).run(parts);
+    new Restoration(head, simulation, keyTexts).run(parts);
     check?.(simulation);
   } catch (error) {
     simulation.stop();
@@ -78,20 +78,20 @@ class Restoration {
   readonly #head: StateHead;
   readonly #simulation: Simulation;
   /** The texts of keys, by digest. */
-  readonly #known: ReadonlyMap<string, string>;
+  readonly #keyTexts: ReadonlyMap<string, string>;
   /** The objects of the head's lists, in their order: a saved state names objects by index. */
   readonly #accounts: readonly Account[];
   readonly #devices: readonly Device[];
-  /** Also removed devices, which the world does not know. */
+  /** All devices, also removed ones, which the world does not know. */
   readonly #devicesById: ReadonlyMap<string, Device>;
   readonly #cohorts: readonly Cohort[];
   /** Equal fates are one object, as in the world that was saved. */
   readonly #fates = new Map<string, Fate>();
 
-  constructor(head: StateHead, simulation: Simulation, known: ReadonlyMap<string, string>) {
+  constructor(head: StateHead, simulation: Simulation, keyTexts: ReadonlyMap<string, string>) {
     this.#head = head;
     this.#simulation = simulation;
-    this.#known = known;
+    this.#keyTexts = keyTexts;
     simulation.world.keyRing.digestWith(sha256);
     this.#accounts = head.accounts.map((account) => this.#restoreAccount(account));
     this.#devices = head.devices.map((device) => this.#restoreDevice(device));
@@ -148,7 +148,7 @@ class Restoration {
   }
 
   #toKey(account: Account, key: SavedAccount['keys'][number], ordinal: number): ApiKey {
-    const text = this.#known.get(key.sha256);
+    const text = this.#keyTexts.get(key.sha256);
     return {
       keyId: key.key_id,
       name: key.name,

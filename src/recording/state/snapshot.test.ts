@@ -189,7 +189,7 @@ function readsOfRestore(sims: number): number {
         return typeof value === 'object' && value !== null ? counted(value) : value;
       },
     });
-  restoreSnapshot(counted(snapshot), { settings: simulator.settings, known: new Map() }).stop();
+  restoreSnapshot(counted(snapshot), { settings: simulator.settings, keyTexts: new Map() }).stop();
   void simulator.close();
   return reads;
 }

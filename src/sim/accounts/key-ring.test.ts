@@ -35,8 +35,8 @@ test('AUTH-2 drawn and given keys are found, and other keys of the drawn form', 
 
 test('AUTH-2 a key that is known by its digest is found in a longer text', () => {
   const digest = { sha256: digestOf(given), prefix: given.slice(0, 8) };
-  const known = new KeyTexts([keyOf('', { digest })], digestOf);
-  expect(known.findIn(`team-key, x${given}=1`)).toEqual([given]);
+  const texts = new KeyTexts([keyOf('', { digest })], digestOf);
+  expect(texts.findIn(`team-key, x${given}=1`)).toEqual([given]);
 });
 
 test('AUTH-2 a hidden key keeps its length, and is hidden the same way each time', () => {

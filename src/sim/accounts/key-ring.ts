@@ -84,7 +84,8 @@ export class KeyRing {
   /** Notifies `watcher` of all present keys, and of each key that is added or removed later. */
   watch(watcher: KeyWatcher): void {
     this.#watcher = watcher;
-    for (const known of [...this.#byHeader.keys(), ...this.#byDigest.keys()]) watcher.added(known);
+    for (const header of [...this.#byHeader.keys(), ...this.#byDigest.keys()])
+      watcher.added(header);
   }
 
   /** Sets the digest function; needed once a key is known by its digest. */
@@ -129,7 +130,7 @@ export function shownPrefix(text: string): string {
 /** Shorter keys are not searched for: any word could be one. */
 const shortestSoughtKey = 12;
 const longestKey = 200;
-/** With a shorter prefix, too many other texts look like a generated key. */
+/** The shortest useful prefix: with a shorter one, too many texts look like a generated key. */
 const shortestPrefix = 3;
 /** The characters that a bearer token may have. */
 const keyCharacters = /^[A-Za-z0-9_.~+/=-]*/;

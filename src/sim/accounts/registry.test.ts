@@ -136,8 +136,8 @@ test('the names of deleted accounts are bounded: a known one may be used again, 
   const twin = new Twin();
   const { world } = twin.simulation;
   const names = Array.from({ length: mostAccountNames - 3 }, (_, n) => [`name ${n}`, 1] as const);
-  const known = ['acme', 'globex', 'initech'].map((name) => [name, 1] as const);
-  world.restoreCounters({ ...world.counters, names: [...known, ...names] });
+  const recent = ['acme', 'globex', 'initech'].map((name) => [name, 1] as const);
+  world.restoreCounters({ ...world.counters, names: [...recent, ...names] });
   world.deleteAccount(world.createAccount('name 7'));
   expect(() => world.createAccount('a new name')).toThrow(
     'there are 100000 account names since the last reset already',

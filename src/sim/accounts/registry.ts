@@ -1,6 +1,6 @@
 /**
  * Registers what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
- * and removes them. It moves no message: `src/actors/` does, by the work that waits in the devices.
+ * and removes them. Messages change status in `src/actors/`.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 

@@ -21,7 +21,7 @@ export interface Outcome {
   readonly in?: UnfinishedStatus | undefined;
   /** Polls that each step takes. */
   readonly polls?: number | undefined;
-  /** For `refused`: how. */
+  /** How the send is refused, if `ends` is `refused`. */
   readonly refuse?: ScriptedRefusal | undefined;
 }
 

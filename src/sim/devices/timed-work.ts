@@ -27,9 +27,9 @@ export interface HoldsImage<M extends WorkMessage<M>> {
 export class Holds<M extends WorkMessage<M>> {
   /** Every end of the maps, and perhaps ends whose messages have left. */
   readonly #ends = new MinHeap<number>((a, b) => a < b);
-  /** By end: the only message with this end. */
+  /** The only message with an end, by that end. */
   readonly #alone = new Map<number, M>();
-  /** By end: two or more messages, of which some may have left. */
+  /** Two or more messages with the same end, by that end; some may have left. */
   readonly #together = new Map<number, Batch<M>>();
 
   add(message: M): void {

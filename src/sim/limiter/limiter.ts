@@ -78,7 +78,7 @@ export class Limiter {
     return Math.ceil(waitMs / this.#msPerRetryAfterSecond);
   }
 
-  /** From now on, each second that `take` returns stands for `rate` simulated seconds. */
+  /** Each second that `take` returns from now on stands for `rate` simulated seconds. */
   setRetryAfterRate(rate: number): void {
     this.#msPerRetryAfterSecond = rate * secondMs;
   }
@@ -161,8 +161,8 @@ export class Limiter {
    */
   #bucketOf(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
     if (nowMs - buckets.turnedAtMs >= generationMs) turnGeneration(buckets, nowMs);
-    const known = buckets.recent.get(caller);
-    if (known !== undefined) return known;
+    const recent = buckets.recent.get(caller);
+    if (recent !== undefined) return recent;
     const older = buckets.older.get(caller);
     if (older === undefined && isFull(buckets) && isAddress(caller) && caller !== otherAddresses) {
       return this.#bucketOf(buckets, limit, otherAddresses, nowMs);

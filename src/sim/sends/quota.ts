@@ -27,9 +27,9 @@ export interface QuotaState {
 
 export class QuotaCount {
   readonly #now: () => number;
-  /** For `rolling_30_days`. */
+  /** The uses that `rolling_30_days` counts. */
   readonly #days = new QuotaLog(rollingMs);
-  /** For `calendar_utc`: the present month. */
+  /** The present month, which `calendar_utc` counts. */
   #month: QuotaRow = [0, 0, 0, 0, 0];
   #monthEndMs = 0;
 

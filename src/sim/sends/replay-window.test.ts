@@ -173,19 +173,19 @@ test('SEND-4 in any scope, a use is found exactly when a list of all uses has it
         window.twin.advance(afterMs);
         const atMs = window.twin.now();
         const key = window.keys[keyPlace] as ApiKey;
-        const known = all.find(
+        const use = all.find(
           (use) =>
             use.requestId === requestId &&
             atMs - use.atMs <= dayMs &&
             (assumptions.replayScope === 'account' || use.key === key) &&
             (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint),
         );
-        expect(window.find(requestId, assumptions, key, endpoint)).toBe(known?.body);
-        if (known === undefined && isBurned) {
+        expect(window.find(requestId, assumptions, key, endpoint)).toBe(use?.body);
+        if (use === undefined && isBurned) {
           const body = `body ${serial++}`;
           window.burn(requestId, body, key, endpoint);
           all.push({ requestId, key, endpoint, atMs, body });
-        } else if (known === undefined) {
+        } else if (use === undefined) {
           const body = window.accept(requestId, key, endpoint);
           all.push({ requestId, key, endpoint, atMs, body });
         }

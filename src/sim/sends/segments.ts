@@ -16,9 +16,9 @@ interface Capacity {
   readonly ofSeveral: number;
 }
 
-/** In septets. */
+/** The length of a segment in septets. */
 const gsmCapacity: Capacity = { alone: 160, ofSeveral: 153 };
-/** In UTF-16 units. */
+/** The length of a segment in UTF-16 units. */
 const ucs2Capacity: Capacity = { alone: 70, ofSeveral: 67 };
 
 const gsmBasic = new Set(

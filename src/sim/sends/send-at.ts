@@ -17,7 +17,7 @@ interface Format {
   readonly offsetMinutes: string;
   /** The patterns of the whole text. */
   readonly patterns: readonly RegExp[];
-  /** For error messages. */
+  /** The form in words, for error messages. */
   readonly expected: string;
 }
 

@@ -86,7 +86,7 @@ export function findReplay(world: Registry, call: SendCall): SendDecision | unde
   return { kind: 'replayed', body: use.body };
 }
 
-/** As `findReplay`, but in the order `validate_first` an invalid body is no replay. */
+/** Finds a replay. In the order `validate_first` an invalid body is none. */
 export function findValidReplay(world: Registry, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
     const validation = validateSend(call.fields, world.assumptions, world.now());

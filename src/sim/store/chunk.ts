@@ -37,7 +37,7 @@ export class Chunk<Tables = unknown> {
   rows = 0;
   /** The number of messages. `MessageRows` counts them as it registers and forgets rows. */
   size = 0;
-  /** Of a packed chunk: the row at each place, ascending. */
+  /** The row at each place of a packed chunk, ascending. */
   #rowsByPlace: Uint16Array | undefined;
 
   constructor(

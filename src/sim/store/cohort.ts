@@ -9,6 +9,7 @@
 import type { Status } from '#contract/message-status.ts';
 import { type Fate, isSameFate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';
+import { Slots } from './slots.ts';
 
 /** The fields of an account that a cohort's step changes. */
 export interface CohortAccount {
@@ -199,46 +200,6 @@ function copyPast(from: CohortPast, to: Cohort): void {
   to.endedAtMs = from.endedAtMs;
   to.failureReason = from.failureReason;
   to.duePoll = from.duePoll;
-}
-
-/** An object that rows refer to. Only `Slots` writes `slot`; 0 means that it has none. */
-export interface Slotted {
-  slot: number;
-}
-
-/**
- * Assigns small numbers (slots) to objects, so that columns can store numbers. A slot is reused
- * after its object was released.
- */
-export class Slots<T extends Slotted> {
-  /** By slot; slot 0 stays empty. */
-  protected items: (T | undefined)[] = [undefined];
-  readonly #free: number[] = [];
-
-  /** The slot of this object; assigns one if needed. */
-  slotOf(item: T): number {
-    if (item.slot > 0) return item.slot;
-    item.slot = this.#free.pop() ?? this.items.length;
-    this.items[item.slot] = item;
-    return item.slot;
-  }
-
-  at(slot: number): T {
-    const item = this.items[slot];
-    assert(item !== undefined, 'a slot in a column has an object');
-    return item;
-  }
-
-  *[Symbol.iterator](): IterableIterator<T> {
-    for (const item of this.items) if (item !== undefined) yield item;
-  }
-
-  release(item: T): void {
-    if (item.slot === 0) return;
-    this.items[item.slot] = undefined;
-    this.#free.push(item.slot);
-    item.slot = 0;
-  }
 }
 
 export class CohortSlots extends Slots<Cohort> {

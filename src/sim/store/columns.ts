@@ -96,7 +96,7 @@ export class Columns {
  * a value, and each distinct value stored once.
  */
 export class RareValues<T> {
-  /** By place: the index in `#values` plus one, or 0 for no value. */
+  /** The index in `#values` plus one, or 0 for no value, by place. */
   #indices: Uint16Array = new Uint16Array(0);
   readonly #values: T[] = [];
   /** The entry of `#indices` for each value. */

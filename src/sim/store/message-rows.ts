@@ -23,9 +23,9 @@ export class MessageRows<Tables> {
   // Every chunk is in the next three.
   /** In the order of arrival. */
   readonly #chunks: Chunk<Tables>[] = [];
-  /** By chunk number; undefined for a number in `#freeNumbers`. */
+  /** The chunks by number; undefined for a number in `#freeNumbers`. */
   readonly #byNumber: (Chunk<Tables> | undefined)[] = [];
-  /** By the chunk's first arrival number, divided by `rowsPerChunk`. */
+  /** The chunks by their first arrival number, divided by `rowsPerChunk`. */
   readonly #byArrival = new Map<number, Chunk<Tables>>();
   readonly #freeNumbers: number[] = [];
   /** Handles by the first word of the message id. */

@@ -19,10 +19,11 @@ import { assert } from '../errors.ts';
 import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
-import { type Cohort, CohortSlots, moveTo, Slots } from './cohort.ts';
+import { type Cohort, CohortSlots, moveTo } from './cohort.ts';
 import { type MessageTables, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
+import { Slots } from './slots.ts';
 
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;
@@ -118,6 +119,21 @@ export class MessageStore implements AccountMessages {
         const slot = chunk.columns.account[chunk.placeOf(row)];
         if (account === undefined || slot === account.slot) yield new Message(chunk, row);
       }
+    }
+  }
+
+  /** The messages of these cohorts, newest first; undefined after each chunk, for a pause. */
+  *newestOf(cohorts: Iterable<Cohort>): IterableIterator<Message | undefined> {
+    const isWanted: boolean[] = [];
+    for (const { slot } of cohorts) isWanted[slot] = true;
+    if (isWanted.length === 0) return;
+    for (const chunk of [...this.#rows.chunks].reverse()) {
+      const last = rowsPerChunk - 1;
+      for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
+        const slot = chunk.columns.cohort[chunk.placeOf(row)] as number;
+        if (isWanted[slot] === true) yield new Message(chunk, row);
+      }
+      yield undefined;
     }
   }
 

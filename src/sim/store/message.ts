@@ -8,13 +8,8 @@ import type { Status } from '#contract/message-status.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { uuidText } from '../random.ts';
 import type { Chunk } from './chunk.ts';
-import {
-  Cohort,
-  type CohortAccount,
-  type CohortSlots,
-  type Slots,
-  type Slotted,
-} from './cohort.ts';
+import { Cohort, type CohortAccount, type CohortSlots } from './cohort.ts';
+import type { Slots, Slotted } from './slots.ts';
 
 /** The endpoint that accepted a message. */
 export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;

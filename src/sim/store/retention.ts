@@ -6,11 +6,11 @@
 /** The default of `--max-messages`. */
 export const defaultMaxMessages = 1_000_000;
 /**
- * Without an explicit number, unfinished messages beyond this many do not count. So a load test
- * that saturates the service has room for messages that devices have not finished.
+ * Unfinished messages beyond this many do not count towards the default bound. So a load test that
+ * saturates the service has room for messages that devices have not finished.
  */
 export const countedUnfinished = 500_000;
-/** Without an explicit number, a world holds at most this many unfinished messages. */
+/** By default, a world holds at most this many unfinished messages. */
 export const mostUnfinished = 4_000_000;
 
 const overloadedNotice =
@@ -49,7 +49,7 @@ export class Retention {
   }
 }
 
-/** For `onOverloaded`: gives the notice once, resets included. */
+/** A function for `onOverloaded` that gives the notice once, resets included. */
 export function reportingOnce(onNotice: ((line: string) => void) | undefined): () => void {
   let isReported = false;
   return () => {

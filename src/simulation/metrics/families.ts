@@ -34,7 +34,7 @@ type Labels = Readonly<Record<string, string | number>>;
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** For a histogram, which has several series: the name of the series. */
+  /** The name of the series, of which a histogram has several. */
   readonly metricName?: string;
 }
 

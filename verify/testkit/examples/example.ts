@@ -23,8 +23,8 @@ export interface Example {
 export type Examples = Partial<Record<AssumptionName, Example>>;
 
 /** Gives the list of `shows` its type. */
-export function answers(...shown: Shown): Shown {
-  return shown;
+export function answers(...rows: Shown): Shown {
+  return rows;
 }
 
 export const unauthenticated = { authorization: undefined };

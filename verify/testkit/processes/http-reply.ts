@@ -19,49 +19,47 @@ export class WrongReply extends Error {
 const statusLine = /^HTTP\/1\.1 ([1-5]\d\d) [\x20-\x7e]*$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
 
-/**
- * Takes whole replies from the front of the bytes that arrived; one character per byte (latin1).
- */
+/** Takes whole replies from the front of the bytes that arrived. */
 export class ReplyReader {
-  #bytes: string = '';
+  /** The bytes that arrived and were not taken yet, one character per byte (latin1). */
+  #unread = '';
 
   add(bytes: string): void {
-    this.#bytes += bytes;
+    this.#unread += bytes;
   }
 
-  /** The bytes that arrived and were not taken yet. */
   get rest(): string {
-    return this.#bytes;
+    return this.#unread;
   }
 
   /** Takes everything up to the end of `text`; undefined while it has not arrived. */
   takeUntil(text: string): string | undefined {
-    const start = this.#bytes.indexOf(text);
+    const start = this.#unread.indexOf(text);
     if (start < 0) return undefined;
     const end = start + text.length;
-    const taken = this.#bytes.slice(0, end);
-    this.#bytes = this.#bytes.slice(end);
+    const taken = this.#unread.slice(0, end);
+    this.#unread = this.#unread.slice(end);
     return taken;
   }
 
   /** The next whole reply to a request with this method; undefined while it is not whole. */
   next(method: string, isClosed: boolean): RawReply | undefined {
     for (;;) {
-      const headEnd = this.#bytes.indexOf('\r\n\r\n');
+      const headEnd = this.#unread.indexOf('\r\n\r\n');
       if (headEnd < 0) return undefined;
       const bodyStart = headEnd + 4;
-      const head = readHead(this.#bytes.slice(0, headEnd));
+      const head = readHead(this.#unread.slice(0, headEnd));
       // An interim reply, such as 100 Continue, comes before the reply.
       if (head.status < 200) {
-        this.#bytes = this.#bytes.slice(bodyStart);
+        this.#unread = this.#unread.slice(bodyStart);
         continue;
       }
       const length = bodyLength(head, method);
       if (length === undefined && !isClosed) return undefined;
-      const bodyEnd = length === undefined ? this.#bytes.length : bodyStart + length;
-      if (bodyEnd > this.#bytes.length) return undefined;
-      const body = this.#bytes.slice(bodyStart, bodyEnd);
-      this.#bytes = this.#bytes.slice(bodyEnd);
+      const bodyEnd = length === undefined ? this.#unread.length : bodyStart + length;
+      if (bodyEnd > this.#unread.length) return undefined;
+      const body = this.#unread.slice(bodyStart, bodyEnd);
+      this.#unread = this.#unread.slice(bodyEnd);
       return { ...head, body: Buffer.from(body, 'latin1').toString() };
     }
   }

@@ -22,7 +22,7 @@ import * as values from './values.ts';
 
 const receivedPath = '/api/v1/sms/received/';
 const statsPath = '/api/v1/account/stats/';
-/** In the trace, the index of requests that no caller makes. */
+/** The index in the trace of requests that no caller makes. */
 const noCaller = -1;
 
 export const read = stepKind(
@@ -97,7 +97,7 @@ export const lost = stepKind(
     ask(session, who, { ...session.getBy(who, path), method, query }),
 );
 
-/** As many requests as the limit allows, or a few less or more. */
+/** Makes as many requests as the limit allows, or a few less or more. */
 export const burst = stepKind(
   'burst',
   fc.record({

@@ -125,8 +125,13 @@ const anyFields = fc.record(
 const plainFields: typeof anyFields = fc.record(
   {
     to: fc.constantFrom<unknown>(
-      ...['+12025550150', '+12025550160', '+12025550166', '+12025550161', '+12025550150'],
-      ...['+12025550173', '+12025550174'],
+      '+12025550150',
+      '+12025550160',
+      '+12025550166',
+      '+12025550161',
+      '+12025550150',
+      '+12025550173',
+      '+12025550174',
     ),
     sender: fc.oneof(
       { weight: 5, arbitrary: fc.record({ own: position }) },

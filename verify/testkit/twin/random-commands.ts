@@ -58,8 +58,10 @@ const get = commands(
   fc.record({
     key: position,
     path: fc.constantFrom(
-      ...['/api/v1/sms/{message}/', '/api/devices/{device}/tasks/'],
-      ...['/api/v1/sms/received/', '/api/v1/account/stats/'],
+      '/api/v1/sms/{message}/',
+      '/api/devices/{device}/tasks/',
+      '/api/v1/sms/received/',
+      '/api/v1/account/stats/',
     ),
     target: position,
   }),

@@ -13,7 +13,8 @@ export function differenceOf(expected: Expected, reply: ApiReply): string | unde
     meets(headers, expected.headers) &&
     meets(parsed(reply.body), expected.body);
   if (isExpected) return undefined;
-  const expectedBody = expected.bytes ?? JSON.stringify(expected.body, (_, value) => shown(value));
+  const expectedBody =
+    expected.bytes ?? JSON.stringify(expected.body, (_, value) => nameOfTest(value));
   return (
     `got ${reply.status} ${JSON.stringify(reply.headers ?? {})} ${reply.body}; ` +
     `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${expectedBody}`
@@ -28,8 +29,8 @@ function parsed(body: string): unknown {
   }
 }
 
-/** In place of a test: its name. */
-function shown(value: unknown): unknown {
+/** The name of a test, which JSON would leave out. */
+function nameOfTest(value: unknown): unknown {
   return typeof value === 'function' ? `<${value.name || 'checked'}>` : value;
 }
 

@@ -297,8 +297,8 @@ export function iso(ms: number): string {
 export function textOf(request: ApiRequest): string {
   const { method, path, query, authorization, contentType, contentEncoding } = request;
   const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
-  const shown = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
+  const excerpt = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
   const type = contentType === undefined || contentType === 'application/json' ? '' : contentType;
   const head = [method, path, query, authorization?.slice(0, 20), type, contentEncoding];
-  return [...head, shown].filter(Boolean).join(' ');
+  return [...head, excerpt].filter(Boolean).join(' ');
 }

@@ -72,7 +72,7 @@ export class UwsRequest implements ApiRequest, Outlet {
 
   constructor(method: string, { headers, path, path_query, raw }: Head, response: Response) {
     const authorization = headers['authorization'];
-    // Of several headers of one name, `headers` holds the last and `getHeader` finds the first.
+    // `headers` holds the last of several headers of one name, and `getHeader` finds the first.
     const isSingle =
       authorization !== undefined && raw.getHeader('authorization') === authorization;
     this.method = method;

@@ -79,8 +79,8 @@ export class NodeTransport implements Transport {
     // Without a listener Node closes the connection without a reply.
     server.on('connect', (_, socket) => this.#refuse(new Error('CONNECT'), socket as Socket));
     server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
-    // With a listener, Node closes no silent connection itself. Idle ones are closed here, and
-    // those whose client does not read; event streams and delayed replies stay open.
+    // With a listener, Node closes no silent connection. Idle ones are closed here, and those whose
+    // client does not read; event streams and delayed replies stay open.
     server.setTimeout(idleTimeoutMs, (socket) => {
       if (this.#queues.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
@@ -225,7 +225,7 @@ export class NodeTransport implements Transport {
   }
 }
 
-/** With so many waiting requests, a connection is paused. */
+/** A connection with so many waiting requests is paused. */
 const mostWaiting = 64;
 
 /** The requests of one connection that have arrived. */

@@ -26,8 +26,16 @@ export interface PlainShared {
 
 /** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
-/** In place of an offset: the request is one for `node:http`. */
+/** Returned instead of an offset: the request is one for `node:http`. */
 const notPlain = -1;
+
+/** The body of a request that does not come in one packet with its head. */
+interface PartialBody {
+  readonly body: ArrivingBody;
+  missingBytes: number;
+  /** The real time until which the body must be complete. */
+  readonly deadlineMs: number;
+}
 
 export class PlainConnection implements ReplyWriter {
   readonly #shared: PlainShared;
@@ -42,11 +50,8 @@ export class PlainConnection implements ReplyWriter {
   #isAscii = true;
   /** The request whose reply is not known yet; the bytes behind it wait. */
   #current: PlainRequest | undefined;
-  /** The body of `#current`, while it arrives; the next two fields belong to it. */
-  #body: ArrivingBody | undefined;
-  #missingBytes = 0;
-  /** The real time until which the body must be complete. */
-  #bodyDeadlineMs = 0;
+  /** The body of `#current`, while it arrives. */
+  #arriving: PartialBody | undefined;
   /** Bytes behind `#current`, or behind replies that the client has not read. */
   #waiting: Buffer | undefined;
   /** True once this object serves no more: the connection ends, or `node:http` has it. */
@@ -104,8 +109,8 @@ export class PlainConnection implements ReplyWriter {
 
   #forgetCurrent(): void {
     this.#current = undefined;
-    this.#body?.release();
-    this.#body = undefined;
+    this.#arriving?.body.release();
+    this.#arriving = undefined;
   }
 
   get #isBusy(): boolean {
@@ -135,7 +140,7 @@ export class PlainConnection implements ReplyWriter {
   /** Serves the requests in these bytes, as far as the replies before them are known. */
   #read(bytes: Buffer): void {
     let offset = 0;
-    if (this.#body !== undefined) offset = this.#takeBody(this.#body, bytes);
+    if (this.#arriving !== undefined) offset = this.#takeBody(this.#arriving, bytes);
     while (offset < bytes.length && !this.#isBusy) {
       const nextOffset = this.#start(bytes, offset);
       if (nextOffset === notPlain) {
@@ -167,24 +172,26 @@ export class PlainConnection implements ReplyWriter {
       return bodyEnd;
     }
     answers.pending.add(request);
-    this.#body = new ArrivingBody(port.intake, port.room);
-    this.#missingBytes = length;
-    this.#bodyDeadlineMs = performance.now() + port.idleTimeoutMs;
-    return bodyStart + this.#takeBody(this.#body, bytes.subarray(bodyStart));
+    this.#arriving = {
+      body: new ArrivingBody(port.intake, port.room),
+      missingBytes: length,
+      deadlineMs: performance.now() + port.idleTimeoutMs,
+    };
+    return bodyStart + this.#takeBody(this.#arriving, bytes.subarray(bodyStart));
   }
 
   /** Takes the next piece of a body. Returns how many of the bytes belong to the body. */
-  #takeBody(body: ArrivingBody, bytes: Buffer): number {
+  #takeBody(arriving: PartialBody, bytes: Buffer): number {
     const request = this.#current;
     if (request === undefined) return 0;
-    const taken = Math.min(this.#missingBytes, bytes.length);
-    if (performance.now() > this.#bodyDeadlineMs) this.socket.destroy();
-    this.#missingBytes -= taken;
+    const taken = Math.min(arriving.missingBytes, bytes.length);
+    if (performance.now() > arriving.deadlineMs) this.socket.destroy();
+    arriving.missingBytes -= taken;
     const { answers } = this.#shared;
-    answers.take(request, body, bytes.subarray(0, taken));
-    if (this.#missingBytes > 0 || request.isAnswered) return taken;
-    this.#body = undefined;
-    answers.arrived(request, request, body);
+    answers.take(request, arriving.body, bytes.subarray(0, taken));
+    if (arriving.missingBytes > 0 || request.isAnswered) return taken;
+    this.#arriving = undefined;
+    answers.arrived(request, request, arriving.body);
     return taken;
   }
 
@@ -204,14 +211,14 @@ export class PlainConnection implements ReplyWriter {
 
   /** Closes a silent connection, unless the silence is a reply that a fault delays. */
   readonly #onTimeout = (): void => {
-    const isDelayed = this.#current !== undefined && this.#body === undefined;
+    const isDelayed = this.#current !== undefined && this.#arriving === undefined;
     if (!isDelayed || this.socket.writableLength > 0) this.socket.destroy();
   };
 
   /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
   readonly #onEnd = (): void => {
     this.#shared.answers.endTurn();
-    if (this.#body !== undefined && this.#current !== undefined) {
+    if (this.#arriving !== undefined && this.#current !== undefined) {
       this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
     }
     if (this.socket.writable) this.socket.end();
@@ -220,7 +227,7 @@ export class PlainConnection implements ReplyWriter {
   readonly #onClose = (): void => {
     this.#isOver = true;
     this.#shared.open.delete(this);
-    this.#body?.release();
+    this.#arriving?.body.release();
     this.#current?.leave();
   };
 }
@@ -228,7 +235,7 @@ export class PlainConnection implements ReplyWriter {
 /** ASCII as text, which is cheap to keep; else a view of the bytes, valid during the call. */
 function arrivedBody(bytes: Buffer, start: number, end: number): string | Uint8Array {
   const text = bytes.toString('utf8', start, end);
-  // As long, but no ASCII, is only what holds the sign for bytes that are no UTF-8.
+  // A text with as many characters as bytes is ASCII, unless it has the sign for invalid UTF-8.
   const isAscii = text.length === end - start && !text.includes('\ufffd');
   return isAscii ? text : bytes.subarray(start, end);
 }

@@ -1,18 +1,57 @@
 /**
- * Reads assumptions that users type as `name=value`, and explains an unknown name or answer, also in
- * settings and world files.
+ * Assumptions as users give them: by name in settings, world files and the control port, or typed as
+ * `name=value`. Explains an unknown name or answer, and takes files of earlier versions.
  */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import * as common from '#io/mistakes.ts';
 import {
   type AssumptionName,
   type Assumptions,
   assumptionLedger,
-  formerAssumptions,
+  assumptionNames,
 } from '../sim/assumptions.ts';
 import { templateNames } from '../sim/reply-templates.ts';
+
+/**
+ * Assumptions of earlier versions that are facts now (`docs/semantics.md`). Older files may still
+ * state the fact; any other answer is refused.
+ */
+const formerAssumptions: Readonly<Record<string, unknown>> = {
+  fieldOrder: ['to', 'from', 'message', 'request_id', 'send_at', 'unknown'],
+  senderFieldName: 'as_given',
+  requestIdUnit: 'code_points',
+  numberMinDigits: 2,
+  dashboardSendShape: 'same_as_v1',
+  externalSendShape: 'same_as_v1',
+  queryForms: 'lenient',
+  tasksAccess: 'owner',
+  statsShape: 'counts',
+};
+
+function withoutFacts(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null) return given;
+  const isFact = ([name, answer]: [string, unknown]) =>
+    Object.hasOwn(formerAssumptions, name) && String(answer) === String(formerAssumptions[name]);
+  return Object.fromEntries(Object.entries(given).filter((entry) => !isFact(entry)));
+}
+
+/**
+ * Overrides by name, as settings, world files and the control port give them. Made when they are
+ * first needed, like the schema of each answer: together a tenth of the start.
+ */
+export const assumptionOverridesSchema = z.lazy(() =>
+  z.preprocess(
+    withoutFacts,
+    z.strictObject(
+      // Exactly optional: an explicit `undefined` would leave a gap without an answer.
+      Object.fromEntries(
+        assumptionNames.map((name) => [name, z.exactOptional(assumptionLedger[name].schema)]),
+      ),
+    ),
+  ),
+) as unknown as z.ZodType<Partial<Assumptions>>;
 
 /** The result of reading one: an assumption to override, or what is wrong. */
 export type AssumptionReading =
@@ -83,7 +122,7 @@ function mistake(message: string): AssumptionReading {
   return { kind: 'mistake', message };
 }
 
-/** As `io/mistakes.ts`, with the words of settings and worlds. */
+/** The mistakes that `io/mistakes.ts` finds, in the words of settings and worlds. */
 export function mistakesOf(
   error: Pick<z.ZodError, 'issues'>,
   at: readonly PropertyKey[] = [],

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
-import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
-import { parseAssumption, permittedAnswers } from './assumption-text.ts';
+import { assumptionLedger, assumptionNames, defaultAssumptions } from '../sim/assumptions.ts';
+import {
+  assumptionOverridesSchema,
+  parseAssumption,
+  permittedAnswers,
+} from './given-assumptions.ts';
 
 test.each([
   ['limiterRefill=interval', { limiterRefill: 'interval' }],
@@ -54,4 +58,29 @@ test.each(assumptionNames)('the default of %s can be written as text', (name) =>
 
 test.each(assumptionNames)('%s states its permitted answers', (name) => {
   expect(permittedAnswers(name)).not.toBe('');
+});
+
+test.each(assumptionNames)(
+  '%s has a default that its own schema takes, and no answer of undefined',
+  (name) => {
+    const { default: answer, answers, schema } = assumptionLedger[name];
+    expect(schema.safeParse(answer).success).toBe(true);
+    expect(defaultAssumptions[name]).toBe(answer);
+    for (const other of answers) {
+      expect(assumptionOverridesSchema.parse({ [name]: other })).toEqual({ [name]: other });
+    }
+    expect(assumptionOverridesSchema.safeParse({ [name]: undefined }).success).toBe(false);
+    expect(assumptionOverridesSchema.safeParse({ [name]: 'no such answer!' }).success).toBe(false);
+  },
+);
+
+test('failsFrom is read as a set, in the order of the states', () => {
+  expect(assumptionOverridesSchema.parse({ failsFrom: ['sent', 'queued', 'sent'] })).toEqual({
+    failsFrom: ['queued', 'sent'],
+  });
+});
+
+test('no override is an override of nothing, and unknown names are refused', () => {
+  expect(assumptionOverridesSchema.parse({})).toEqual({});
+  expect(assumptionOverridesSchema.safeParse({ gateorder: 'replay_first' }).success).toBe(false);
 });

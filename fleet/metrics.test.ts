@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { shardMetrics } from './replies.ts';
+import { shardMetrics } from './metrics.ts';
 
 const names = shardMetrics.map(({ name }) => name).filter((name) => /^smstwin_shard_/.test(name));
 

@@ -1,0 +1,245 @@
+/**
+ * Real limiters that `smstwin audit` is examined with: how each is started, and what is true of it. What
+ * may not be said of it is a lie, whatever the audit had seen.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** So many requests pass in a window of this length. */
+export interface Size {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface Exam {
+  readonly name: string;
+  /** The command that serves it, in a folder with the files of this one. */
+  readonly command: (port: number, size: Size, folder: string) => readonly string[];
+  /** The values that are true; a limiter of no known kind has several that are not false. */
+  readonly truth: (size: Size) => Readonly<Record<string, readonly unknown[]>>;
+  /** True if the audit knows limiters of this kind, so that it should learn this one. */
+  readonly isKnown: boolean;
+  /** The program that must be installed. */
+  readonly needs?: string;
+}
+
+/** What a limiter of a known kind is. */
+interface Kind {
+  readonly algorithm: string;
+  readonly keyedBy?: string;
+  readonly refusalsSpend?: boolean;
+  readonly retryAfter: readonly string[];
+  /** False if its fields are wrong. */
+  readonly fields?: false;
+  /** False if its counter is read before it is written. */
+  readonly atOnce?: false;
+  readonly windowSeconds?: (size: Size) => readonly number[];
+  readonly limit?: (size: Size) => number;
+}
+
+function truthOf(kind: Kind): Exam['truth'] {
+  return (size) => {
+    const limit = kind.limit?.(size) ?? size.limit;
+    return {
+      algorithm: [kind.algorithm],
+      limit: [limit],
+      window_seconds: kind.windowSeconds?.(size) ?? [size.windowMs / 1_000],
+      burst: [limit],
+      refusals_spend: [kind.refusalsSpend ?? false],
+      keyed_by: [kind.keyedBy ?? 'address'],
+      retry_after: kind.retryAfter,
+      fields: [true, ...((kind.fields ?? true) ? [] : [false])],
+      ...(kind.atOnce !== false && { at_once: ['exact'] }),
+    };
+  };
+}
+
+/** Two limits at once are none of the known kinds. */
+function several(retryAfter: readonly string[], keyedBy = 'address'): Exam['truth'] {
+  return () => ({
+    algorithm: ['none_of_these'],
+    limit: [],
+    window_seconds: [],
+    burst: [],
+    refill_per_second: [],
+    keyed_by: [keyedBy],
+    retry_after: retryAfter,
+    fields: [true],
+  });
+}
+
+function node(name: string): Exam['command'] {
+  return (port, { limit, windowMs }) => args('node', 'limiters.mjs', name, port, limit, windowMs);
+}
+
+function python(name: string): Exam['command'] {
+  return (port, { limit, windowMs }) =>
+    args('/usr/bin/python3', 'limiters.py', name, port, limit, windowMs);
+}
+
+function args(...words: readonly (string | number)[]): readonly string[] {
+  return words.map(String);
+}
+
+/** A wait that is rounded up is right; whether it is the shortest one depends on when one asks. */
+const right = ['exact', 'sufficient'];
+const absent = ['absent'];
+
+function learned(name: string, command: Exam['command'], kind: Kind, needs?: string): Exam {
+  return {
+    name,
+    command,
+    truth: truthOf(kind),
+    isKnown: true,
+    ...(needs !== undefined && { needs }),
+  };
+}
+
+const window: Kind = { algorithm: 'fixed_window', retryAfter: right };
+
+export const exams: readonly Exam[] = [
+  learned('express-rate-limit draft 6', node('express-6'), window),
+  learned('express-rate-limit draft 7', node('express-7'), window),
+  learned('express-rate-limit draft 8', node('express-8'), window),
+  learned('rate-limiter-flexible', node('flexible'), window),
+  learned('rate-limiter-flexible insurance', node('flexible-insurance'), window),
+  learned('rate-limiter-flexible block', node('flexible-block'), window),
+  {
+    name: 'rate-limiter-flexible burst',
+    command: node('flexible-burst'),
+    truth: several(['exact', 'sufficient', 'short']),
+    isKnown: false,
+  },
+  learned('@fastify/rate-limit', node('fastify'), window),
+  learned('@nestjs/throttler', node('nest'), { ...window, algorithm: 'sliding_log' }),
+  learned('hono-rate-limiter', node('hono'), window),
+  learned('koa-ratelimit', node('koa'), { ...window, retryAfter: ['short'], fields: false }),
+  learned('limiter TokenBucket', node('limiter-bucket'), {
+    algorithm: 'token_bucket',
+    keyedBy: 'all',
+    retryAfter: absent,
+  }),
+  {
+    name: 'limiter RateLimiter',
+    command: node('limiter'),
+    truth: several(absent, 'all'),
+    isKnown: false,
+  },
+  {
+    // It fills at the ticks of a timer, each a bit late.
+    name: 'bottleneck',
+    command: node('bottleneck'),
+    truth: (size) => ({
+      ...several(absent, 'all')(size),
+      algorithm: ['aligned_window', 'none_of_these'],
+      limit: [size.limit],
+    }),
+    isKnown: false,
+  },
+  learned('flask-limiter fixed-window', python('flask-fixed'), {
+    ...window,
+    retryAfter: ['short', ...right],
+    fields: false,
+  }),
+  learned('flask-limiter moving-window', python('flask-moving'), {
+    algorithm: 'sliding_log',
+    retryAfter: ['short', ...right],
+    fields: false,
+    atOnce: false,
+  }),
+  learned('Django REST framework', python('django'), {
+    algorithm: 'sliding_log',
+    retryAfter: right,
+    atOnce: false,
+  }),
+  learned(
+    'rack-attack',
+    (port, { limit, windowMs }) => [
+      ...['env', `LIMIT=${limit}`, `WINDOW_MS=${windowMs}`],
+      ...['puma', '-b', `tcp://127.0.0.1:${port}`, 'config.ru'],
+    ],
+    { algorithm: 'aligned_window', retryAfter: absent },
+    'puma',
+  ),
+  learned(
+    'HAProxy http_req_rate',
+    haproxy,
+    {
+      algorithm: 'sliding_counter',
+      refusalsSpend: true,
+      retryAfter: absent,
+    },
+    'haproxy',
+  ),
+  learned(
+    'nginx limit_req nodelay',
+    nginx(({ limit }) => `burst=${limit - 1} nodelay`),
+    {
+      algorithm: 'token_bucket',
+      retryAfter: absent,
+    },
+    'nginx',
+  ),
+  learned(
+    'nginx limit_req',
+    nginx(() => ''),
+    {
+      algorithm: 'token_bucket',
+      retryAfter: absent,
+      limit: () => 1,
+      windowSeconds: ({ limit, windowMs }) => [windowMs / limit / 1_000],
+    },
+    'nginx',
+  ),
+  {
+    // Those who ask one by one are delayed and never refused.
+    name: 'nginx limit_req burst',
+    command: nginx(({ limit }) => `burst=${limit - 1}`),
+    truth: () => ({
+      algorithm: ['leaky_queue', 'no_limit_seen'],
+      limit: [],
+      window_seconds: [],
+      retry_after: absent,
+      fields: [true],
+    }),
+    isKnown: false,
+    needs: 'nginx',
+  },
+];
+
+function haproxy(port: number, { limit, windowMs }: Size, folder: string): readonly string[] {
+  const file = join(folder, `haproxy-${port}.cfg`);
+  writeFileSync(
+    file,
+    `defaults
+ mode http
+ timeout client 10s
+ timeout server 10s
+ timeout connect 1s
+frontend f
+ bind 127.0.0.1:${port}
+ stick-table type ip size 1k expire 10m store http_req_rate(${windowMs}ms)
+ http-request track-sc0 src
+ http-request deny deny_status 429 if { sc_http_req_rate(0) gt ${limit} }
+ http-request return status 200
+`,
+  );
+  return ['haproxy', '-f', file, '-db'];
+}
+
+function nginx(burstOf: (size: Size) => string): Exam['command'] {
+  return (port, size, parent) => {
+    const folder = join(parent, `nginx-${port}`);
+    mkdirSync(folder, { recursive: true });
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+    writeFileSync(
+      join(folder, 'nginx.conf'),
+      `daemon off; master_process off; error_log ${folder}/error.log; pid ${folder}/pid; events {}
+http { access_log off; ${temporary.map((each) => `${each}_temp_path ${folder}/${each};`).join(' ')}
+limit_req_zone $binary_remote_addr zone=a:1m rate=${(size.limit * 60_000) / size.windowMs}r/m; limit_req_status 429;
+server { listen 127.0.0.1:${port}; location / { limit_req zone=a ${burstOf(size)}; try_files /nothing @ok; } location @ok { return 200; } } }
+`,
+    );
+    return ['nginx', '-c', join(folder, 'nginx.conf')];
+  };
+}
