@@ -15,6 +15,9 @@ export const cuts = {
 export type Cut = keyof typeof cuts;
 export const cutNames = Object.keys(cuts) as readonly Cut[];
 
+/** What else becomes of a reply, and whether a client can read it then. */
+const uncut = { late: true, malformed: false, stated: true } as const;
+
 export interface FaultKindRow {
   /** What happens to the request, in words. */
   readonly about: string;
@@ -24,7 +27,7 @@ export interface FaultKindRow {
    * What becomes of the reply: it is cut, comes `late` but whole, has a `malformed` body, or is the
    * one that the fault has `stated`.
    */
-  readonly reply: Cut | 'late' | 'malformed' | 'stated';
+  readonly reply: Cut | keyof typeof uncut;
   /** The explorer's names for it, from the weakest to the strongest. Default: that of the kind. */
   readonly explored?: readonly string[];
   /** The explorer's name for it where it also ends the client's processes. */
@@ -64,6 +67,11 @@ export const faultKinds = {
 export type FaultKinds = typeof faultKinds;
 export type FaultKindName = keyof FaultKinds;
 export const faultKindNames = Object.keys(faultKinds) as readonly FaultKindName[];
+
+/** False if the client gets no whole reply, or one that it cannot read. */
+export function isReadable({ reply }: FaultKindRow): boolean {
+  return reply in uncut && uncut[reply as keyof typeof uncut];
+}
 
 /** The fields of the kinds that have some. */
 export interface FaultFields {

@@ -1,6 +1,6 @@
 /** The exchanges of a recording of `smstwin record`. */
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { faultKinds } from '#contract/fault-kinds.ts';
+import { faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { counted } from '#io/table.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import { pathOf } from './reading.ts';
@@ -65,7 +65,7 @@ function exchangeOfLine(line: RecordedLine, clocks: SteadyClocks): TrafficExchan
     isSeen:
       reply !== undefined &&
       failure === undefined &&
-      (fault === undefined || struck?.reply === 'late' || struck?.reply === 'stated'),
+      (fault === undefined || (struck !== undefined && isReadable(struck))),
     isGarbled: struck?.reply === 'malformed' ? true : undefined,
   };
 }

@@ -35,6 +35,16 @@ function isAbout(field: string, fits: (value: unknown) => boolean) {
   };
 }
 
+// Several answers refuse `""`, and several send white space.
+const emptyIsSent = byStatus(
+  { 202: 'accept' },
+  isAbout('message', (value) => value === ''),
+);
+const whiteSpaceIsRefused = byStatus(
+  { 400: 'reject' },
+  isAbout('message', (value) => typeof value === 'string' && /^\s+$/u.test(value)),
+);
+
 const documented = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
 const isDeclaredJson = ({ headers }: Exchange) =>
   /^application\/json\b/i.test(headers['content-type'] ?? '');
@@ -89,10 +99,7 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     { 202: 'absent', 400: 'reject' },
     isAbout('send_at', (value) => value === ''),
   ),
-  blankMessage: byStatus(
-    { 202: 'accept', 400: 'reject' },
-    isAbout('message', (value) => typeof value === 'string' && value.trim() === ''),
-  ),
+  blankMessage: (one) => emptyIsSent(one) ?? whiteSpaceIsRefused(one),
   receivedShape: ({ endpoint, reply }) =>
     endpoint === 'received'
       ? single.listShapeOf(reply, 'count,next,previous,results', 'page')

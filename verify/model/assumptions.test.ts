@@ -8,6 +8,10 @@ import { scans, withoutComments } from '../repository/modules.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/twin/scene.ts';
 
+const mend =
+  'if the service is right, mend the example or the observation in conformance/cases/; otherwise ' +
+  'the service and verify/model/';
+
 const examplesOfAnswers = assumptionNames.flatMap((name) =>
   (examples[name].shows ?? []).map(([answer, text]) => ({
     name,
@@ -21,7 +25,7 @@ test.each(examplesOfAnswers)('$name $asText: $text', ({ name, answer, text }) =>
   const { scene, startsAt } = examples[name];
   const stage = new Scene({ [name]: answer }, startsAt);
   try {
-    expect(scene(stage)).toBe(text);
+    expect(scene(stage), mend).toBe(text);
   } finally {
     stage.stop();
   }
@@ -36,7 +40,7 @@ test.each(examplesOfAnswers)(
     const stage = new Scene({}, startsAt);
     try {
       stage.play({ kind: 'assume', name, answer });
-      expect(scene(stage)).toBe(text);
+      expect(scene(stage), mend).toBe(text);
     } finally {
       stage.stop();
     }

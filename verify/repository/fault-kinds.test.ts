@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { faultKindNames, faultKinds } from '#contract/fault-kinds.ts';
+import { faultKindNames, faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { faultNames } from '#contract/fault-schedule.ts';
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { root } from './modules.ts';
@@ -33,6 +33,14 @@ test("docs/explore.md has a row for each of the explorer's faults, from the weak
     /^## Faults\n([\s\S]*?)^Each fault is weaker/m.exec(page('explore.md')) ?? [];
   const rows = section.split('\n').map((line) => line.split('|')[1] ?? '');
   expect(rows.flatMap(quoted)).toEqual(faultNames);
+});
+
+test('of the faults that let the service act, those with a readable reply come first', () => {
+  const readable = faultKindNames
+    .filter((kind) => faultKinds[kind].isHandled)
+    .map((kind) => isReadable(faultKinds[kind]));
+  const order = 'move its row in contract/fault-kinds.ts: the weakest come first';
+  expect(readable, order).toEqual(readable.toSorted((one, other) => Number(other) - Number(one)));
 });
 
 interface DeliveryMember {

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  cuts,
-  type FaultFields,
-  type FaultKind,
-  type FaultKindName,
-  faultKindNames,
-  faultKinds,
-} from '#contract/fault-kinds.ts';
+import { cuts, faultKinds } from '#contract/fault-kinds.ts';
+import { faults } from '#verify/testkit/fault-looks.ts';
 import { plainRequest, sendBy } from '#verify/testkit/twin/twin.ts';
 import { type FaultInput, mostFaults } from '../../config/fault-schema.ts';
 import { Simulator } from '../../simulator.ts';
@@ -93,15 +87,11 @@ test('a fault by probability hits about its share', () => {
   expect(hit).toBeLessThan(350);
 });
 
-/** The other fields of the kinds that have some. */
-const fields = { delay: { ms: 5 }, status: { status: 418 } } as const satisfies FaultFields;
-
-test.each(faultKindNames)('%s does what its row says to request and reply', (kind) => {
-  const fault = { kind, ...(fields as Partial<Record<FaultKindName, object>>)[kind] } as FaultKind;
+test.each(faults)('$fault.kind does what its row says to request and reply', ({ fault }) => {
   const simulator = simulatorWith({ when: { nth: [1] }, fault });
   const plain = simulatorWith();
   const [struck, whole] = [sendBy(simulator, 0, {}), sendBy(plain, 0, {})];
-  const { isHandled, reply } = faultKinds[kind];
+  const { isHandled, reply } = faultKinds[fault.kind];
   expect(simulator.state().messages.total).toBe(isHandled ? 1 : 0);
   if (isHandled && reply !== 'malformed') expect(struck.body).toBe(whole.body);
   const effect = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };

@@ -41,9 +41,9 @@ export type SendValidation =
 export function sendFields(assumptions: Assumptions) {
   const { blankMessage, characterUnit, emptyRequestId, requestIdMaxLength } = assumptions;
   const text = z.string({ error: typeError('a string') });
-  const allowed = blankMessage === 'reject' ? notBlank : notEmpty;
+  const allowed = charactersNeeded[blankMessage];
   const textToSend =
-    blankMessage === 'accept'
+    allowed === undefined
       ? text
       : text
           .refine((value) => allowed.test(value), 'May not be blank.')
@@ -71,9 +71,12 @@ export function sendFields(assumptions: Assumptions) {
   };
 }
 
-/** A message that is not blank has a character that JavaScript's `trim` keeps. */
-const notBlank = /\S/u;
-const notEmpty = /[\s\S]/u;
+/** What a message must have: for `reject`, a character that JavaScript's `trim` keeps. */
+const charactersNeeded: Readonly<Record<Assumptions['blankMessage'], RegExp | undefined>> = {
+  reject: /\S/u,
+  reject_empty: /[\s\S]/u,
+  accept: undefined,
+};
 
 function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
   return text

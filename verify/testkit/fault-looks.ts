@@ -1,0 +1,120 @@
+/**
+ * What a client sees of each kind of fault: another exchange than without a fault, and than under
+ * each kind whose row differs. So a transport that ignores a new way to deliver a reply is found,
+ * and so is one that does another kind's act.
+ */
+import { expect, onTestFinished } from 'vitest';
+import {
+  type FaultFields,
+  type FaultKind,
+  type FaultKindName,
+  faultKindNames,
+  faultKinds,
+} from '#contract/fault-kinds.ts';
+import { servicePaths } from '#contract/routes.ts';
+import type { FaultInput } from '#src/config/fault-schema.ts';
+import { Simulator } from '#src/simulator.ts';
+import { closeAfterTest, settings } from './served-fixture.ts';
+import { plainSend } from './twin/twin.ts';
+
+/** How late a delayed reply is. Without a delay, one comes in a few milliseconds. */
+const lateMs = 500;
+/** A timer may be a little early. */
+const earlyMs = 20;
+/** A reply that should come and did not by then never does. */
+const mostMs = 10_000;
+
+/** The other fields of the kinds that have some. */
+const fields = { delay: { ms: lateMs }, status: { status: 418 } } as const satisfies FaultFields;
+
+/** Each fault strikes the first send whose text is its name. */
+export const faults = faultKindNames.map((kind) => {
+  const fault = { kind, ...(fields as Partial<Record<FaultKindName, object>>)[kind] } as FaultKind;
+  return { match: { text: textOf(kind) }, when: { nth: [1] }, fault };
+});
+
+function textOf(name: string): string {
+  return `(${name})`;
+}
+
+const plainReply = '202 at once, whole at once';
+
+export type Send = (name: string) => Promise<Response>;
+
+export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Send {
+  const leaves = new AbortController();
+  onTestFinished(() => leaves.abort());
+  const [account] = simulator.readyFile().accounts;
+  const sent = { ...plainSend, from: account?.sims[0]?.number };
+  return (name) =>
+    fetch(`${baseUrl}${servicePaths.send}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account?.api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...sent, message: textOf(name), request_id: name }),
+      signal: leaves.signal,
+    });
+}
+
+export function started(inputs: readonly FaultInput[]): Simulator {
+  const simulator = new Simulator(settings, { journal: false });
+  closeAfterTest(simulator);
+  for (const input of inputs) simulator.faults.add(input);
+  return simulator;
+}
+
+/** What the client sees of one send: when its head and its end come, and what its body is. */
+async function seenOf(reply: Promise<Response>): Promise<string> {
+  const startMs = performance.now();
+  const when = () => (performance.now() - startMs < lateMs - earlyMs ? 'at once' : 'late');
+  const ends = async () => {
+    const { status, body } = await reply;
+    const head = `${status} ${when()}`;
+    const bytes: Uint8Array[] = [];
+    try {
+      for await (const chunk of body ?? []) bytes.push(chunk);
+    } catch {
+      return `${head}, cut ${when()}`;
+    }
+    return `${head}, ${isJson(Buffer.concat(bytes)) ? 'whole' : 'broken'} ${when()}`;
+  };
+  const fails = ({ cause }: Error) => `failed with ${Object(cause).code} ${when()}`;
+  return ends().catch(fails);
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    return typeof JSON.parse(bytes.toString()) === 'object';
+  } catch {
+    return false;
+  }
+}
+
+/** What tells a kind from others, by its row. The native server cannot reset: it closes. */
+function declared(kind: FaultKindName, place: string): string {
+  const { isHandled, reply } = faultKinds[kind];
+  return `${isHandled} ${reply === 'reset' && place === 'hyperexpress' ? 'close' : reply}`;
+}
+
+/** The kinds that a client does not tell from another one, or from a reply without a fault. */
+export async function alikeOver(place: string, send: Send): Promise<string[]> {
+  // The first request takes longer.
+  await seenOf(send('first'));
+  expect(await seenOf(send('plain')), place).toBe(plainReply);
+  const asked = faultKindNames.map((kind) => ({ kind, end: seenOf(send(kind)) }));
+  const ending = asked.filter(({ kind }) => faultKinds[kind].reply !== 'hang');
+  const waited = new Promise((resolve) => setTimeout(resolve, mostMs).unref());
+  await Promise.race([Promise.all(ending.map(({ end }) => end)), waited]);
+  const seen = await Promise.all(asked.map(({ end }) => Promise.race([end, 'open'])));
+  const alike: string[] = [];
+  const kindSeenAs = new Map<string, FaultKindName>();
+  for (const [index, kind] of faultKindNames.entries()) {
+    // A send under the same `request_id` shows whether the first one was handled.
+    const shown = `${seen[index]}; then ${(await send(kind)).status}`;
+    const other = kindSeenAs.get(shown);
+    if (seen[index] === plainReply) alike.push(`${place}: ${kind} looks like no fault`);
+    if (other !== undefined && declared(kind, place) !== declared(other, place))
+      alike.push(`${place}: ${kind} looks like ${other}: ${shown}`);
+    kindSeenAs.set(shown, kind);
+  }
+  return alike;
+}

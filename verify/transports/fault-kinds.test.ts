@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { alikeOver, faults, type Send, senderTo, started } from '../testkit/fault-looks.ts';
+import { kinds } from '../testkit/transport-fixture.ts';
+
+const places: Readonly<Record<string, () => Promise<Send>>> = {
+  fetch: async () => {
+    const simulator = started(faults);
+    return senderTo(simulator, 'http://localhost', simulator.fetch);
+  },
+  ...Object.fromEntries(
+    kinds.map((transport) => [
+      transport,
+      async () => {
+        const simulator = started(faults);
+        return senderTo(simulator, (await simulator.listen({ transport })).baseUrl);
+      },
+    ]),
+  ),
+};
+
+test.each(Object.keys(places))('%s: each kind of fault looks like no other', async (place) => {
+  const send = (await places[place]?.()) ?? expect.fail(place);
+  const mend = 'mend src/http/transport/answers.ts, or how this transport implements `Outlet`';
+  expect(await alikeOver(place, send), mend).toEqual([]);
+});
