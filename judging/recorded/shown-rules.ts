@@ -58,8 +58,11 @@ const fieldNames = ['"to"', '"from"', '"from_number"', '"message"', '"request_id
 
 /** True if a name occurs twice in the body: services differ in which of the two counts. */
 function repeatsFields({ body = '' }: Exchange): boolean {
-  const isTwice = (name: string) => body.includes(name, body.indexOf(name) + 1);
-  if (!fieldNames.some((name) => body.includes(name) && isTwice(name))) return false;
+  const isTwice = (name: string) => {
+    const at = body.indexOf(name);
+    return at >= 0 && body.includes(name, at + 1);
+  };
+  if (!fieldNames.some(isTwice)) return false;
   const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
