@@ -11,7 +11,7 @@ import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
 import { keyIn, valueIn } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
-import { codeOf, isNear, isObject } from '../service/expectations.ts';
+import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
 const mostTellingKeys = 100_000;
@@ -175,8 +175,4 @@ class RecordedReply implements Reply {
 /** True if the service itself answered, not a gateway: below 500, or with the documented 503. */
 export function isOfService({ reply }: Exchange): boolean {
   return reply.status < 500 || isNear(codeOf(reply) ?? '', 'device_inactive');
-}
-
-export function isJsonObject({ reply }: Exchange): boolean {
-  return isObject(reply.json);
 }

@@ -5,8 +5,9 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../service/exchange.ts';
+import { isObject } from '../service/expectations.ts';
 import { onceInTurn } from '../service/judge.ts';
-import { isJsonObject, isOfService } from './knowledge.ts';
+import { isOfService } from './knowledge.ts';
 
 /**
  * `message`: a message's send and reads, or one exchange that names no message; `request_id`: the
@@ -38,7 +39,7 @@ const isFirstUse = onceInTurn((one: Exchange): boolean => {
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
   const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
-  return isRefused && isJsonObject(one) && saysJson(one);
+  return isRefused && isObject(one.reply.json) && saysJson(one);
 });
 
 const replayed = 200;
@@ -139,7 +140,7 @@ export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
       isRead(one) &&
       one.caller.key === 'valid' &&
       [200, 400, 403, 404].includes(one.reply.status) &&
-      isJsonObject(one),
+      isObject(one.reply.json),
   ),
   'READ-3': free,
   'AUTH-1': message(
@@ -154,7 +155,7 @@ export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
     (one) =>
       isDocumented(one) &&
       (one.reply.status === 401 ||
-        (one.reply.status === 403 && one.caller.key === 'missing' && isJsonObject(one))),
+        (one.reply.status === 403 && one.caller.key === 'missing' && isObject(one.reply.json))),
   ),
   'AUTH-4': message((one) => senders.includes(one.reply.status)),
   'AUTH-5': message((one) => senders.includes(one.reply.status)),
