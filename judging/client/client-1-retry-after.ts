@@ -22,6 +22,7 @@ import {
   judgement,
   type Notice,
   notExercised,
+  onceOf,
   spanText,
 } from './record.ts';
 
@@ -53,17 +54,8 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
 
 type Series = readonly (readonly Exchange[])[];
 
-/** The series of each record, for which several rules ask. */
-const knownSeries = new WeakMap<ClientRecord, Series>();
-
 /** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
-function seriesOf(record: ClientRecord): Series {
-  const series = knownSeries.get(record) ?? findSeries(record);
-  knownSeries.set(record, series);
-  return series;
-}
-
-function findSeries({ exchanges, intents }: ClientRecord): Series {
+const seriesOf = onceOf(({ exchanges, intents }): Series => {
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const equalGets = grouped(gets, ({ caller, credential, target }) =>
     [caller, credential, target].join('\n'),
@@ -72,7 +64,7 @@ function findSeries({ exchanges, intents }: ClientRecord): Series {
   return [...intents.all.map(attributableAttempts), ...equalGets.values()].filter(
     ({ length }) => length > 1,
   );
-}
+});
 
 /** Errors whose `Retry-After` is no demand of the document; a client does well to heed it. */
 const otherErrors = [500, 502, 504];

@@ -10,15 +10,18 @@ import {
   type Judgement,
   type Judges,
   judgement,
+  onceOf,
   spanText,
 } from './record.ts';
 
 export const pace = {
-  'CLIENT-11': (record) => pollsSlowly(record, 'read', 'the same message'),
+  'CLIENT-11': (record) => pollsSlowly(readPollsOf(record), 'the same message'),
   'CLIENT-12': stopsPolling,
-  'CLIENT-13': (record) => pollsSlowly(record, 'received', 'received messages'),
+  'CLIENT-13': (record) => pollsSlowly(pollsOf(record, 'received'), 'received messages'),
   'CLIENT-14': spreadsAttempts,
 } satisfies Judges;
+
+const readPollsOf = onceOf((record) => pollsOf(record, 'read'));
 
 const pollMs = 15_000;
 /** A read of a final message after this long is a look-up, not a poll. */
@@ -44,9 +47,9 @@ function pollTarget({ caller, endpoint, target }: Exchange): string {
   return `${caller}\n${path}\n${page ?? '1'}`;
 }
 
-function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judgement {
+function pollsSlowly(polls: ReturnType<typeof pollsOf>, what: string): Judgement {
   return judgement(
-    pollsOf(record, endpoint),
+    polls,
     ([earlier, later]) => areWithin(pollMs, earlier, later),
     ([earlier, later]) => {
       const after = spanText(later.atMs - earlier.atMs);
@@ -63,7 +66,7 @@ function stopsPolling(record: ClientRecord): Judgement {
     status === 200 && isSeen && ['delivered', 'failed'].includes(String(reply?.['status']));
   return {
     exercised: record.exchanges.filter((one) => one.endpoint === 'read' && isFinal(one)).length,
-    findings: pollsOf(record, 'read')
+    findings: readPollsOf(record)
       .filter(([earlier, later]) => isFinal(earlier) && areWithin(lookUpMs, earlier, later))
       .map(([earlier, later]) =>
         finding(

@@ -113,6 +113,16 @@ export function judgement<T>(
   return { exercised: cases.length, findings: cases.filter(isBroken).map(findingOf) };
 }
 
+/** What several rules ask of one record: it is found once. */
+export function onceOf<V>(find: (record: ClientRecord) => V): (record: ClientRecord) => V {
+  const known = new WeakMap<ClientRecord, V>();
+  return (record) => {
+    const value = known.get(record) ?? find(record);
+    known.set(record, value);
+    return value;
+  };
+}
+
 export const notExercised: Judgement = { exercised: 0, findings: [] };
 
 /** A finding that these exchanges prove; the last of them is the one at fault. */

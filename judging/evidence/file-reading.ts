@@ -39,8 +39,8 @@ export class KnownExchanges {
 
   /** True if no exchange of this time had a text of this checksum, and this number, before. */
   isNew(checksum: number, atMs: number, number: number): boolean {
-    const time = Math.abs(Math.floor(atMs)) % 2 ** 21;
-    const key = ((checksum + number) % 2 ** 32) * 2 ** 21 + time;
+    // The lowest 21 bits of the time, behind 32 bits.
+    const key = ((checksum + number) >>> 0) * 2 ** 21 + (atMs & (2 ** 21 - 1));
     const isKnown = this.#seen.has(key) || this.#older.has(key);
     if (isKnown) this.copies++;
     if (this.#seen.size >= mostRemembered) {
@@ -57,12 +57,24 @@ const sameMomentMs = 5;
 /** A line may be written so much later than one of a reply that came after it. */
 const lateMs = 1_000;
 
+type Headers = TrafficExchange['headers'];
+/** Of so many exchanges with other headers. */
+const rememberedHeaders = 8;
+
+function areEqual(some: Headers, others: Headers): boolean {
+  for (const name in some) if (some[name] !== others[name]) return false;
+  for (const name in others) if (some[name] === undefined) return false;
+  return true;
+}
+
 export class FileReading {
   readonly path: string;
   readonly shared: SharedReading;
   /** True if the file ends in the midst. */
   isCut = false;
   readonly #elsewhere = new Elsewhere();
+  readonly #headers: Headers[] = [];
+  #nextHeaders = 0;
   #events: TrafficEvent[] = [];
   #cuts = 0;
   #moment = Number.NEGATIVE_INFINITY;
@@ -90,6 +102,13 @@ export class FileReading {
     }
     this.#latestMs = Math.max(this.#latestMs, answeredAt);
     this.#events.push(exchange);
+  }
+
+  /** Equal headers as one object: those of many exchanges are held at once, and most are equal. */
+  sameHeaders(headers: Headers): Headers {
+    const known = this.#headers.find((one) => areEqual(one, headers));
+    if (known === undefined) this.#headers[this.#nextHeaders++ % rememberedHeaders] = headers;
+    return known ?? headers;
   }
 
   /** The exchanges before it do not explain those after it. */

@@ -7,7 +7,8 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
-import { type KeyNames, pathOf, valueIn } from './reading.ts';
+import type { FileReading } from './file-reading.ts';
+import { pathOf, valueIn } from './reading.ts';
 
 const contentSchema = z
   .object({
@@ -61,10 +62,14 @@ function isUsual(value: unknown): value is HarEntry {
   const { method, url, postData, bodySize } = Object(request);
   const { status, content, _error: error } = Object(response);
   return (
-    [startedDateTime, method, url, error ?? ''].every((text) => typeof text === 'string') &&
-    [time, bodySize, status, own === undefined ? 0 : Object(own).duration_ms].every(
-      (number) => typeof number === 'number',
-    ) &&
+    typeof startedDateTime === 'string' &&
+    typeof method === 'string' &&
+    typeof url === 'string' &&
+    typeof (error ?? '') === 'string' &&
+    typeof time === 'number' &&
+    typeof bodySize === 'number' &&
+    typeof status === 'number' &&
+    (own === undefined || typeof Object(own).duration_ms === 'number') &&
     !Number.isNaN(Date.parse(startedDateTime)) &&
     isUsualContent(postData ?? {}) &&
     isUsualContent(content ?? {})
@@ -82,7 +87,8 @@ function isUsualContent(content: object): boolean {
 }
 
 /** The exchange of an entry, with names for keys. */
-export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchange {
+export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficExchange {
+  const { keys } = reading.shared;
   const { startedDateTime, request, response, connection, _smstwin: own } = entry;
   // Simulated time is exact, and no real time that an exchange took belongs to it: as in a journal.
   const time = own === undefined ? entry.time : Math.round(entry.time - own.duration_ms);
@@ -104,17 +110,17 @@ export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchang
     method: request.method,
     path: keys.hiddenInAddress(pathOf(pathname)),
     query: keys.hiddenInAddress(search.slice(1)),
-    headers,
+    headers: reading.sameHeaders(headers),
     showsCredential: authorization !== undefined,
     body: body === undefined ? undefined : keys.hiddenIn(body),
     // Recorders write status 0 or less where no whole reply came.
-    reply: response.status > 0 ? replyOf(response, keys) : undefined,
+    reply: response.status > 0 ? replyOf(response, reading) : undefined,
     isForced: false,
     isSeen: response.status > 0 && !response._error,
   };
 }
 
-function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
+function replyOf(response: HarEntry['response'], reading: FileReading): TrafficReply {
   const { status, content, _error } = response;
   // Every reply has headers: an empty list means that they were not recorded.
   const lacksHeaders = !Array.isArray(response.headers) || response.headers.length === 0;
@@ -127,9 +133,9 @@ function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
   if (typeof type === 'string' && type !== '') headers['content-type'] = type;
   return {
     status,
-    headers,
+    headers: reading.sameHeaders(headers),
     lacksHeaders: lacksHeaders || undefined,
-    body: body === undefined ? undefined : keys.hiddenIn(body),
+    body: body === undefined ? undefined : reading.shared.keys.hiddenIn(body),
   };
 }
 

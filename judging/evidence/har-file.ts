@@ -66,8 +66,12 @@ class EntryTexts {
         this.isInside = false;
         this.outside += text.slice(at);
         return;
-      } else if (code === quote) at = this.#endOfString(text, at + 1) - 1;
-      else if (code === closeObject && --this.#depth === 0) {
+      } else if (code === quote) {
+        const end = text.indexOf('"', at + 1);
+        // Most strings end in this piece, and hold no escape.
+        const isPlain = end > 0 && text.charCodeAt(end - 1) !== backslash;
+        at = isPlain ? end : this.#endOfString(text, at + 1) - 1;
+      } else if (code === closeObject && --this.#depth === 0) {
         yield this.#entry + text.slice(start, at + 1);
         this.#entry = '';
         start = -1;
@@ -160,7 +164,7 @@ class Entries {
       if (this.#skipped++ === 0) this.#mistake = entry;
       return;
     }
-    const exchange = exchangeOfEntry(entry, this.#reading.shared.keys);
+    const exchange = exchangeOfEntry(entry, this.#reading);
     const { host, path, method } = exchange;
     if (this.#reading.isOfService(exchange)) this.#hosts.add(host);
     else if (!this.#hosts.has(host) || !path.includes('/api/')) return;

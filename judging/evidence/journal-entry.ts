@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
+import { isObject } from '../service/expectations.ts';
 
 const text = z.string().exactOptional();
 const time = z.iso.datetime();
@@ -93,10 +94,6 @@ function isRecordedRequest(request: unknown): boolean {
     if (!isRight) return false;
   }
   return request['method'] !== undefined && request['path'] !== undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What a journal holds of a reply. */

@@ -30,7 +30,7 @@ export function journalReader(reading: FileReading): TextReader {
       return;
     }
     if ('request' in entry) {
-      const exchange = exchangeOfEntry(entry, faults > 0);
+      const exchange = exchangeOfEntry(entry, faults > 0, reading);
       requests++;
       if (entry.reply.status === 429) {
         const { to } = objectIn(exchange.body) ?? {};
@@ -78,7 +78,11 @@ function end(exchange: MutableExchange, { at, seen }: EndedEntry): void {
 const jsonHeaders = { 'content-type': 'application/json' };
 
 /** The exchange of a journal's entry; its times are the service's own, to the millisecond. */
-function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): MutableExchange {
+function exchangeOfEntry(
+  { at, request, reply }: RequestEntry,
+  isForced: boolean,
+  reading: FileReading,
+): MutableExchange {
   const time = Date.parse(at);
   const key = request.key_id ?? request.credential;
   const { content_type: type, client_ip: address, body_base64: bytes } = request;
@@ -94,7 +98,7 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
     method: request.method,
     path: request.path,
     query: request.query ?? '',
-    headers,
+    headers: reading.sameHeaders(headers),
     showsCredential: true,
     address,
     body:

@@ -118,16 +118,16 @@ const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 /** Names for API keys, which stand for them wherever an exchange shows them. */
 export class KeyNames {
   readonly #names = new Map<string, string>();
-  /** The last header, and what it became: most requests of a file have the same. */
-  #last = { credential: '', named: '' };
+  /** Headers, and what they became. */
+  readonly #headers = new Map<string, string>();
 
   /** The header with a name for its key. */
   named(credential: string): string {
-    if (credential !== this.#last.credential) {
-      const named = credential.replace(/(\S+)$/, (key) => this.#nameOf(key));
-      this.#last = { credential, named };
-    }
-    return this.#last.named;
+    const known = this.#headers.get(credential);
+    if (known !== undefined) return known;
+    const named = credential.replace(/(\S+)$/, (key) => this.#nameOf(key));
+    this.#headers.set(credential, named);
+    return named;
   }
 
   /** The names that it has given. */

@@ -4,12 +4,7 @@ import { faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { counted } from '#io/table.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import { pathOf } from './reading.ts';
-import {
-  type RecordedBody,
-  type RecordedLine,
-  readLine,
-  type SteadyClocks,
-} from './recorded-line.ts';
+import { type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 import { readerOfLines } from './traffic-file.ts';
 
 export function recordingReader(reading: FileReading): TextReader {
@@ -20,7 +15,7 @@ export function recordingReader(reading: FileReading): TextReader {
     number++;
     const line = readLine(text);
     if (line !== undefined) {
-      const exchange = exchangeOfLine(line, reading.shared.clocks);
+      const exchange = exchangeOfLine(line, reading);
       reading.isOfService(exchange);
       reading.add(exchange, text);
     } else if (text.trim() !== '' && broken++ === 0) firstBroken = number;
@@ -36,14 +31,14 @@ export function recordingReader(reading: FileReading): TextReader {
   };
 }
 
-function exchangeOfLine(line: RecordedLine, clocks: SteadyClocks): TrafficExchange {
+function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchange {
   const { request, reply, fault, failure, connection } = line;
   const [path = '', query = ''] = request.path.split('?', 2);
   // A name of a later version says nothing about the reply.
   const struck =
     fault === undefined || !Object.hasOwn(faultKinds, fault) ? undefined : faultKinds[fault];
   // Named one by one: spreads would be most of the cost of reading.
-  const { sentAt, answeredAt, precisionMs, setMs } = clocks.timesOf(line);
+  const { sentAt, answeredAt, precisionMs, setMs } = reading.shared.clocks.timesOf(line);
   return {
     sentAt,
     answeredAt,
@@ -54,12 +49,15 @@ function exchangeOfLine(line: RecordedLine, clocks: SteadyClocks): TrafficExchan
     method: request.method,
     path: pathOf(path),
     query,
-    headers: request.headers,
+    headers: reading.sameHeaders(request.headers),
     showsCredential: true,
     address: line.client,
     body: bodyIn(request),
-    // The parsed reply itself, which has these fields.
-    reply: reply && Object.assign(reply, { body: bodyIn(reply) }),
+    reply: reply && {
+      status: reply.status,
+      headers: reading.sameHeaders(reply.headers),
+      body: bodyIn(reply),
+    },
     // If the request did not reach the service, the status shows nothing about it.
     isForced: struck?.isHandled === false,
     isSeen:

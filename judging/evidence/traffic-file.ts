@@ -2,7 +2,9 @@
  * The text of a file of recorded traffic, gzipped or not, in pieces and in lines, because it may be
  * larger than memory; and the kind of the file, which its beginning shows.
  */
-import { createReadStream, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { CommandError } from '#io/command-error.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
@@ -38,22 +40,35 @@ export async function* piecesOf(path: string, onCut: () => void): AsyncGenerator
   }
   const opening = Buffer.alloc(magicBytes);
   const magic = opening.subarray(0, readSync(file, opening, 0, magicBytes, 0));
-  const bytes = createReadStream('', { fd: file, start: 0, highWaterMark: pieceBytes });
   const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
-  const plain = isZipped ? bytes.pipe(createGunzip({ chunkSize: pieceBytes })) : bytes;
-  bytes.on('error', (error) => plain.destroy(error));
-  plain.setEncoding('utf8');
+  const blocks = Readable.from(blocksOf(file));
+  const unzip = createGunzip({ chunkSize: pieceBytes });
+  blocks.on('error', (error) => unzip.destroy(error));
+  const decoder = new StringDecoder('utf8');
   try {
     const foreign = isZipped ? undefined : foreignKindOfBytes(magic);
     if (foreign !== undefined) throw refusal(path, foreign);
-    for await (const piece of plain) yield piece as string;
+    const bytes = isZipped ? blocks.pipe(unzip) : blocksOf(file);
+    for await (const block of bytes) yield decoder.write(block);
+    yield decoder.end();
   } catch (error) {
     if (error instanceof CommandError) throw error;
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR')
       throw new CommandError(2, `${path}: ${reasonOf(error)}`);
     onCut();
   } finally {
-    bytes.destroy();
+    blocks.destroy();
+    closeSync(file);
+  }
+}
+
+/** Reads at once: a thread for each block would take longer than the block. */
+function* blocksOf(file: number): Generator<Buffer> {
+  for (;;) {
+    const block = Buffer.allocUnsafeSlow(pieceBytes);
+    const length = readSync(file, block, 0, pieceBytes, null);
+    if (length === 0) return;
+    yield block.subarray(0, length);
   }
 }
 

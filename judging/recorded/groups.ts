@@ -14,10 +14,8 @@ const mostInGroup = 400;
 const keptFirst = 50;
 const longestQuietMs = dayMs + hourMs;
 
-interface Group {
-  readonly exchanges: Exchange[];
-  lastAt: number;
-}
+/** A list alone, because tens of thousands are held. */
+type Group = Exchange[];
 
 export class Groups {
   /** The groups that were used of late. */
@@ -37,18 +35,14 @@ export class Groups {
   add(key: string, exchange: Exchange): void {
     const { sentAt } = exchange;
     const group = this.#recent.get(key) ?? this.#taken(key);
-    if (group === undefined) this.#recent.set(key, { exchanges: [exchange], lastAt: sentAt });
-    else {
-      group.exchanges.push(exchange);
-      group.lastAt = Math.max(group.lastAt, sentAt);
-      if (group.exchanges.length > mostInGroup) group.exchanges.splice(keptFirst, keptFirst);
-    }
+    if (group === undefined) this.#recent.set(key, [exchange]);
+    else if (group.push(exchange) > mostInGroup) group.splice(keptFirst, keptFirst);
     if (++this.#added > reach) this.#endOlder();
     if (sentAt - this.#quietEndedAt < hourMs) return;
     this.#quietEndedAt = sentAt;
+    const isQuiet = (one: Exchange) => one.sentAt < sentAt - longestQuietMs;
     for (const groups of [this.#older, this.#recent])
-      for (const [name, { lastAt }] of groups)
-        if (lastAt < sentAt - longestQuietMs) this.#end(groups, name);
+      for (const [name, group] of groups) if (group.every(isQuiet)) this.#end(groups, name);
   }
 
   endAll(): void {
@@ -62,21 +56,21 @@ export class Groups {
     if (group === undefined) return undefined;
     this.#older.delete(key);
     this.#recent.set(key, group);
-    this.#added += group.exchanges.length;
+    this.#added += group.length;
     return group;
   }
 
   #endOlder(): void {
-    for (const { exchanges } of this.#older.values()) this.#judge(inOrder(exchanges));
+    for (const group of this.#older.values()) this.#judge(inOrder(group));
     this.#older = this.#recent;
     this.#recent = new Map();
     this.#added = 0;
   }
 
   #end(groups: Map<string, Group>, name: string): void {
-    const { exchanges = [] } = groups.get(name) ?? {};
+    const group = groups.get(name) ?? [];
     groups.delete(name);
-    this.#judge(inOrder(exchanges));
+    this.#judge(inOrder(group));
   }
 }
 

@@ -164,11 +164,11 @@ export class TrafficJudge {
   #addToMessages(host: string, exchange: Exchange): void {
     const { endpoint, id, reply } = exchange;
     if (endpoint === 'tasks')
-      for (const taskId of idsIn(reply.text)) this.#messages.add(`${host} ${taskId}`, exchange);
+      for (const taskId of idsIn(reply.text)) this.#messages.add(nameAt(host, taskId), exchange);
     const readId = endpoint === 'read' ? id : undefined;
     const messageId = isSend(exchange) ? messageIdOf(exchange) : readId;
     if (messageId === undefined || messageId === 'nothing') this.#judge('message', [exchange]);
-    else this.#messages.add(`${host} ${messageId.toLowerCase()}`, exchange);
+    else this.#messages.add(nameAt(host, messageId.toLowerCase()), exchange);
   }
 
   #addToRequestIds(host: string, exchange: Exchange): void {
@@ -314,6 +314,11 @@ function traceOf(
 /** Why the judge of a rule decided nothing. */
 function reasonOf({ missing }: Findings): string | undefined {
   return missing instanceof Lacking ? `needs ${missing.message}` : missing?.message;
+}
+
+/** Most recordings are of one host, which they do not name: then no text is made for each name. */
+function nameAt(host: string, name: string): string {
+  return host === '' ? name : `${host} ${name}`;
 }
 
 const mostTasks = 100;

@@ -11,7 +11,7 @@ import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
 import { keyIn, valueIn } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
-import { codeOf, isNear, isObject } from '../service/expectations.ts';
+import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
 const mostTellingKeys = 100_000;
@@ -23,6 +23,8 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
   readonly unseen = new Set<string>();
   /** By host and key: whether the service accepted the key when a reply last changed that. */
   readonly #isAccepted = new Map<string, boolean>();
+  /** By account: one object for all its exchanges. */
+  readonly #callers = new Map<string, Caller>();
   readonly #clock = new ClockOffset(false);
   /** The number of requests whose credential was not recorded. */
   #nameless = 0;
@@ -48,12 +50,15 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
 
   /** True if `--same-account` names its key. */
   isDeclared({ headers }: Exchange): boolean {
-    return this.#accounts.has(keyIn(headers['authorization']) ?? '');
+    return this.#accounts.size > 0 && this.#accounts.has(keyIn(headers['authorization']) ?? '');
   }
 
-  /** The exchange as judges see it. */
+  /** The exchange as judges see it. It does not hold the recorded one, as many are held at once. */
   exchangeOf(recorded: TrafficExchange): Exchange {
-    return exchangeOf(recorded, new RecordedReply(recorded), this);
+    const reply = new RecordedReply(recorded);
+    const exchange = exchangeOf(recorded, reply, this);
+    reply.to = exchange;
+    return exchange;
   }
 
   callerOf(
@@ -76,9 +81,11 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
     if (status === 429 && this.#isAccepted.get(name) !== true)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
     const account = `${host}${this.#accounts.get(key) ?? key}`;
-    return status === 402
-      ? { isNew: false, key: 'valid', account, quota: 0 }
-      : { isNew: false, key: 'valid', account };
+    if (status === 402) return { isNew: false, key: 'valid', account, quota: 0 };
+    const caller = this.#callers.get(account) ?? { isNew: false, key: 'valid', account };
+    if (this.#callers.size > mostTellingKeys) this.#callers.clear();
+    this.#callers.set(account, caller);
+    return caller;
   }
 
   senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
@@ -121,14 +128,18 @@ class RecordedReply implements Reply {
   readonly interruptions = 0;
   readonly sentAt: number;
   readonly answeredAt: number;
-  readonly #recorded: TrafficExchange;
+  /** The exchange of this reply. */
+  to: Exchange | undefined;
+  readonly #recordedStatus: number;
+  readonly #durationMs: number;
   #exchange: Reply['exchange'] | undefined;
 
   constructor(recorded: TrafficExchange) {
     const { reply, sentAt, answeredAt, isScripted, lacksEnd, precisionMs } = recorded;
-    this.#recorded = recorded;
+    this.#recordedStatus = reply?.status ?? 0;
+    this.#durationMs = answeredAt - sentAt;
     // A scripted 429 does not say whether the limiter counted the request.
-    this.status = isScripted ? 0 : (reply?.status ?? 0);
+    this.status = isScripted ? 0 : this.#recordedStatus;
     this.headers = reply?.headers ?? {};
     this.lacksHeaders = reply?.lacksHeaders;
     this.text = reply?.body ?? '';
@@ -145,17 +156,17 @@ class RecordedReply implements Reply {
 
   /** Made on demand, as few are shown. */
   get exchange(): Reply['exchange'] {
-    const { method, path, query, headers, body, reply, sentAt, answeredAt } = this.#recorded;
+    const { method = '', path = '', query = '', headers = {}, body } = this.to ?? {};
     this.#exchange ??= {
       method,
       url: query === '' ? path : `${path}?${query}`,
       requestHeaders: headers,
       requestBody: body,
-      status: reply?.status ?? 0,
+      status: this.#recordedStatus,
       replyHeaders: this.headers,
       replyBody: this.text,
       failure: this.failure,
-      durationMs: answeredAt - sentAt,
+      durationMs: this.#durationMs,
     };
     return this.#exchange;
   }
@@ -164,8 +175,4 @@ class RecordedReply implements Reply {
 /** True if the service itself answered, not a gateway: below 500, or with the documented 503. */
 export function isOfService({ reply }: Exchange): boolean {
   return reply.status < 500 || isNear(codeOf(reply) ?? '', 'device_inactive');
-}
-
-export function isJsonObject({ reply }: Exchange): boolean {
-  return isObject(reply.json);
 }

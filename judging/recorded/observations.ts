@@ -141,6 +141,8 @@ export class Observations {
 
   /** Takes the exchanges of one message, or the sends under one `request_id`. */
   noteGroup(group: readonly Exchange[]): void {
+    // Most groups have one exchange.
+    if (group.length < 2) return;
     const [first, ...others] = group;
     if (first === undefined || first.reply.status !== 202) return;
     const heldUntil = holdEndOf(first) ?? 0;

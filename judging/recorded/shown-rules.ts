@@ -5,8 +5,9 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../service/exchange.ts';
+import { isObject } from '../service/expectations.ts';
 import { onceInTurn } from '../service/judge.ts';
-import { isJsonObject, isOfService } from './knowledge.ts';
+import { isOfService } from './knowledge.ts';
 
 /**
  * `message`: a message's send and reads, or one exchange that names no message; `request_id`: the
@@ -38,7 +39,7 @@ const isFirstUse = onceInTurn((one: Exchange): boolean => {
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
   const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
-  return isRefused && isJsonObject(one) && saysJson(one);
+  return isRefused && isObject(one.reply.json) && saysJson(one);
 });
 
 const replayed = 200;
@@ -58,8 +59,11 @@ const fieldNames = ['"to"', '"from"', '"from_number"', '"message"', '"request_id
 
 /** True if a name occurs twice in the body: services differ in which of the two counts. */
 function repeatsFields({ body = '' }: Exchange): boolean {
-  const isTwice = (name: string) => body.includes(name, body.indexOf(name) + 1);
-  if (!fieldNames.some((name) => body.includes(name) && isTwice(name))) return false;
+  const isTwice = (name: string) => {
+    const at = body.indexOf(name);
+    return at >= 0 && body.includes(name, at + 1);
+  };
+  if (!fieldNames.some(isTwice)) return false;
   const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
@@ -136,7 +140,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
       isRead(one) &&
       one.caller.key === 'valid' &&
       [200, 400, 403, 404].includes(one.reply.status) &&
-      isJsonObject(one),
+      isObject(one.reply.json),
   ),
   'READ-3': free,
   'AUTH-1': message(
@@ -151,7 +155,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
     (one) =>
       isDocumented(one) &&
       (one.reply.status === 401 ||
-        (one.reply.status === 403 && one.caller.key === 'missing' && isJsonObject(one))),
+        (one.reply.status === 403 && one.caller.key === 'missing' && isObject(one.reply.json))),
   ),
   'AUTH-4': message((one) => senders.includes(one.reply.status)),
   'AUTH-5': message((one) => senders.includes(one.reply.status)),

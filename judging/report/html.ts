@@ -13,6 +13,7 @@ import { bySubject, isFailure, type Result, type Verdict, verdicts } from './res
 import {
   because,
   factsOf,
+  middleCut,
   type Summary,
   skipReasons,
   escapeMarkup as text,
@@ -41,7 +42,7 @@ function render(summary: Summary, mostExchanges: number): string {
     label: result.id,
     tone: toneOf(result.verdict, summary),
     to: anchorOf(result),
-    note: shortened(because(result)),
+    note: middleCut(because(result), longestBody),
   });
   const caseOf = (result: Result) => caseHtml(result, anchorOf(result), mostExchanges, summary);
   const list = (kind: Result['kind']) =>
@@ -86,7 +87,10 @@ function render(summary: Summary, mostExchanges: number): string {
         const also = [...grouped(all, saying)].map(([note, same]) =>
           same.length === 1
             ? link(same[0] as Result)
-            : { ...link(same[0] as Result), note: shortened(`${note} (${same.length} times)`) },
+            : {
+                ...link(same[0] as Result),
+                note: middleCut(`${note} (${same.length} times)`, longestBody),
+              },
         );
         return { label, tone: link(first).tone, to: rule, also };
       },
@@ -185,15 +189,8 @@ const longestBody = 1_200;
 function exchangeHtml(exchange: ReportedExchange): string {
   const { method, url, status, durationMs } = exchange;
   return `<h4>${text(method)} ${text(url)} → ${status || 'no reply'} <small>${durationMs.toFixed(2)} ms</small></h4>
-<pre role="group" tabindex="0" aria-label="curl"><code>${text(shortened(curlOf(exchange)))}</code></pre>
-<pre role="group" tabindex="0" aria-label="reply">${text(shortened(replyText(exchange)))}</pre>`;
-}
-
-/** Leaves out the middle of a long text. */
-function shortened(long: string): string {
-  const leftOut = long.length - longestBody;
-  if (leftOut <= 0) return long;
-  return `${long.slice(0, longestBody / 2)}… (${leftOut} more) …${long.slice(-longestBody / 2)}`;
+<pre role="group" tabindex="0" aria-label="curl"><code>${text(middleCut(curlOf(exchange), longestBody))}</code></pre>
+<pre role="group" tabindex="0" aria-label="reply">${text(middleCut(replyText(exchange), longestBody))}</pre>`;
 }
 
 function skippedHtml({ results }: Summary): string {

@@ -77,6 +77,13 @@ export function skipReasons(results: readonly Result[]): [string, Result[]][] {
   return [...grouped(skipped, because)].sort(([, a], [, b]) => b.length - a.length);
 }
 
+/** Leaves out the middle of a text that is longer. */
+export function middleCut(text: string, longest: number): string {
+  const leftOut = text.length - longest;
+  if (leftOut <= 0) return text;
+  return `${text.slice(0, longest / 2)}… (${leftOut} more) …${text.slice(-longest / 2)}`;
+}
+
 /** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */
 export function escapeMarkup(text: string): string {
   return (

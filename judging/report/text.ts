@@ -5,7 +5,7 @@ import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
 import type { ReportedExchange } from './reported-exchange.ts';
 import { type Result, verdicts } from './result.ts';
-import { because, factsOf, type Summary, skipReasons } from './summary.ts';
+import { because, factsOf, middleCut, type Summary, skipReasons } from './summary.ts';
 
 export function progressLine(judged: Result, done: number, total: number): string {
   const result = foreignTexts(judged);
@@ -89,15 +89,9 @@ const longestRequest = 300;
 
 /** The request in one line, because its content explains a broken rule. */
 function requestLine({ method, url, requestBody = '' }: ReportedExchange): string {
-  const body = requestBody.length > longestRequest ? middleCut(requestBody) : requestBody;
-  return `${method} ${pathOf(url)} ${body}`.trimEnd();
+  return `${method} ${pathOf(url)} ${middleCut(requestBody, longestRequest)}`.trimEnd();
 }
 
 function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url;
-}
-
-function middleCut(text: string): string {
-  const leftOut = text.length - longestRequest;
-  return `${text.slice(0, longestRequest / 2)}… (${leftOut} more) …${text.slice(-longestRequest / 2)}`;
 }

@@ -138,12 +138,10 @@ function githubReport(summary: Summary): string {
 }
 
 function annotation(level: 'error' | 'warning' | 'notice', title: string, text: string): string {
-  const data = text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-  const property = title
-    .replaceAll('%', '%25')
-    .replaceAll('\r', '%0D')
-    .replaceAll('\n', '%0A')
-    .replaceAll(':', '%3A')
-    .replaceAll(',', '%2C');
-  return `::${level} title=${property}::${data}`;
+  const property = escaped(title).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  return `::${level} title=${property}::${escaped(text)}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

@@ -171,8 +171,11 @@ export class KeyTexts {
 
   /** The keys in a text, and the stand-ins of keys that were hidden in it. */
   findIn(text: string): string[] {
-    const found = new Set(this.#literalKeys.filter((key) => text.includes(key)));
-    for (const [key] of text.matchAll(this.#generated)) found.add(key);
+    const found = new Set<string>();
+    for (const key of this.#literalKeys) if (text.includes(key)) found.add(key);
+    // Most texts hold none.
+    for (const [key] of text.search(this.#generated) < 0 ? [] : text.matchAll(this.#generated))
+      found.add(key);
     for (const [prefix, digests] of this.#digests) {
       for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, at + 1)) {
         const key = this.#keyAt(text, at, digests);
