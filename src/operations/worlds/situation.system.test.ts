@@ -166,7 +166,9 @@ test('a test keeps only the requests that its situation needs, and says if it ca
 /** Runs the tests of a folder. Returns the message of each that failed, by its file. */
 async function vitestIn(cwd: string): Promise<Readonly<Record<string, { message?: string }>>> {
   const command = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', cwd];
+  // On a busy machine, a test takes seconds that waits for a reply that never comes.
   const flags = ['--reporter', 'json', '--maxWorkers', '1', '--no-isolate'];
+  flags.push('--testTimeout', '60000');
   const { stdout } = await promisify(execFile)(process.execPath, [...command, ...flags], {
     cwd,
     env: { ...process.env, VITEST: undefined },
