@@ -8,8 +8,10 @@ import type { Situation, Step } from './situation.ts';
 /** What the written test imports; this file itself does not. */
 const packages = { own: "'smstwin'", tests: "'vitest'" };
 
-/** How long a client waits for a reply that never comes. */
-const patienceMs = 1_000;
+/** How long a client waits for a reply that comes: on a busy machine, also a quick one is late. */
+const patienceMs = 30_000;
+/** How long it waits for one that never comes. */
+const lostPatienceMs = 1_000;
 
 type RouteOf = (name: string, id?: string) => { readonly method: string; readonly path: string };
 
@@ -22,7 +24,7 @@ export function situationText(
   return language === 'vitest' ? vitestText(situation) : pytestText(situation, routeOf);
 }
 
-/** Real time that a client must wait, so that a late reply is not taken for a lost one. */
+/** Real time that a client waits, so that a late reply is not taken for a lost one. */
 function timeoutMs({ steps }: Situation): number {
   return patienceMs + Math.max(0, ...steps.map((step) => ('delayMs' in step ? step.delayMs : 0)));
 }
@@ -61,8 +63,11 @@ function vitestText(situation: Situation): string {
         return `keys.push(${call}.key);`;
       }
       const { request, key, seen } = step;
-      const body = request.body === undefined ? '' : `, ${bodyText(request.body)}`;
-      const send = `await send('${request.method}', ${json(pathOf(step))}, ${keyText(situation, key)}${body})`;
+      const body = request.body === undefined ? 'undefined' : bodyText(request.body);
+      const patience = seen === 'lost' ? [String(lostPatienceMs)] : [];
+      const more = body === 'undefined' && patience.length === 0 ? [] : [body, ...patience];
+      const args = [`'${request.method}'`, json(pathOf(step)), keyText(situation, key), ...more];
+      const send = `await send(${args.join(', ')})`;
       return `expect(${send}).toBe(${json(seen)});`;
     },
   );
@@ -73,9 +78,9 @@ test(${json(title)}, async () => {
   const simulator = await createSimulator(${indented(options, 2)});
   const keys = simulator.readyFile().accounts.map(({ api_key }) => api_key);
   // Let your client send here instead. 'lost': it does not get a whole reply.
-  const send = async (method, path, key, body) => {
+  const send = async (method, path, key, body, patienceMs = ${timeoutMs(situation)}) => {
     const headers = { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' };
-    const signal = AbortSignal.timeout(${timeoutMs(situation)});
+    const signal = AbortSignal.timeout(patienceMs);
     try {
       const reply = await simulator.fetch(\`http://localhost\${path}\`, { method, headers, body, signal });
       const text = await reply.text();
@@ -147,7 +152,8 @@ function pytestText(situation: Situation, routeOf: RouteOf): string {
       }
       const { request, key, seen } = step;
       const keyExpression = keyText(situation, key).replaceAll("'", '"');
-      const body = request.body === undefined ? '' : `, ${python(request.body)}`;
+      const given = request.body === undefined ? '' : `, ${python(request.body)}`;
+      const body = seen === 'lost' ? `${given}, patience=${lostPatienceMs / secondMs}` : given;
       return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
     },
   );
@@ -183,11 +189,11 @@ def test_situation(twin):
     ${python(title)}
     keys = [account["api_key"] for account in twin["accounts"]]
 
-    def ask(method, url, body, headers={}):
+    def ask(method, url, body, headers={}, patience=${timeoutMs(situation) / secondMs}):
         headers = {"content-type": "application/json", **headers}
         request = urllib.request.Request(url, body, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=${timeoutMs(situation) / secondMs}) as reply:
+            with urllib.request.urlopen(request, timeout=patience) as reply:
                 return reply.status, reply.read()
         except urllib.error.HTTPError as refusal:
             return refusal.code, refusal.read()
@@ -198,11 +204,12 @@ def test_situation(twin):
         assert status < 400, text
         return json.loads(text or "null")
 
-    def send(method, path, key, body=None):
+    def send(method, path, key, body=None, **patience):
         """Let your client send here instead. "lost": it does not get a whole reply."""
         data = None if body is None else body.encode()
         try:
-            status, text = ask(method, twin["base_url"] + path, data, {"authorization": f"Bearer {key}"})
+            headers = {"authorization": f"Bearer {key}"}
+            status, text = ask(method, twin["base_url"] + path, data, headers, **patience)
             json.loads(text or "null")
             return status
         except (OSError, ValueError, urllib.error.URLError):

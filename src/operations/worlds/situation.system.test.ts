@@ -140,9 +140,11 @@ test('ten situations run as they were copied, in Vitest: red where a client rule
     const { message } = results[`situation-${index}.test.ts`] ?? {};
     // Every other assertion held, as the one on client rules is the last.
     const found = [...(message ?? '').matchAll(/CLIENT-\d+/g)].map(([id]) => id);
-    expect([name, message === undefined, new Set(found)]).toEqual([
+    const isGreen = broken.length === 0;
+    // A message says why a test is red that should be green.
+    expect([name, isGreen ? message : message !== undefined, new Set(found)]).toEqual([
       name,
-      broken.length === 0,
+      isGreen ? undefined : true,
       new Set(broken),
     ]);
   }
@@ -166,7 +168,9 @@ test('a test keeps only the requests that its situation needs, and says if it ca
 /** Runs the tests of a folder. Returns the message of each that failed, by its file. */
 async function vitestIn(cwd: string): Promise<Readonly<Record<string, { message?: string }>>> {
   const command = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', cwd];
+  // On a busy machine, a test takes seconds that waits for a reply that never comes.
   const flags = ['--reporter', 'json', '--maxWorkers', '1', '--no-isolate'];
+  flags.push('--testTimeout', '60000');
   const { stdout } = await promisify(execFile)(process.execPath, [...command, ...flags], {
     cwd,
     env: { ...process.env, VITEST: undefined },
