@@ -22,6 +22,12 @@ const fewWindows = 2;
 /** Windows up to so many times as long as those that remain may have counted what came before. */
 const longerWindow = 1.1;
 
+/** Requests that were sent at once, after so many decisions, and that are not among them. */
+export interface Omitted {
+  readonly sent: readonly Exchange[];
+  readonly at: number;
+}
+
 type May = (version: OneVersion, key: number) => boolean;
 
 export class Evidence {
@@ -32,6 +38,7 @@ export class Evidence {
   /** If nothing was sent before, and if anything may have been. */
   readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
   #seen = 0;
+  #isDoubted = false;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
   #windowMs: Span = hull([]);
@@ -48,14 +55,28 @@ export class Evidence {
     this.numbers.push(exchange.number);
   }
 
-  /** Requests that were sent at once: those that passed came first, as far as one can tell. */
+  /** Requests that were sent at once. */
   addTogether(exchanges: readonly Exchange[]): void {
-    const [from, to] = timesOf(exchanges);
-    for (const outcome of ['passed', 'refused'] as const)
-      for (const { number } of exchanges.filter((each) => each.outcome === outcome)) {
-        this.decisions.push({ from, to, passed: outcome === 'passed', count: 1 });
-        this.numbers.push(number);
-      }
+    this.decisions.push(...decisionsAtOnce(exchanges));
+    this.numbers.push(...['passed', 'refused'].flatMap((outcome) => numbersOf(exchanges, outcome)));
+  }
+
+  /**
+   * True if a version permits these requests at once, too, each list before a decision. Then what was
+   * learned without them is not certain.
+   */
+  isDoubtedBy(omitted: readonly Omitted[]): boolean {
+    let decisions: readonly Decision[] = this.decisions;
+    for (const { sent, at } of omitted.toReversed())
+      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
+    const longestMs = Math.min(this.windowMs[1] * longerWindow, this.#coveredMs);
+    const spaces = [new Space(), new Space(0)];
+    for (const [i, space] of spaces.entries()) {
+      space.widen(i === 0 ? this.#longestMs : longestMs);
+      space.update(decisions);
+    }
+    this.#isDoubted = spaces.some(({ candidates }) => candidates.length > 0);
+    return this.#isDoubted;
   }
 
   /** The versions that all decisions so far permit. */
@@ -88,7 +109,8 @@ export class Evidence {
 
   /** True if no limiter that is known explains the decisions, unless something came before them. */
   get isAfterOthers(): boolean {
-    return this.candidates.length > 0 && this.#spaces.afterNothing.candidates.length === 0;
+    const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
+    return this.candidates.length > 0 && (isUnexplained || this.#isDoubted);
   }
 
   /** True if what came before the audit is allowed for in each window that remains. */
@@ -213,13 +235,21 @@ export class Evidence {
   couldPass(at: number, count: number): boolean {
     const last = this.decisions[at - 1];
     if (last === undefined) return true;
-    const decisions = [
-      ...this.decisions.slice(0, at),
-      { ...last, passed: true, count },
-      ...this.decisions.slice(at),
-    ];
+    const decisions = this.decisions.toSpliced(at, 0, { ...last, passed: true, count });
     return this.candidates.some((each) => isPossible(each, decisions));
   }
+}
+
+/** Those that passed came first, as far as one can tell. */
+function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
+  const [from, to] = timesOf(exchanges);
+  return ['passed', 'refused'].flatMap((outcome) =>
+    numbersOf(exchanges, outcome).map(() => ({ from, to, passed: outcome === 'passed', count: 1 })),
+  );
+}
+
+function numbersOf(exchanges: readonly Exchange[], outcome: string): number[] {
+  return exchanges.filter((each) => each.outcome === outcome).map(({ number }) => number);
 }
 
 /** From the first that was sent to the last answer. */

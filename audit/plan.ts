@@ -5,7 +5,7 @@
  */
 import type { Span } from '#judging/limiter/space/decision.ts';
 import { Allowance, type Cost, usualSpan } from './allowance.ts';
-import { type Evidence, timesOf } from './evidence.ts';
+import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
 import { bestBurst, bestTime, isOpen, type Planned, sizeOf, usualLimit } from './remaining.ts';
@@ -50,6 +50,8 @@ const firstPauseMs = 2_200;
 export class Audit {
   readonly keyTests: KeyTest[] = [];
   readonly races: Race[] = [];
+  /** Requests at once of which more passed than any version permits that remained. */
+  readonly #excess: Omitted[] = [];
   readonly #run: Run;
   readonly #plan: Plan;
   readonly #evidence: Evidence;
@@ -92,6 +94,12 @@ export class Audit {
     do await this.#separate(this.#afresh);
     while (await this.#repeat());
     await this.#separate({ requests: 0, windows: 0 });
+  }
+
+  /** What surely passed in excess, or exactly; others of a known limiter make all else doubtful. */
+  finish(): readonly Race[] {
+    const isDoubted = this.#excess.length > 0 && this.#evidence.isDoubtedBy(this.#excess);
+    return isDoubted ? this.races.filter(({ most, passed }) => passed <= most) : this.races;
   }
 
   /** A limit of N needs about 4 N requests. */
@@ -208,6 +216,7 @@ export class Audit {
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
+    const at = this.#evidence.decisions.length;
     const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
     const sent = await this.#run.race(this.#plan.subject, count);
     const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
@@ -218,6 +227,7 @@ export class Audit {
       return;
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
+    this.#excess.push({ sent, at });
     await this.#pause(0);
     const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
