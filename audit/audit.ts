@@ -111,7 +111,8 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
   const differenceOf =
     options.differenceOf ??
     ((other: Subject) => (other.path === path ? by : pathOrQuery(other.path, path)));
-  const { keyTests, races } = plan;
+  const { keyTests } = plan;
+  const races = plan.finish();
   const { exchanges } = run;
   const { unvaried = [] } = options;
   const seen = { exchanges, evidence, keyTests, races, differenceOf, unvaried };

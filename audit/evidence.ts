@@ -22,6 +22,14 @@ const fewWindows = 2;
 /** Windows up to so many times as long as those that remain may have counted what came before. */
 const longerWindow = 1.1;
 
+/** Requests that were sent at once, after so many decisions, and that are not among them. */
+export interface Omitted {
+  readonly sent: readonly Exchange[];
+  readonly at: number;
+}
+
+type May = (version: OneVersion, key: number) => boolean;
+
 export class Evidence {
   readonly decisions: Decision[] = [];
   /** The exchange of each decision. */
@@ -33,6 +41,7 @@ export class Evidence {
   #nearMs: number;
   #isLearned = false;
   #seen = 0;
+  #isDoubted = false;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
   #windowMs: Span = hull([]);
@@ -50,14 +59,28 @@ export class Evidence {
     this.numbers.push(exchange.number);
   }
 
-  /** Requests that were sent at once: those that passed came first, as far as one can tell. */
+  /** Requests that were sent at once. */
   addTogether(exchanges: readonly Exchange[]): void {
-    const [from, to] = timesOf(exchanges);
-    for (const outcome of ['passed', 'refused'] as const)
-      for (const { number } of exchanges.filter((each) => each.outcome === outcome)) {
-        this.decisions.push({ from, to, passed: outcome === 'passed', count: 1 });
-        this.numbers.push(number);
-      }
+    this.decisions.push(...decisionsAtOnce(exchanges));
+    this.numbers.push(...['passed', 'refused'].flatMap((outcome) => numbersOf(exchanges, outcome)));
+  }
+
+  /**
+   * True if a version permits these requests at once, too, each list before a decision. Then what was
+   * learned without them is not certain.
+   */
+  isDoubtedBy(omitted: readonly Omitted[]): boolean {
+    let decisions: readonly Decision[] = this.decisions;
+    for (const { sent, at } of omitted.toReversed())
+      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
+    const longestMs = Math.min(this.windowMs[1] * longerWindow, this.#coveredMs);
+    const spaces = [new Space(), new Space(0)];
+    for (const [i, space] of spaces.entries()) {
+      space.widen(i === 0 ? this.#longestMs : longestMs);
+      space.update(decisions);
+    }
+    this.#isDoubted = spaces.some(({ candidates }) => candidates.length > 0);
+    return this.#isDoubted;
   }
 
   /** The versions that all decisions so far permit. */
@@ -100,7 +123,8 @@ export class Evidence {
 
   /** True if no limiter that is known explains the decisions, unless something came before them. */
   get isAfterOthers(): boolean {
-    return this.candidates.length > 0 && this.#spaces.afterNothing.candidates.length === 0;
+    const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
+    return this.candidates.length > 0 && (isUnexplained || this.#isDoubted);
   }
 
   /** True if what came before the audit is allowed for in each window that remains. */
@@ -172,46 +196,61 @@ export class Evidence {
   }
 
   /**
-   * How many requests in a row may pass, by each version, up to `limit`. The first one is sent at this
-   * time, and the last one after a time for each.
+   * How many requests in a row pass, by each version: least and most, up to `limit`. The first one is
+   * sent at this time, and the last one after a time for each.
    */
   passesAt(
     from: number,
     timeFor: (count: number) => number,
     versions: readonly OneVersion[],
     limit: number,
-  ): readonly number[] {
-    const may = this.#next((count: number) => [
-      { from, to: from + timeFor(count), passed: true, count },
-    ]);
-    return versions.map((version) => lastThat(limit, (count) => may(version, count)));
+  ): readonly Span[] {
+    const passes = (count: number): readonly Decision[] =>
+      count === 0 ? [] : [{ from, to: from + timeFor(count), passed: true, count }];
+    const mayPass = this.#next(passes);
+    const mayRefuse = this.#next((count: number) => {
+      const at = from + timeFor(count);
+      return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
+    });
+    return versions.map((version) => {
+      const most = lastThat(limit, (count) => mayPass(version, count));
+      return [lastThat(most, (count) => !mayRefuse(version, count)), most];
+    });
   }
 
   /**
-   * When the next request may pass at the earliest, by each version; no later than `until`. `burst`: what
-   * is sent before it.
+   * When the next request passes, by each version: the earliest time, and the latest one no later than
+   * `until`. `counts`: so many have passed right before, by each version.
    */
   firstPasses(
     now: number,
     until: number,
     versions: readonly OneVersion[],
-    burst: readonly Decision[] = [],
-  ): readonly number[] {
+    counts: readonly number[] = [],
+  ): readonly Span[] {
     const steps = 1 << 12;
     const timeOf = (step: number) => now + ((until - now) * step) / steps;
-    const may = this.#next((step: number) => [
-      ...burst,
-      { from: timeOf(step), to: timeOf(step), passed: true, count: 1 },
-    ]);
-    return versions.map((version) => timeOf(lastThat(steps, (step) => !may(version, step))));
+    const [mayPass, mayRefuse] = [true, false].map((passed) =>
+      this.#next((key: number) => {
+        const [count, at] = [Math.floor(key / steps), timeOf(key % steps)];
+        const before = { from: now, to: now, passed: true, count };
+        return [...(count > 0 ? [before] : []), { from: at, to: at, passed, count: 1 }];
+      }),
+    ) as [May, May];
+    return versions.map((version, i) => {
+      const count = (counts[i] ?? 0) * steps;
+      const earliest = lastThat(steps - 1, (step) => !mayPass(version, count + step));
+      const latest = lastThat(steps - 1, (step) => mayRefuse(version, count + step));
+      return [timeOf(earliest), timeOf(Math.max(earliest, latest))];
+    });
   }
 
   /** Tells whether a version permits further decisions. Those of one key are made once. */
-  #next<Key>(decisionsOf: (key: Key) => readonly Decision[]) {
-    const made = new Map<readonly Decision[], Map<Key, readonly Decision[]>>();
-    return (version: OneVersion, key: Key): boolean => {
+  #next(decisionsOf: (key: number) => readonly Decision[]): May {
+    const made = new Map<readonly Decision[], Map<number, readonly Decision[]>>();
+    return (version, key) => {
       const judged = this.#spaces.afterNothing.judgedFor(version);
-      const ofJudged = made.get(judged) ?? new Map<Key, readonly Decision[]>();
+      const ofJudged = made.get(judged) ?? new Map<number, readonly Decision[]>();
       made.set(judged, ofJudged);
       const decisions = ofJudged.get(key) ?? [...judged, ...decisionsOf(key)];
       ofJudged.set(key, decisions);
@@ -223,13 +262,21 @@ export class Evidence {
   couldPass(at: number, count: number): boolean {
     const last = this.decisions[at - 1];
     if (last === undefined) return true;
-    const decisions = [
-      ...this.decisions.slice(0, at),
-      { ...last, passed: true, count },
-      ...this.decisions.slice(at),
-    ];
+    const decisions = this.decisions.toSpliced(at, 0, { ...last, passed: true, count });
     return this.candidates.some((each) => isPossible(each, decisions));
   }
+}
+
+/** Those that passed came first, as far as one can tell. */
+function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
+  const [from, to] = timesOf(exchanges);
+  return ['passed', 'refused'].flatMap((outcome) =>
+    numbersOf(exchanges, outcome).map(() => ({ from, to, passed: outcome === 'passed', count: 1 })),
+  );
+}
+
+function numbersOf(exchanges: readonly Exchange[], outcome: string): number[] {
+  return exchanges.filter((each) => each.outcome === outcome).map(({ number }) => number);
 }
 
 /** From the first that was sent to the last answer. */

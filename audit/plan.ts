@@ -5,7 +5,7 @@
  */
 import type { Span } from '#judging/limiter/space/decision.ts';
 import { Allowance, type Cost, usualSpan } from './allowance.ts';
-import { type Evidence, timesOf } from './evidence.ts';
+import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
 import { bestBurst, bestTime, isOpen, type Planned, sizeOf, usualLimit } from './remaining.ts';
@@ -40,10 +40,10 @@ const firmRefusals = 4;
 const halfRace = 25;
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
-/** A burst that separates two halves of what remains is worth what is kept back for another. */
-const decisive = 0.45;
-/** A pause is longer by one of these parts of a window: windows of a clock begin at another place. */
-const pauseShares = [0, 0.13, 0.29, 0.47, 0.67];
+/** So many times for a burst after a pause are compared. */
+const pauseTimes = 12;
+/** A burst may begin so much of a window later than all has come back. */
+const leastChoice = 0.6;
 /** Bursts after a pause for what others sent take so long. */
 const afterOthersMs = 15_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
@@ -52,6 +52,8 @@ const firstPauseMs = 2_200;
 export class Audit {
   readonly keyTests: KeyTest[] = [];
   readonly races: Race[] = [];
+  /** Requests at once of which more passed than any version permits that remained. */
+  readonly #excess: Omitted[] = [];
   readonly #run: Run;
   readonly #plan: Plan;
   readonly #evidence: Evidence;
@@ -113,6 +115,12 @@ export class Audit {
       await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
       if (!(await this.#requests.recover(begin, doubling(30)))) return;
     }
+  }
+
+  /** What surely passed in excess, or exactly; others of a known limiter make all else doubtful. */
+  finish(): readonly Race[] {
+    const isDoubted = this.#excess.length > 0 && this.#evidence.isDoubtedBy(this.#excess);
+    return isDoubted ? this.races.filter(({ most, passed }) => passed <= most) : this.races;
   }
 
   /** A limit of N needs about 4 N requests. */
@@ -203,14 +211,15 @@ export class Audit {
 
   /** Waits until what was spent has come back, and a part of a window more. */
   async #pause(share: number): Promise<void> {
-    const [shortest, likely] = this.#allowance.windowMs;
+    const [, likely] = this.#allowance.windowMs;
     const [, longest] = this.#evidence.windowMs;
     const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
-    const over = this.#run.now() + windowMs * (1.01 + share) + 20;
-    const times = pauseShares
-      .map((more) => over + shortest * more)
-      .filter((at, i) => i === 0 || at <= this.#allowance.endMs);
+    const over = this.#run.now() + windowMs * 1.01 + 20;
+    const moreMs = (likely * Math.max(share, leastChoice)) / pauseTimes;
+    const times = Array.from({ length: pauseTimes }, (_, i) => over + i * moreMs).filter(
+      (at, i) => i === 0 || at <= this.#allowance.endMs,
+    );
     const { paceMs } = this.#run.settings;
     await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
   }
@@ -228,6 +237,7 @@ export class Audit {
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
+    const at = this.#evidence.decisions.length;
     const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
     const sent = await this.#run.race(this.#plan.subject, count);
     const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
@@ -238,6 +248,7 @@ export class Audit {
       return;
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
+    this.#excess.push({ sent, at });
     await this.#pause(0);
     const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
@@ -249,7 +260,8 @@ export class Audit {
   #mostAt([from, to]: Span): number {
     const { candidates } = this.#evidence;
     const limit = 2 * usualLimit(this.#evidence);
-    return Math.max(...this.#evidence.passesAt(from, () => to - from, candidates, limit));
+    const passes = this.#evidence.passesAt(from, () => to - from, candidates, limit);
+    return Math.max(...passes.map(([, most]) => most));
   }
 
   /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
@@ -257,9 +269,7 @@ export class Audit {
     let idle = 0;
     while (idle < mostIdle && this.#isOpen()) {
       const before = sizeOf(this.#evidence);
-      const whole = this.#bestBurst(idle, { requests: 0, windows: 0 });
-      const isDecisive = whole !== undefined && whole.separated >= decisive;
-      const best = isDecisive ? whole : this.#bestBurst(idle, kept);
+      const best = this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
       await this.#run.until(best.at);

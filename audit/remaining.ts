@@ -1,6 +1,6 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
-import type { Version } from '#judging/limiter/space/decision.ts';
+import type { Span, Version } from '#judging/limiter/space/decision.ts';
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -10,10 +10,6 @@ const turns = 12;
 const leastSeparated = 0.1;
 /** The share of what is left that a burst costs in any case. */
 const leastCost = 0.03;
-/** Requests that pass again within this share of a window of each other look the same. */
-const sameTurn = 0.03;
-/** Counts that differ by less than one in so many are one outcome: times are not exact. */
-const alikeCounts = 12;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
 /** So many of what remains show what separates it. */
@@ -70,7 +66,7 @@ export function turnsOf(evidence: Evidence, now: number, until: number): readonl
       until,
       sample.map(({ candidate }) => candidate),
     )
-    .map((at, i) => ({ at, weight: sample[i]?.weight ?? 0 }))
+    .map(([at], i) => ({ at, weight: sample[i]?.weight ?? 0 }))
     .sort((one, other) => one.at - other.at);
   let [sum, step] = [0, 0];
   return passes.flatMap(({ at, weight }) => {
@@ -116,27 +112,27 @@ export function bestBurst(
   return best;
 }
 
-/**
- * The time for a burst of the whole limit after which what remains differs most about when a request
- * passes again.
- */
+/** The time for a burst until a refusal that shows most, with when a request passes again. */
 export function bestTime(evidence: Evidence, paceMs: number, times: readonly number[]): number {
   const sample = weighted(evidence.candidates);
-  const versions = sample.map(({ candidate }) => candidate);
-  const count = evidence.limit[1];
-  const windowMs = usualWindow(evidence);
+  const spans = sample.map(({ span }) => span);
+  const [limit, windowMs] = [2 * usualLimit(evidence), usualWindow(evidence)];
   const rows = times.map((at) => {
-    const to = at + count * paceMs;
-    const burst = { from: at, to, passed: true, count };
-    const passes = evidence.firstPasses(to, to + 2 * windowMs, versions, [burst]);
-    const turns = passes.map((each) => Math.round((each - to) / (sameTurn * windowMs)));
-    return { at, separated: separation(sample, turns) };
+    const passes = evidence.passesAt(at, (count) => count * paceMs, spans, limit);
+    const over = at + usualLimit(evidence) * paceMs;
+    const counts = passes.map(([, most]) => most);
+    const turns = evidence.firstPasses(over, over + 2 * windowMs, spans, counts);
+    return { at, separated: separation(sample, passes, turns) };
   });
   const most = Math.max(...rows.map(({ separated }) => separated));
-  return rows.find(({ separated }) => separated >= most)?.at ?? 0;
+  // Not the first of those that show as much: what is not compared differs more in their midst.
+  const best = rows.filter(({ separated }) => separated >= most);
+  return best[best.length >> 1]?.at ?? 0;
 }
 
 interface Sampled {
+  readonly span: OneVersion;
+  /** The version in its middle, if it is possible. */
   readonly candidate: OneVersion;
   readonly weight: number;
   /** What it answers to the question that is open. */
@@ -145,20 +141,21 @@ interface Sampled {
 
 type Sample = readonly Sampled[];
 
-/** How likely two of what remains that answer differently expect different outcomes. */
-function separation(sample: Sample, outcomes: readonly number[]): number {
-  const alike = (keyOf: (each: Sampled, i: number) => string) => {
-    const weights = new Map<string, number>();
-    for (const [i, each] of sample.entries()) {
-      const key = keyOf(each, i);
-      weights.set(key, (weights.get(key) ?? 0) + each.weight);
+/** How likely two of what remains that answer differently surely have different outcomes. */
+function separation(sample: Sample, ...outcomes: readonly (readonly Span[])[]): number {
+  let [separated, all] = [0, 0];
+  for (const [i, one] of sample.entries())
+    for (const [j, other] of sample.entries()) {
+      if (one.answer === other.answer) continue;
+      all += one.weight * other.weight;
+      if (outcomes.some((spans) => areApart(spans[i] as Span, spans[j] as Span)))
+        separated += one.weight * other.weight;
     }
-    return [...weights.values()].reduce((sum, each) => sum + each ** 2, 0);
-  };
-  const inAnswer = alike(({ answer }) => answer);
-  const inOutcome = alike((_, i) => `${outcomes[i]}`);
-  const inBoth = alike(({ answer }, i) => `${outcomes[i]} ${answer}`);
-  return inAnswer === 1 ? 0 : (1 - inAnswer - inOutcome + inBoth) / (1 - inAnswer);
+  return all === 0 ? 0 : separated / all;
+}
+
+function areApart(one: Span, other: Span): boolean {
+  return one[1] < other[0] || other[1] < one[0];
 }
 
 /** What the versions that remain expect of a burst at this time, which ends at a refusal. */
@@ -170,9 +167,9 @@ function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
     sample.map(({ candidate }) => candidate),
     evidence.limit[1] + 1,
   );
-  const expected = sample.reduce((sum, { weight }, i) => sum + weight * ((passes[i] ?? 0) + 1), 0);
-  const outcomes = passes.map((each) => Math.round(Math.log1p(each) * alikeCounts));
-  return { separated: separation(sample, outcomes), expected, count: Math.max(...passes) + 1 };
+  const most = passes.map((span) => span[1] + 1);
+  const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
+  return { separated: separation(sample, passes), expected, count: Math.max(...most) };
 }
 
 /** A sample; each family counts the same, however many spans it has. */
@@ -195,6 +192,7 @@ function sampleOf(candidates: readonly Candidate[]): Sample {
     const step = Math.ceil(known.length / size);
     const sample = known.filter((_, i) => i % step === step >> 1);
     return sample.map((each, i) => ({
+      span: each,
       candidate: each.middle ?? each,
       weight: 1 / groups.size / sample.length,
       answer: kinds.size > 1 ? kindOf(each) : `${i}`,

@@ -36,7 +36,9 @@ const rounding = 0.01;
 
 /**
  * A bucket of N tokens that refills evenly within a window. Since each earlier request, at most N and
- * what came back can have been spent; and where one is refused, that much was spent since one of them.
+ * what came back can have been spent; where that one was refused, less than one and what came back.
+ * And where a request is refused, that much was spent since one of them, or since the bucket was
+ * empty: it never holds less than nothing, whatever came before.
  */
 export function tokenBucket(
   decisions: readonly Decision[],
@@ -51,18 +53,22 @@ export function tokenBucket(
     const before = spent[i] as number;
     if (passed) {
       for (let j = i; j >= 0; j -= 1) {
+        const earlier = decisions[j] as Decision;
         const needed = before - (spent[j] as number) + count - rounding;
-        const backMs = to - (decisions[j] as Decision).from;
-        least = Math.max(least, Math.ceil(needed / (1 + backMs / shortest)));
+        const back = (to - earlier.from) / shortest;
+        const bound = earlier.passed ? needed / (1 + back) : (needed - 1) / back;
+        least = Math.max(least, Math.ceil(bound));
       }
-    } else if (from - longest >= knownSince) {
-      let explained = 0;
-      for (let j = i - 1; j >= 0 && explained < most; j -= 1) {
-        const missing = 1 + rounding + before - (spent[j] as number);
-        const backMs = from - (decisions[j] as Decision).to;
-        explained = Math.max(explained, Math.floor(missing / (1 + backMs / longest)));
-      }
-      most = Math.min(most, explained);
+      continue;
+    }
+    let explained = 0;
+    for (let j = i - 1; j >= -1 && explained < most; j -= 1) {
+      const since = decisions[j]?.to ?? knownSince;
+      const back = Math.max(0, from - since) / longest;
+      const missing = 1 + rounding + before - (spent[j + 1] as number);
+      most = Math.min(most, Math.max(explained, Math.floor(missing / back)));
+      const wasFull = missing + (spent[j + 1] as number) - (spent[Math.max(0, j)] as number);
+      explained = Math.max(explained, Math.floor(wasFull / (1 + back)));
     }
   }
   return spanOf(least, most);

@@ -38,7 +38,7 @@ const coarse = { window: 0.1, place: 1 / 8 };
 /** How wide a span may stay whose middle is impossible. */
 const fine = { window: 0.008, place: 1 / 32 };
 /** While few remain, they are cut finer, down to this width of a window. */
-const few = 100;
+const few = 400;
 const finer = 4;
 const hairline = 1e-5;
 /** How exact the outermost numbers become. */

@@ -167,7 +167,7 @@ function sinceOpeners(
 ): Span | undefined {
   const spans = openers.map((opener) => {
     const moved = movedTo(decisions, opener);
-    const phase: Span = [0, Math.min(1, (moved[0] as Decision).to / version.windowMs[0])];
+    const phase: Span = [0, Math.min(1, (moved[0] as Decision).to / version.windowMs[1])];
     return counted(moved, { ...version, phase }, bounded, i - opener, 0, i - opener + 1);
   });
   return hullOf(spans);
@@ -184,8 +184,8 @@ function movedTo(decisions: readonly Decision[], opener: number): readonly Decis
   const moved =
     known.get(opener) ??
     decisions.slice(opener).map((each, i) => {
-      const to = each.to - start;
-      // The first ones open the window, so they are surely in it.
+      // The first ones open the window, so they are surely in it, whatever is rounded.
+      const to = each.to - start + (i === 0 ? 0.001 : 0);
       return { ...each, from: i === 0 ? to : each.from - start, to };
     });
   known.set(opener, moved);
@@ -210,15 +210,13 @@ function counted(
   firstWindow = Number.NEGATIVE_INFINITY,
   until = decisions.length,
 ): Span | undefined {
-  const { windowMs, refusalsSpend, knownSince } = version;
+  const { refusalsSpend } = version;
   const isSliding = shareOf(1) > 0;
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
   const count: Count = { decisions, version, spent, shareOf, isSliding };
   let [least, most] = version.limit;
   for (let i = since; i < until && least <= most; i += 1) {
     const decision = decisions[i] as Decision;
-    const reachMs = windowMs[1] * (isSliding ? 2 : 1);
-    if (!decision.passed && decision.from - reachMs < knownSince) continue;
     if (decision.passed) least = Math.max(least, leastAnywhere(count, decision));
     else most = Math.min(most, mostAnywhere(count, decision, i));
     const [first, last] = windowsOf(version, decision);
@@ -263,10 +261,16 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   if (!mayBeIn(count, decision, number)) return 0;
   const { version, shareOf } = count;
   const [begins, ends] = [border(version, number), border(version, number + 1)];
+  if (begins[0] < version.knownSince) return Number.POSITIVE_INFINITY;
   const current = between(count, firstTo(count, begins[0], i), i);
   const share = shareOf((ends[1] - decision.from) / version.windowMs[0]);
   if (share === 0) return current;
   const [earlier] = border(version, number - 1);
+  if (earlier < version.knownSince) {
+    // Others passed in the last window, no more than the limit; how often they were refused is open.
+    const isOpen = version.refusalsSpend || share === 1;
+    return isOpen ? Number.POSITIVE_INFINITY : Math.floor((current + 1) / (1 - share));
+  }
   const last = between(count, firstTo(count, earlier, i), firstFrom(count, begins[1], i));
   return Math.ceil(current + last * share);
 }
@@ -282,6 +286,7 @@ function leastAnywhere({ version, isSliding }: Count, { from, to, count }: Decis
 /** Wherever the windows begin: no more were spent in those that can refuse this decision. */
 function mostAnywhere(count: Count, { from }: Decision, i: number): number {
   const reachMs = count.version.windowMs[1] * (count.isSliding ? 2 : 1);
+  if (from - reachMs < count.version.knownSince) return Number.POSITIVE_INFINITY;
   return between(count, firstTo(count, from - reachMs, i), i);
 }
 
