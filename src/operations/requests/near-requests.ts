@@ -1,49 +1,47 @@
 /**
- * What surrounds one of the last requests: its neighbours, the send that repeated it after a fault,
- * and what had spent the limit that refused it.
+ * What surrounds one of the last requests: its neighbours, the send that repeated it after a failure,
+ * or that it repeats itself, and why it was refused.
  */
 import { z } from 'zod';
 import { limitWindowMs } from '#contract/limits.ts';
 import { isoTime } from '#contract/time.ts';
 import { spanText } from '#judging/client/record.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { fieldOf } from './request-views.ts';
 
 const nearSchema = z
-  .strictObject({ number: z.int().min(1), status: z.int() })
+  .strictObject({ number: z.int().min(1), status: z.int(), is_lost: z.boolean() })
   .meta({ id: 'NearRequest' })
+  .nullable();
+
+/** Another send of the same recipient and text. */
+export const sameSendSchema = z
+  .strictObject({ number: z.int().nullable(), sentence: z.string() })
+  .meta({ id: 'SameSend' })
   .nullable();
 
 export const surroundings = {
   previous: nearSchema.describe('The request before it; null: not kept.'),
   next: nearSchema.describe('The request after it.'),
-  afterwards: z
-    .strictObject({ number: z.int().nullable(), sentence: z.string() })
-    .meta({ id: 'Afterwards' })
-    .nullable()
-    .describe(
-      'After a fault or a lost reply: the next send of the account with this recipient and text.',
-    ),
+  afterwards: sameSendSchema.describe(
+    'After a fault, a lost reply, a 429 or a 5xx: the next send of the account with this recipient and text.',
+  ),
   why: z
     .string()
     .nullable()
-    .describe('Of a 429: how many requests had spent a token, and since when.'),
+    .describe('Of a 429: how many requests had spent a token, and since when. Of a 401: its key.'),
 };
 
 export function surroundingsOf(
-  { exchangeRecord, simulation: { limiter } }: RunningWorld,
+  { exchangeRecord, simulation: { limiter, world } }: RunningWorld,
   exchange: RecordedExchange,
 ) {
   const { number, atMs, status, endpoint, accountId, accountName, faultKind } = exchange;
   const all = [...exchangeRecord.newest()];
-  const [to, text] = ['to', 'message'].map((name) => fieldOf(exchange.body, name));
-  const isSentAgain = (other: RecordedExchange) =>
-    other.number > number &&
-    other.accountId === accountId &&
-    fieldOf(other.body, 'to') === to &&
-    fieldOf(other.body, 'message') === text;
-  const wasStruck = (faultKind !== undefined || exchange.isLost) && to !== null;
+  const isSame = sameSendAs(exchange);
+  const again = () => all.findLast((other) => other.number > number && isSame(other));
   const isThrottled = status === 429 && faultKind === undefined && accountId !== undefined;
   const spending = all.filter(
     (other) =>
@@ -59,10 +57,13 @@ export function surroundingsOf(
   return {
     previous: nearOf(exchangeRecord.get(number - 1)),
     next: nearOf(exchangeRecord.get(number + 1)),
-    afterwards: wasStruck ? afterwardsOf(exchange, all.findLast(isSentAgain)) : null,
+    afterwards:
+      hasFailed(exchange) && recipientOf(exchange) !== null
+        ? afterwardsOf(exchange, again())
+        : null,
     why:
       first === undefined
-        ? null
+        ? keyProblem(exchange, world)
         : `${endpoint} of ${accountName}: ${spending.length} of ${limit} passed since ${isoTime(first.atMs).slice(11, 19)}`,
   };
 }
@@ -78,6 +79,52 @@ function afterwardsOf(exchange: RecordedExchange, again: RecordedExchange | unde
   return { number, sentence };
 }
 
+/** The send before it of the same account, recipient and text, if that one failed. */
+export function sendBefore(
+  { exchangeRecord }: RunningWorld,
+  exchange: RecordedExchange | undefined,
+) {
+  if (exchange === undefined || recipientOf(exchange) === null) return null;
+  const isSame = sameSendAs(exchange);
+  const kept = [...exchangeRecord.newest()];
+  const before = kept.find((other) => other.number < exchange.number && isSame(other));
+  if (before === undefined || !hasFailed(before)) return null;
+  const { number, atMs, status, body } = before;
+  const ending = before.isLost ? 'its reply was lost' : `it was answered ${status}`;
+  const idText = `request_id ${fieldOf(body, 'request_id') ?? '(none)'}`;
+  const sentence = `${spanText(exchange.atMs - atMs)} earlier, same recipient and text, ${idText}, ${ending}`;
+  return { number, sentence };
+}
+
+const recipientOf = ({ body }: RecordedExchange) => fieldOf(body, 'to');
+
+/** True for sends that a client must repeat. */
+function hasFailed({ faultKind, isLost, status }: RecordedExchange): boolean {
+  return faultKind !== undefined || isLost || status === 429 || status >= 500;
+}
+
+function sameSendAs(exchange: RecordedExchange): (other: RecordedExchange) => boolean {
+  const to = recipientOf(exchange);
+  const text = fieldOf(exchange.body, 'message');
+  return ({ accountId, body }) =>
+    accountId === exchange.accountId &&
+    fieldOf(body, 'to') === to &&
+    fieldOf(body, 'message') === text;
+}
+
+/** Why the key of a 401 was refused. */
+function keyProblem({ status, authorization, faultKind }: RecordedExchange, { keyRing }: Registry) {
+  if (status !== 401 || faultKind !== undefined) return null;
+  if (authorization === undefined) return 'no key: it has no Authorization header';
+  const key = keyRing.find(authorization.replace(/^bearer\s+/i, ''));
+  if (key === undefined) return 'unknown key';
+  return key.revokedAtMs === undefined
+    ? 'the Authorization header is malformed'
+    : `revoked key of ${key.account.name}`;
+}
+
 function nearOf(exchange: RecordedExchange | undefined): z.output<typeof nearSchema> {
-  return exchange === undefined ? null : { number: exchange.number, status: exchange.status };
+  if (exchange === undefined) return null;
+  const { number, status, isLost } = exchange;
+  return { number, status, is_lost: isLost };
 }

@@ -2,6 +2,8 @@
  * The log of requests, and requests that a user makes through the control port.
  */
 import { expect, test } from 'vitest';
+import { servicePaths } from '#contract/routes.ts';
+import { requestTo } from '#verify/testkit/twin/request.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a reset empties the log of requests, and their numbers go on', async () => {
@@ -23,6 +25,22 @@ test('a body that is an object is refused with what was expected', async () => {
   expect(json.error.message).toContain('expected the body as a text');
 });
 
+test('a 401 names what was wrong with its key', async () => {
+  const { simulator } = new Twin();
+  const [{ account_id: id = '' } = {}] = simulator.accounts.list();
+  const { key, key_id: keyId } = simulator.accounts.createKey(id, { name: 'old' });
+  simulator.accounts.revokeKey(keyId);
+  const sentences = [undefined, 'Bearer x', `Bearer ${key}`].map((authorization, index) => {
+    const request = requestTo(servicePaths.stats);
+    simulator.handle(authorization === undefined ? request : { ...request, authorization });
+    return simulator.requests.get(index + 1).why;
+  });
+  const [none, unknown, revoked] = sentences;
+  expect(none).toBe('no key: it has no Authorization header');
+  expect([unknown, revoked]).toEqual(['unknown key', 'revoked key of acme']);
+  await simulator.close();
+});
+
 test('a request names its neighbours, what was sent after its fault, and what spent its limit', () => {
   const { simulator, send } = new Twin({ limits: { send: 2 } });
   simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_request' } });
@@ -34,14 +52,17 @@ test('a request names its neighbours, what was sent after its fault, and what sp
   const after = '1.0 s later: same recipient and text, new request_id order-2: 202';
   expect(simulator.requests.get(1)).toMatchObject({
     previous: null,
-    next: { number: 2, status: 202 },
+    next: { number: 2, status: 202, is_lost: false },
     why: null,
     afterwards: { number: 3, sentence: after },
   });
   expect(simulator.requests.get(4)).toMatchObject({
     previous: { number: 3, status: 202 },
     next: null,
-    afterwards: null,
+    afterwards: { number: null, sentence: 'no further request for this' },
     why: 'send of acme: 2 of 2 passed since 00:00:01',
   });
+  const before = '1.0 s earlier, same recipient and text, request_id order-1, its reply was lost';
+  expect(simulator.requests.trace({ number: 3 }).before).toEqual({ number: 1, sentence: before });
+  expect(simulator.requests.trace({ number: 1 }).before).toBeNull();
 });

@@ -12,6 +12,7 @@ import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import { find, type RunningWorld } from '../running-world.ts';
+import { sameSendSchema, sendBefore } from './near-requests.ts';
 import { reportingOn } from './referee.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 
@@ -46,6 +47,7 @@ export const traceSchema = z
     to: textOrNull,
     request_id: textOrNull,
     message_id: textOrNull,
+    before: sameSendSchema.describe('The same send before it, if that one failed.'),
     events: z.array(eventSchema),
     omitted: z.int().describe('Requests that are not shown.'),
   })
@@ -92,6 +94,7 @@ export function* traceOf(
     to: message?.to ?? (typeof to === 'string' ? to : null),
     request_id: message?.requestId || ((traced && requestIdOf(traced)) ?? null),
     message_id: messageId ?? null,
+    before: sendBefore(live, attempts[0] && recordedOf(attempts[0])),
     events: events.sort(byTimeThenKind),
     omitted: attempts.length - shownAttempts.length,
   };

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import { atOnce } from '#io/slices.ts';
+import { messageIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { SettingsInput } from '../../config/settings.ts';
@@ -60,6 +61,8 @@ export interface Situation {
   /** Why the first of them waits for a user; empty: it does not. */
   readonly standstill: string;
   readonly faultHits: readonly number[];
+  /** True if only the referee of a finished client finds what the requests break. */
+  readonly isFinished: boolean;
 }
 
 /** The most inputs of a test; a longer one would not be read. */
@@ -98,7 +101,10 @@ export function* situationOf(
   // From the fewest inputs to all: the first that play as they were recorded are enough.
   for (const isKept of subject?.filters(numbersBefore) ?? [() => true]) {
     let requests = 0;
-    const kept = inputs.filter((input) => !isRequest(input) || isKept(input, ++requests));
+    const kept = inputs.filter((input) => {
+      if (isRequest(input)) requests++;
+      return isKept(input, requests);
+    });
     if (kept.length > mostSteps) continue;
     const situation = played(live, kept, base, subject);
     if (situation !== undefined) return situation;
@@ -116,6 +122,10 @@ function isInput(entry: Entry): entry is Input {
   return !('ended' in entry) && !('operation' in entry && /^clock\.|wait$/.test(entry.operation));
 }
 
+function isFault(input: Input): boolean {
+  return 'operation' in input && input.operation.startsWith('faults.');
+}
+
 function isRequest(input: Entry): input is RequestEntry {
   return 'request' in input;
 }
@@ -125,10 +135,10 @@ interface TestSubject {
   readonly match: Situation['match'];
   /** Undefined: it made no message. */
   readonly statuses: readonly string[] | undefined;
-  /** Which requests are kept, from the fewest to all. */
+  /** Which inputs are kept, from the fewest to all, by the number of requests so far. */
   readonly filters: (
     numbersBefore: number,
-  ) => readonly ((input: RequestEntry, count: number) => boolean)[];
+  ) => readonly ((input: Input, requests: number) => boolean)[];
 }
 
 /** What the test is about; undefined: the whole world. */
@@ -138,18 +148,19 @@ function* subjectOf(
   number: number | undefined,
 ): Generator<undefined, TestSubject | undefined> {
   if (messageId === undefined && number === undefined) return undefined;
-  const options = { isPartial: true, isStrict: false, graceMs: defaultGraceMs };
+  // A finished client's intent holds its retries under a new request_id, too.
+  const options = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
   const report = yield* reportingOn(live, options);
   const traced = messageId && find('message_id', live, messageId).messageId;
   const found = exchangesOfIntent(report, number, traced);
   const numbers = new Set([...found.attempts, ...found.reads].map((each) => each.number));
   if (numbers.size === 0) throw refusal('the record no longer has the requests of this');
-  const id = found.messageId;
+  const last = Math.max(...numbers);
+  const id = traced ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
   const message = id === undefined ? undefined : live.simulation.world.messages.get(id);
   const [first] = found.attempts;
   const account = live.simulation.world.accounts.get(first?.accountId ?? '');
   const keyIds = new Set((account?.keys ?? []).map(({ keyId }) => keyId));
-  const isOfSubject = (number: number) => numbers.has(number);
   const match =
     message === undefined
       ? {}
@@ -161,12 +172,19 @@ function* subjectOf(
         : `a message to ${message.to} is ${message.status}`,
     match,
     statuses: message === undefined ? undefined : statusesIn(live, match),
-    filters: (numbersBefore) => [
-      (_, count) => isOfSubject(numbersBefore + count),
-      ({ request }, count) =>
-        isOfSubject(numbersBefore + count) || keyIds.has(request.key_id ?? ''),
-      () => true,
-    ],
+    filters: (numbersBefore) => {
+      const isOfSubject = (input: Input, requests: number) =>
+        isRequest(input) ? numbers.has(numbersBefore + requests) : true;
+      const isOfAccount = (input: Input, requests: number) =>
+        isOfSubject(input, requests) ||
+        (isRequest(input) && keyIds.has(input.request.key_id ?? ''));
+      const isBeforeLast = (input: Input, requests: number) =>
+        numbersBefore + requests <= last && isOfAccount(input, requests);
+      // Later faults strike none of its requests.
+      const isUpToLast = (input: Input, requests: number) =>
+        isOfSubject(input, requests) && (numbersBefore + requests < last || !isFault(input));
+      return [isUpToLast, isOfSubject, isBeforeLast, isOfAccount, () => true];
+    },
   };
 }
 
@@ -236,6 +254,7 @@ function played(
     const expected = subject?.statuses ?? statuses;
     if (statuses.join() !== expected.join()) return undefined;
     const [waiting] = atOnce(standstills(twin));
+    const isFinished = subject !== undefined && !isBroken(twin, true) && isBroken(twin, false);
     return {
       ...base,
       title,
@@ -244,10 +263,16 @@ function played(
       steps,
       standstill: waiting?.waiting_for ?? '',
       faultHits: twin.simulation.faults.list.map(({ hits }) => hits),
+      isFinished,
     };
   } finally {
     void twin.close();
   }
+}
+
+function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
+  const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
+  return atOnce(reportingOn(twin, options)).rules.some(({ verdict }) => verdict === 'failed');
 }
 
 function isJson(text: string): boolean {
