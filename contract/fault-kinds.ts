@@ -3,7 +3,9 @@
  * recorder, explorer, schemas, forms and readers follow from the rows. `docs/control-api.md`,
  * `docs/traffic.md` and `docs/explore.md` are checked against them.
  */
+import type { EndpointName } from './limits.ts';
 import type { SendRefusal } from './refusals.ts';
+import { durationText } from './time.ts';
 
 /** How a reply is cut, by what the client sees of it. */
 export const cuts = {
@@ -111,4 +113,81 @@ export function isHandled<Fault extends FaultKind>(
   fault: Fault | undefined,
 ): fault is Exclude<Fault, UnhandledFault> | undefined {
   return fault === undefined || faultKinds[fault.kind].isHandled;
+}
+
+/** A struck request's fault as the control port shows it. */
+interface StruckFault {
+  readonly kind: FaultKindName;
+  readonly status: number | null;
+  readonly delay_ms: number | null;
+  readonly cut: Cut | null;
+}
+
+/** What a fault did to a request, in words. */
+export function faultText(fault: StruckFault): string {
+  const { kind, status, delay_ms: delayMs, cut } = fault;
+  const parts = [
+    ...(status === null ? [] : [`fault answered ${status}`]),
+    ...(delayMs === null ? [] : [`reply ${delayMs} ms late`]),
+    ...(cut === null ? [] : [cuts[cut]]),
+  ];
+  return parts.join(', ') || faultKinds[kind].about;
+}
+
+/** `1st, 3rd`, `22nd`. */
+function ordinals(numbers: readonly number[]): string {
+  const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
+  const rules = new Intl.PluralRules('en', { type: 'ordinal' });
+  return numbers.map((number) => `${number}${endings[rules.select(number)] ?? 'th'}`).join(', ');
+}
+
+/** A fault as the control port shows it. */
+interface ShownFault {
+  readonly fault: Readonly<{ kind: FaultKindName; ms?: number; status?: number }>;
+  readonly match: Readonly<{
+    endpoint?: EndpointName;
+    account_id?: string;
+    to?: string;
+    text?: string;
+    headers?: Readonly<Record<string, string>>;
+  }>;
+  readonly when:
+    | { readonly nth: readonly number[] }
+    | { readonly every: number }
+    | { readonly probability: number };
+  readonly times?: number;
+  readonly hits: number;
+  readonly seen: number;
+}
+
+/** What a fault does, such as `reply 3 s late`. */
+export function faultWords({ fault }: Pick<ShownFault, 'fault'>): string {
+  if (fault.kind === 'delay') return `delay: the reply is ${durationText(fault.ms ?? 0)} late`;
+  if (fault.kind === 'status') return `status: ${fault.status} in place of the reply`;
+  return `${fault.kind.replace('_', ' ')}: ${faultKinds[fault.kind].about}`;
+}
+
+/** Which requests a fault strikes, such as `1st send of acme`. */
+export function faultSubject(
+  { when, match, times, hits, seen }: ShownFault,
+  accountName: (id: string) => string,
+): string {
+  const { endpoint = 'request', account_id: id, to, text, headers = {} } = match;
+  const isSpent = hits >= (times ?? Infinity) || ('nth' in when && seen >= Math.max(...when.nth));
+  let which = `every ${endpoint}`;
+  if ('nth' in when) which = `${ordinals(when.nth)} ${endpoint}`;
+  else if ('every' in when && when.every > 1) which = `every ${ordinals([when.every])} ${endpoint}`;
+  else if ('probability' in when) {
+    const percent = Math.round(when.probability * 1e4) / 100;
+    which = `${percent} % of ${match.endpoint ?? 'all'} requests`;
+  }
+  return [
+    which,
+    id === undefined ? '' : ` of ${accountName(id)}`,
+    to === undefined ? '' : ` to ${to}`,
+    text === undefined ? '' : ` with “${text}”`,
+    ...Object.entries(headers).map(([name, part]) => ` with ${name}: ${part}`),
+    times === undefined ? '' : `, at most ${times === 1 ? 'once' : `${times} times`}`,
+    isSpent ? '; spent: it cannot strike again' : '',
+  ].join('');
 }

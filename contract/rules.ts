@@ -141,6 +141,22 @@ const demands = {
 
 export type ClientRuleId = keyof typeof demands;
 
+type MustRuleId = {
+  [Id in ClientRuleId]: (typeof demands)[Id][0] extends 'must' ? Id : never;
+}[ClientRuleId];
+
+/** What a client does that breaks a rule, in a few words. */
+export const breaches: Readonly<Record<MustRuleId, string>> = {
+  'CLIENT-1': 'a retry before the end of its wait',
+  'CLIENT-3': 'a retry under a new request_id',
+  'CLIENT-5': 'one message accepted twice',
+  'CLIENT-6': 'a request_id used for another message',
+  'CLIENT-7': 'a retry with an expired request_id',
+  'CLIENT-9': 'an intent given up after a failure',
+  'CLIENT-10': 'a report that is not true',
+  'CLIENT-16': 'a key outside the Authorization header',
+};
+
 export interface ClientRule {
   readonly id: ClientRuleId;
   readonly level: Level;

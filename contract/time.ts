@@ -1,4 +1,4 @@
-/** Units of time in milliseconds, and an instant as replies write it. Rule: RES-4. */
+/** Units of time in milliseconds, a duration in words, and an instant as replies write it. Rule: RES-4. */
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;
@@ -30,4 +30,29 @@ export function isoTime(epochMs: number): string {
   lastIsoMs = epochMs;
   lastIso = `${lastMinute}${seconds[Math.floor(inMinuteMs / 1_000)]}${thousandths[Math.floor(inMinuteMs) % 1_000]}`;
   return lastIso;
+}
+
+/** From largest to smallest. */
+const units = [
+  { name: 'd', ms: dayMs },
+  { name: 'h', ms: hourMs },
+  { name: 'min', ms: minuteMs },
+  { name: 's', ms: secondMs },
+];
+
+/**
+ * `250 ms`, `1.5 s`, `2 min 5 s`, `3 h`, `4 d 2 h`: at most two units, of which zeros are omitted.
+ */
+export function durationText(ms: number): string {
+  if (ms < secondMs) return `${ms} ms`;
+  if (ms < minuteMs) return `${Math.round(ms / 10) / 100} s`;
+  const largest = units.findIndex((unit) => ms >= unit.ms);
+  let remainingMs = ms;
+  const parts: string[] = [];
+  for (const unit of units.slice(largest, largest + 2)) {
+    const count = Math.floor(remainingMs / unit.ms);
+    remainingMs -= count * unit.ms;
+    if (count > 0) parts.push(`${count} ${unit.name}`);
+  }
+  return parts.join(' ');
 }

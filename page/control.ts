@@ -87,8 +87,8 @@ export const callAny = call as (name: OperationName, ...args: readonly unknown[]
 /** When this page last changed something; what follows events is then read again. */
 export const lastWriteMs = signal(Number.NEGATIVE_INFINITY);
 
-/** The last operation of this page that can be undone. */
-export const lastChange = signal<OperationName | undefined>(undefined);
+/** The last operation of this page that can be undone, and its input. */
+export const lastChange = signal<{ name: OperationName; input: Row } | undefined>(undefined);
 
 /** Operations that no journal records, and those with an undo of their own or none. */
 const notUndone = /^(worlds|referee|exchanges)\.|^simulator\.|^past\.|^snapshots\.|^clock\.setMode/;
@@ -111,7 +111,9 @@ export async function callIn<Name extends OperationName>(
   const reply = text === '' ? undefined : readJson(text);
   if (status < 400) {
     if (verb !== 'GET') lastWriteMs.value = performance.now();
-    if (verb !== 'GET' && prefix === worldPrefix && !notUndone.test(name)) lastChange.value = name;
+    if (verb !== 'GET' && prefix === worldPrefix && !notUndone.test(name)) {
+      lastChange.value = { name, input: (input ?? {}) as Row };
+    }
     return reply as Reply<Name>;
   }
   const { error } = (reply ?? {}) as { error?: { message?: string; path?: string } };

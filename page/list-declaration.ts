@@ -73,6 +73,8 @@ export interface ListDeclaration {
   readonly searchedBy?: string;
   /** Shown in place of an empty list. */
   readonly emptyText?: string;
+  /** What it means that a search finds nothing. */
+  readonly emptySearches?: Readonly<Record<string, string>>;
   /** A sentence above the list. */
   readonly lead?: string;
 }

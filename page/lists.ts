@@ -3,11 +3,15 @@
  * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
+
+import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
+import { durationText } from '#contract/time.ts';
+import { outcomeText } from '#src/sim/devices/outcomes.ts';
 import { call, callIn } from './control.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
 import { shownWorld } from './route.ts';
 import type { Reply } from './wire.ts';
-import { durationText, faultSubject, faultWords, outcomeText, prefixOf } from './words.ts';
+import { prefixOf } from './words.ts';
 import { accountName } from './world.ts';
 
 export const receivedList: ListDeclaration = {
@@ -28,6 +32,8 @@ export const receivedList: ListDeclaration = {
   ],
   emptyText: 'Nothing received yet. Inject a message, as if a phone had sent it to a number.',
 };
+
+const everyNth = (n: string) => ({ when: 'every n-th request', 'when.every': n });
 
 export const faultList: ListDeclaration = {
   title: 'Faults',
@@ -61,18 +67,8 @@ export const faultList: ListDeclaration = {
           'fault.status': '429',
           'fault.headers': 'Retry-After: 30',
         },
-        '503 every 10th': {
-          fault: 'status',
-          'fault.status': '503',
-          when: 'every n-th request',
-          'when.every': '10',
-        },
-        'Slow by 3 s': {
-          fault: 'delay',
-          'fault.ms': '3000',
-          when: 'every n-th request',
-          'when.every': '1',
-        },
+        '503 every 10th': { fault: 'status', 'fault.status': '503', ...everyNth('10') },
+        'Slow by 3 s': { fault: 'delay', 'fault.ms': '3000', ...everyNth('1') },
       },
       placeholders: { 'match.to': 'any recipient', times: 'no limit' },
     },
@@ -205,18 +201,15 @@ export const assumptionList: ListDeclaration = {
       const answer = answers[entry.name] ?? entry.default;
       const meaning = entry.meanings[String(answer)] ?? `one of: ${entry.permitted}`;
       const means = `${entry.open}: ${meaning} (${entry.rules.join(', ')})`;
-      return {
-        ...entry,
-        answer,
-        means,
-        state: isChanged({ ...entry, answer }) && 'not the default',
-      };
+      const row = { ...entry, answer, means };
+      return { ...row, state: isChanged(row) && 'not the default' };
     });
   },
   keyColumn: 'name',
   columns: ['name', 'answer', 'default', 'means'],
   wideColumns: ['default'],
   searchedBy: 'search',
+  emptySearches: { 'not the default': 'every assumption has its default.' },
   actions: [
     {
       operation: 'assumptions.patch',

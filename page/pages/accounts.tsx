@@ -79,10 +79,7 @@ function NewAccount() {
     made.value = [['API key', key]];
     const number = freeNumber(sims);
     await call('sims.create', String(id), { number });
-    made.value = [
-      ['API key', key],
-      ['Number', number],
-    ];
+    made.value = [...made.value, ['Number', number]];
   };
   return (
     <>

@@ -2,7 +2,7 @@
  * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
  */
 import { signal } from '@preact/signals';
-import { isoTime } from '#contract/time.ts';
+import { durationText, isoTime } from '#contract/time.ts';
 import { advanceClock, clock, describeAdvance, nowMs, state } from '../clock.ts';
 import { call, callIn } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
@@ -11,7 +11,7 @@ import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
 import { addressOf, shownWorld } from '../route.ts';
-import { counted, durationText, prefixOf } from '../words.ts';
+import { aheadName, counted, prefixOf } from '../words.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
 
@@ -86,7 +86,7 @@ export function ClockPage() {
 /** Opens a comparison of this world with a copy of it in an hour. */
 async function lookAhead(): Promise<void> {
   const { world_id: id } = await call('worlds.fork', shownWorld, {
-    name: `an hour after ${isoTime(nowMs.peek() ?? 0).slice(11, 19)}`,
+    name: `${aheadName} ${isoTime(nowMs.peek() ?? 0).slice(11, 19)}`,
     ttl: '10m',
   });
   await callIn(prefixOf(id), 'clock.advance', { by: '1h' });

@@ -4,8 +4,12 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
+import { breaches } from '#contract/rules.ts';
+import { minuteMs } from '#contract/time.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
-import { state } from '../clock.ts';
+import { nowMs, state } from '../clock.ts';
 import { call } from '../control.ts';
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
@@ -19,18 +23,19 @@ import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import { textOf } from '../typed-values.ts';
 import type { RefereeReport, Reply } from '../wire.ts';
-import { counted, faultSubject, faultWords } from '../words.ts';
+import { counted } from '../words.ts';
 import { accountName, useBuckets, useFinalReport, useReport, useWorld } from '../world.ts';
 import { clientOf, exampleIn, languages } from './copies.ts';
 import { ruleText } from './rules.tsx';
 
 export function HomePage() {
   const world = useReply('worlds.get', [shownWorld], ['sim']);
-  const report = useReport(true, 1);
+  const report = useReport(true, 1).value;
+  const reports = { report, finished: useFinalReport(report) };
   return (
     <div class="stack">
-      <Now report={report.value} />
-      <Activity report={report.value} />
+      <Now {...reports} />
+      <Activity {...reports} />
       <Loaded resource={world} what="this world">
         {(value) => <ClientSetup world={value} />}
       </Loaded>
@@ -39,23 +44,23 @@ export function HomePage() {
   );
 }
 
-type ReportProps = Readonly<{ report: RefereeReport | undefined }>;
+/** The referee's report so far, and as of a client that has finished. */
+type ReportProps = Readonly<Record<'report' | 'finished', RefereeReport | undefined>>;
 
 /** What a reader must know at once: who is throttled, what waits for them, faults, broken rules. */
-function Now({ report }: ReportProps) {
+function Now({ report, finished }: ReportProps) {
   const world = useWorld();
   const buckets = useBuckets();
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
-  const finished = useFinalReport(report);
+  /** When each throttled caller is free; a row stays for a minute after that. */
+  const freeAt = useRef(new Map<string, string>()).current;
   const assumptions = useResource(async () => assumptionList.readRows?.(), ['operation']);
   const changed = (assumptions.value ?? []).filter(isChanged);
   const changedHref = addressOf('rules', '', { search: 'not the default' });
   const answers = changed.map(({ name, answer }) => `${name} = ${textOf(answer)}`).join(', ');
   const broken = brokenIn(report);
-  const isNew = (text: string) => !broken.some((rule) => countIn(rule) === text);
-  const later = brokenIn(finished).map(countIn).filter(isNew);
-  const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
+  const later = brokenIn(finished).filter(({ id }) => !broken.some((rule) => rule.id === id));
   if (world === undefined) return <Loading what="what is now" />;
   const row = (href: string, name: string, ...text: readonly ComponentChildren[]) => (
     <li key={`${name} ${href}`}>
@@ -63,11 +68,18 @@ function Now({ report }: ReportProps) {
     </li>
   );
   const rows = [
-    ...throttled.map(({ account_id: id, endpoint, next_at: at }) => {
+    ...(buckets.value?.buckets ?? []).map(({ account_id: id, endpoint, next_at: nextAt }) => {
       const name = accountName(id);
       const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
       const href = addressOf('requests', '', { search });
-      return row(href, `${name}: ${endpoint}`, 'answered ', <ThrottledUntil at={at ?? ''} />);
+      const title = `${name}: ${endpoint}`;
+      if (nextAt !== null) freeAt.set(search, nextAt);
+      const at = freeAt.get(search);
+      if (at === undefined) return false;
+      if (nextAt !== null) return row(href, title, 'answered ', <ThrottledUntil at={at} />);
+      const agoMs = (nowMs.value ?? 0) - Date.parse(at);
+      if (agoMs < 0 || agoMs > minuteMs) return false;
+      return row(href, title, `free again since ${at.slice(11, 19)}`);
     }),
     ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
       const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
@@ -82,11 +94,17 @@ function Now({ report }: ReportProps) {
       const state = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
-    ...broken.map((rule) => row('#/referee', countIn(rule), ruleText(rule.id))),
+    ...broken.map(({ id, found = 0 }) =>
+      row('#/referee?finished=no', `${id}: ${counted(found, 'finding')}`, ruleText(id)),
+    ),
+    later.length > 0 &&
+      row(
+        '#/referee?finished=yes',
+        'Rules broken, if the client has finished',
+        later.map(({ id }) => `${id}: ${breaches[id as keyof typeof breaches]}`).join('; '),
+      ),
     answers !== '' &&
       row(changedHref, `Not the default: ${counted(changed.length, 'assumption')}`, answers),
-    later.length > 0 &&
-      row('#/referee?finished=yes', 'If the client has finished', later.join(', ')),
   ].filter((each) => each !== false);
   return (
     <Card title="Now">
@@ -109,12 +127,13 @@ function brokenIn(report: ReportProps['report']) {
   return (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
 }
 
-type Rules = ReturnType<typeof brokenIn>;
-const countIn = ({ id, found = 0 }: Rules[number]) => `${id}: ${counted(found, 'finding')}`;
-const foundIn = (rules: Rules) => rules.reduce((sum, { found = 0 }) => sum + found, 0);
+function findingsOf(rules: ReturnType<typeof brokenIn> = []): string {
+  const found = rules.reduce((sum, rule) => sum + (rule.found ?? 0), 0);
+  return counted(found, 'finding');
+}
 
 /** Counts, each with a link to the page that lists what it counts. */
-function Activity({ report }: ReportProps) {
+function Activity({ report, finished }: ReportProps) {
   const counts = state.value;
   if (counts === undefined) return null;
   const { messages, requests, throttled } = counts;
@@ -125,12 +144,14 @@ function Activity({ report }: ReportProps) {
       </Empty>
     );
   }
-  const all = foundIn(report?.rules ?? []);
-  const broken = foundIn(brokenIn(report));
+  const broken = brokenIn(finished);
   const links = [
     <a href="#/requests">{counted(requests, 'request')} since the start</a>,
     <a href="#/requests?search=status%3A429">{throttled.toLocaleString('en')} answered 429</a>,
-    <a href="#/referee">{`${counted(all, 'finding')} of the referee, ${broken} of broken rules`}</a>,
+    <a href="#/referee?finished=yes">
+      {`${counted(broken.length, 'rule')} broken (${findingsOf(broken)}) if the client has finished`}
+    </a>,
+    <a href="#/referee?finished=no">{`${findingsOf(report?.rules)} so far`}</a>,
     <a href="#/messages">{counted(messages.total, 'message')}</a>,
     ...statusLinks(messages),
   ];

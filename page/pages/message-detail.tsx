@@ -1,6 +1,8 @@
 /**
  * One message in full: what happened to it, and what it waits for.
  */
+
+import { durationText } from '#contract/time.ts';
 import { advanceClock, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
@@ -12,7 +14,7 @@ import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
-import { counted, durationText } from '../words.ts';
+import { counted } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, sendBody, sendPath, useKey } from './copies.ts';
 

@@ -24,20 +24,20 @@ import { ruleColumn, ruleText } from './rules.tsx';
 type RuleVerdict = RefereeReport['rules'][number];
 
 /** `open`: it holds so far, and would not if the client has finished. */
-const verdicts = ['failed', 'advice', 'open', 'passed', 'not_exercised'] as const;
+const verdicts = ['failed', 'open', 'advice', 'passed', 'not_exercised'] as const;
 /** Of a rule: the findings that are read, the rows that are shown at first, and requests in a row. */
 const mostFindings = 500;
 const firstRows = 3;
 const mostNumbers = 6;
 
-/** The tick of the page's box; it stays while other pages are shown. */
+/** The tick of the page's box; it stays while other pages are shown, and a link may set it. */
 const isFinished = signal(false);
 
 export function RefereePage() {
-  const isAsked = filterValue('finished') !== '';
+  const asked = filterValue('finished');
   useEffect(() => {
-    if (isAsked) isFinished.value = true;
-  }, [isAsked]);
+    if (asked !== '') isFinished.value = asked === 'yes';
+  }, [asked]);
   const report = useReport(!isFinished.value, mostFindings);
   const finished = useFinalReport(report.value);
   // The findings show account names, which come from the world.
@@ -91,6 +91,7 @@ function reportOf(report: RefereeReport, finished: RefereeReport | undefined) {
   const ranked = verdicts.map((verdict) => rules.filter(({ shown }) => shown === verdict));
   const counts = ranked.map(({ length }, rank) => `${length} ${verdicts[rank]?.replace('_', ' ')}`);
   const sorted = ranked.flat();
+  const open = sorted.filter(({ shown }) => shown === 'open').map(({ id }) => id);
   return (
     <>
       <p role="status">
@@ -98,6 +99,12 @@ function reportOf(report: RefereeReport, finished: RefereeReport | undefined) {
         {unattributable > 0 &&
           ` ${unattributable} sends cannot be attributed to one message and fail no rule.`}
       </p>
+      {open.length > 0 && (
+        <p class="actions">
+          <b class="problem">open: fails if the client has finished: {open.join(', ')}</b>
+          <Action act={() => (isFinished.value = true)}>Judge as finished</Action>
+        </p>
+      )}
       {notices.map(({ what }) => (
         <p key={what}>{what}</p>
       ))}

@@ -17,11 +17,11 @@ import { asCurl, useKey } from './copies.ts';
 /** `number`: the request's number, from the address. */
 export function RequestDetail({ number }: { readonly number: string }) {
   const request = useReply('requests.get', [number], ['traffic']);
-  const { status, previous, next } = request.value ?? {};
+  const { status, is_lost: isLost, previous, next } = request.value ?? {};
   return (
     <Detail
       title={`Request ${number}`}
-      badge={status && <ReplyStatus status={status} />}
+      badge={status && <ReplyStatus status={status} isLost={isLost} />}
       links={[
         previous && neighbour(previous, 'Previous', '‹'),
         next && neighbour(next, 'Next', '›'),
@@ -38,7 +38,7 @@ function neighbour(near: NonNullable<Reply<'requests.get'>['next']>, which: stri
   return (
     <a class="button plain" href={addressOf('requests', String(near.number))}>
       <span class="hidden">{which}: </span>
-      {sign} {near.number} <ReplyStatus status={near.status} />
+      {sign} {near.number} <ReplyStatus status={near.status} isLost={near.is_lost} />
     </a>
   );
 }

@@ -176,7 +176,11 @@ const columns: readonly Column<ServiceRequest>[] = [
       ),
     kind: 'wide beside caller-column',
   },
-  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, kind: 'answer-column' },
+  {
+    head: 'Answer',
+    cell: ({ status, is_lost }) => <ReplyStatus status={status} isLost={is_lost} />,
+    kind: 'answer-column',
+  },
   { head: 'What it was', cell: subjectOf, kind: 'subject' },
   {
     head: 'Took',
@@ -185,19 +189,19 @@ const columns: readonly Column<ServiceRequest>[] = [
   },
 ];
 
-/** What happened to a request, then its text and its request_id. */
+/** What happened to a request, then its request_id and its text. */
 function subjectOf(request: ServiceRequest) {
   const { fault, is_lost: isLost, is_replay: isReplay, repeats, code, text, retry_at } = request;
   const { request_id: requestId, retry_after_s: waitSeconds } = request;
   return (
     <span class="parts" title={[text, requestId].filter((part) => part !== null).join(' · ')}>
-      {fault !== null && <FaultLink fault={fault} />}
+      {fault !== null && <FaultLink fault={fault} {...(isLost && { text: 'reply lost' })} />}
       {fault === null && isLost && <b class="problem">reply lost: the client left first</b>}
       {retry_at !== null && <b>{`wait ${waitSeconds} s, until ${retry_at.slice(11, 19)}`}</b>}
       {isReplay && <Replay of={repeats} />}
       {code !== null && retry_at === null && <span class="mono">{code}</span>}
-      {text !== null && <span class="text">{text}</span>}
       {requestId !== null && <span class="dim mono">{requestId}</span>}
+      {text !== null && <span>{text}</span>}
     </span>
   );
 }

@@ -8,6 +8,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
+import { outcomeText } from '#src/sim/devices/outcomes.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
 import { nowMs } from '../clock.ts';
 import type { Field } from '../field.ts';
@@ -20,7 +21,7 @@ import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import { readJson } from '../typed-values.ts';
 import type { Exchange } from '../wire.ts';
-import { counted, outcomeText } from '../words.ts';
+import { counted } from '../words.ts';
 import { numbersOf, useWorld, type World } from '../world.ts';
 import { asCurl, sendPath } from './copies.ts';
 

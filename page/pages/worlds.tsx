@@ -3,6 +3,7 @@
  * what differs between them, in groups, each thing found by its identity.
  */
 import { useEffect, useRef } from 'preact/hooks';
+import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
 import { secondMs } from '#contract/time.ts';
 import { callIn } from '../control.ts';
 import { kinds } from '../events.ts';
@@ -14,7 +15,7 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { filterValue, shownWorld } from '../route.ts';
-import { faultSubject, faultWords, prefixOf } from '../words.ts';
+import { aheadName, prefixOf } from '../words.ts';
 import { useWorldChoices } from '../world.ts';
 
 const mostMessages = 1_000;
@@ -39,10 +40,11 @@ function Compare() {
   const second = filterValue('with');
   if (worlds.length === 1) return null;
   const nameOf = (id: string) => new Map(worlds).get(id) ?? id;
+  const isAhead = nameOf(second).startsWith(aheadName);
   const choicesWithout = (other: string) => worlds.filter(([id]) => id !== other);
   return (
     <Card
-      title="What differs between two worlds"
+      title={isAhead ? 'What an hour would change' : 'What differs between two worlds'}
       head={
         <div class="filters">
           <FilterChoices
@@ -71,14 +73,14 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
   const region = useRef<HTMLDivElement>(null);
   const worlds = useResource(() => Promise.all(ids.map(readLeaves)), kinds);
   const isLoaded = worlds.value !== undefined;
-  useEffect(() => region.current?.scrollIntoView(), [isLoaded]);
+  useEffect(() => region.current?.closest('.card')?.scrollIntoView(), [isLoaded]);
   return (
     <div ref={region}>
       <Loaded resource={worlds} what="both worlds">
         {(both) => {
-          const [one = noLeaves, other = noLeaves] = both;
-          const differing = [...new Set([...one.keys(), ...other.keys()])].filter((path) => {
-            const [text, otherText] = [one.get(path)?.text, other.get(path)?.text];
+          const paths = new Set(both.flatMap((leaves) => [...leaves.keys()]));
+          const differing = [...paths].filter((path) => {
+            const [text, otherText] = both.map((leaves) => leaves.get(path)?.text);
             // Two clocks that run in real time are read one after the other.
             const ms = Date.parse(text ?? '') - Date.parse(otherText ?? '');
             return text !== otherText && !(path === 'Clock: now' && Math.abs(ms) < secondMs);
@@ -88,20 +90,7 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
           return groups.map((group) => (
             <section key={group}>
               <h3 class="section">{group}</h3>
-              <Table
-                label={`differences in ${group}`}
-                columns={[
-                  { head: 'What', cell: (path) => path.slice(group.length + 2), namesRow: true },
-                  ...both.map((leaves, index) => ({
-                    head: nameOf(ids[index] ?? ''),
-                    cell: (path: string) => shownLeaf(leaves.get(path), one.get(path)),
-                    kind: 'breaks',
-                  })),
-                ]}
-                first={firstRows}
-                rows={differing.filter((path) => path.startsWith(`${group}: `))}
-                keyOf={(path) => path}
-              />
+              {tablesOf(group, both, ids.map(nameOf), differing)}
             </section>
           ));
         }}
@@ -110,17 +99,48 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
   );
 }
 
+/** What differs in a group: what both worlds have, then what only one has, folded if it is long. */
+function tablesOf(group: string, both: readonly Leaves[], names: string[], differing: string[]) {
+  const paths = differing.filter((path) => path.startsWith(`${group}: `));
+  return [both, ...both.map((leaves) => [leaves]).reverse()].map((worlds) => {
+    const nameOf = (leaves: Leaves) => names[both.indexOf(leaves)] ?? '';
+    const rows = paths.filter((path) =>
+      both.every((leaves) => leaves.has(path) === worlds.includes(leaves)),
+    );
+    const place = worlds === both ? 'differ' : `only in ${worlds.map(nameOf)}`;
+    if (rows.length === 0) return null;
+    return (
+      <details key={place} open={worlds === both || rows.length < firstRows}>
+        <summary>{`${rows.length.toLocaleString('en')} ${place}`}</summary>
+        <Table
+          label={`${group} ${place}`}
+          columns={[
+            { head: 'What', cell: (path) => path.slice(group.length + 2), namesRow: true },
+            ...worlds.map((leaves) => ({
+              head: nameOf(leaves),
+              cell: (path: string) => shownLeaf(leaves.get(path), both[0]?.get(path)),
+              kind: 'breaks',
+            })),
+          ]}
+          first={firstRows}
+          rows={rows}
+          keyOf={(path) => path}
+        />
+      </details>
+    );
+  });
+}
+
 /** A value of a world. */
 type Leaf = Readonly<{ text: string; href?: string | undefined }>;
 /** By their path: the group, a colon, and names. */
 type Leaves = ReadonlyMap<string, Leaf>;
-const noLeaves: Leaves = new Map();
 
 const isoForm = /^\d{4}-\d\d-\d\dT/;
 
 /** `base`: the value of the first world, from which a number shows its difference. */
 function shownLeaf(leaf: Leaf | undefined, base: Leaf | undefined) {
-  if (leaf === undefined) return <span class="dim">not there</span>;
+  if (leaf === undefined) return null;
   const { text, href } = leaf;
   if (href !== undefined) return <a href={href}>{text}</a>;
   if (isoForm.test(text)) return <Time at={text} />;
@@ -152,6 +172,7 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     return [fault.fault_id, fault.paused ? `${text}; paused` : text];
   });
   return new Map([
+    ...messages,
     ...leavesOf(clock, 'Clock:'),
     ...leavesOf(counts, 'Counts:'),
     ...accounts.flatMap((account) => leavesOf(account, `Accounts: ${account.name}`)),
@@ -160,7 +181,6 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     ...outcomes.flatMap((outcome) => leavesOf(outcome, `Recipients: ${outcome.to}`)),
     ...leavesOf(await callIn(prefix, 'limits.get'), 'Limits:'),
     ...leavesOf(await callIn(prefix, 'assumptions.get'), 'Assumptions:'),
-    ...messages,
   ]);
 }
 

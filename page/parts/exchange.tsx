@@ -3,7 +3,7 @@
  * port has removed the key.
  */
 import type { ComponentChildren } from 'preact';
-import { cuts, faultKinds } from '#contract/fault-kinds.ts';
+import { faultText } from '#contract/fault-kinds.ts';
 import { jsonText, readJson } from '../typed-values.ts';
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
@@ -11,13 +11,18 @@ import { ReplyStatus } from './values.tsx';
 /** The bundler inserts the reason phrase of each status. */
 declare const statusTexts: Readonly<Record<number, string>>;
 
-export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
-  const { request, reply, fault } = exchange;
+type ExchangeProps = Readonly<{ exchange: Exchange & { readonly is_lost?: boolean } }>;
+
+export function ExchangeView({ exchange }: ExchangeProps) {
+  const { request, reply, fault, is_lost: isLost } = exchange;
   const sent = [
     <span class="mono">{request.method}</span>,
     <span class="mono path">{request.path}</span>,
   ];
-  const answered = [<ReplyStatus status={reply.status} />, statusTexts[reply.status] ?? ''];
+  const answered = [
+    <ReplyStatus status={reply.status} isLost={isLost} />,
+    statusTexts[reply.status] ?? '',
+  ];
   return (
     <div class="exchange">
       {fault !== null && (
@@ -60,24 +65,15 @@ function partOf(
   );
 }
 
+type FaultProps = Readonly<{ fault: NonNullable<Exchange['fault']>; text?: string }>;
+
 /** What a fault did, with a link to the fault. */
-export function FaultLink({ fault }: { readonly fault: NonNullable<Exchange['fault']> }) {
+export function FaultLink({ fault, text = faultText(fault) }: FaultProps) {
   const { fault_id: id } = fault;
   return (
     <b class="problem">
-      {faultText(fault)}
+      {text}
       {id !== null && [' (', <a href={`#/faults/${id}`}>{id}</a>, ')']}
     </b>
   );
-}
-
-/** What a fault did to a request, in words. */
-export function faultText(fault: NonNullable<Exchange['fault']>): string {
-  const { kind, status, delay_ms: delayMs, cut } = fault;
-  const parts = [
-    ...(status === null ? [] : [`fault answered ${status}`]),
-    ...(delayMs === null ? [] : [`reply ${delayMs} ms late`]),
-    ...(cut === null ? [] : [cuts[cut]]),
-  ];
-  return parts.join(', ') || faultKinds[kind].about;
 }

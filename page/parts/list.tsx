@@ -94,6 +94,7 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
         searchedBy={declaration.searchedBy}
         searched={(row) => Object.entries(row).map(([name, value]) => cellText(name, value))}
         emptyText={emptyText}
+        emptySearches={declaration.emptySearches}
         head={
           <p class="dim" role="status">
             {statusText.value}

@@ -5,6 +5,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { ListDeclaration } from '../list-declaration.ts';
 import { filterValue, pageArgument } from '../route.ts';
 import { Action } from './action.tsx';
 import { SearchInput } from './fields.tsx';
@@ -119,6 +120,7 @@ interface TableCardProps<T> extends Omit<RowsProps<T>, 'rows'> {
   /** The filter of a search that the page has for several tables. */
   readonly searchedBy?: string | undefined;
   readonly emptyText?: string | undefined;
+  readonly emptySearches?: ListDeclaration['emptySearches'] | undefined;
   /** Shown beside the title. */
   readonly head?: ComponentChildren;
   readonly lead?: ComponentChildren;
@@ -137,6 +139,13 @@ export function TableCard<T>(props: TableCardProps<T>) {
   const searchInput = isLong && !searchedBy && (
     <SearchInput name={title} label={`Search ${title}`} />
   );
+  if (searchedBy && search !== '' && resource.value?.some(isFound) === false) {
+    return (
+      <p class="dim">
+        {title}: {props.emptySearches?.[search] ?? 'nothing matches.'}
+      </p>
+    );
+  }
   return (
     <Card title={title} lead={lead} head={[head, searchInput]}>
       <Loaded resource={resource} what={title} isQuiet>

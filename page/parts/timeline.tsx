@@ -2,13 +2,14 @@
  * A timeline in simulated time: the requests with replies, waits and faults, the statuses of a
  * message, and findings.
  */
+
+import { faultText } from '#contract/fault-kinds.ts';
 import { clientRules } from '#contract/rules.ts';
-import { dayMs, isoTime } from '#contract/time.ts';
+import { dayMs, durationText, isoTime } from '#contract/time.ts';
 import { useReply } from '../resource.ts';
 import { addressOf, pageArgument, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
-import { durationText, findingText } from '../words.ts';
-import { faultText } from './exchange.tsx';
+import { findingText } from '../words.ts';
 import { Loaded } from './frame.tsx';
 import { Bar, CodeText, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
@@ -72,7 +73,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
   return seen === true && typeof reply === 'number' && reply !== 429 && reply < 500;
 }
 
-function titleOf({ kind, number, reply, text, href }: TraceEvent) {
+function titleOf({ kind, number, reply, seen, text, href }: TraceEvent) {
   const sentence = <CodeText text={findingText(text ?? '')} />;
   if (kind === 'finding') return <span class="reason">{sentence}</span>;
   if (typeof reply !== 'number') {
@@ -87,7 +88,7 @@ function titleOf({ kind, number, reply, text, href }: TraceEvent) {
   return (
     <span class="actions">
       {href === undefined ? <b>{name}</b> : <a href={href}>{name}</a>}
-      <ReplyStatus status={reply} />
+      <ReplyStatus status={reply} isLost={seen === false} />
       {text}
     </span>
   );
@@ -147,7 +148,7 @@ export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: Trace
   const trace = useReply('requests.trace', [intent], ['traffic', 'messages', 'clock']);
   return (
     <Loaded resource={trace} what="the trace" isQuiet>
-      {({ events, omitted, account, what, request_id: requestId, to }) => (
+      {({ events, omitted, account, what, request_id: requestId, to, before }) => (
         <>
           {hasFacts && (
             <Facts
@@ -158,6 +159,13 @@ export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: Trace
                 ['To', to],
               ]}
             />
+          )}
+          {before !== null && (
+            <p>
+              Before:{' '}
+              <a href={addressOf('requests', `${before.number}`)}>request {before.number}</a>,{' '}
+              {before.sentence}
+            </p>
           )}
           <Timeline events={[...events.map(traceEvent), ...expected]} />
           {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}

@@ -4,6 +4,7 @@
  */
 import { useEffect } from 'preact/hooks';
 import { call, lastChange } from '../control.ts';
+import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { counted } from '../words.ts';
 import { Action } from './action.tsx';
@@ -16,20 +17,22 @@ export function Undo() {
     const timer = setTimeout(() => (lastChange.value = undefined), shownMs);
     return () => clearTimeout(timer);
   }, [change]);
-  const undo = async (name: OperationName) => {
-    await goBackBefore(name);
-    lastChange.value = undefined;
-  };
   return (
     <div class="undo" role="status">
       {change !== undefined && (
         <p class="actions card">
-          Done: <code>{change}</code>
-          <Action act={() => undo(change)}>Undo</Action>
+          {doneText(change)}
+          <Action act={() => goBackBefore(change.name)}>Undo</Action>
         </p>
       )}
     </div>
   );
+}
+
+/** A changed setting is named with its value. */
+function doneText({ name, input }: NonNullable<typeof lastChange.value>) {
+  if (!/^(assumptions|limits)\.patch/.test(name)) return ['Done: ', <code key={name}>{name}</code>];
+  return Object.entries(input).map(([setting, value]) => `${setting} is now ${textOf(value)}.`);
 }
 
 /** Takes the world back to before the last operation of this name, if nothing came after it. */
@@ -43,4 +46,5 @@ async function goBackBefore(name: OperationName): Promise<void> {
     throw new Error(`${came}: the time machine goes back to line ${before}.`);
   }
   await call('past.goBack', { entry: before });
+  lastChange.value = undefined;
 }

@@ -4,11 +4,11 @@
  */
 import type { ComponentChildren } from 'preact';
 import { statuses } from '#contract/message-status.ts';
+import { durationText } from '#contract/time.ts';
 import { nowMs } from '../clock.ts';
 import type { TextFact } from '../list-declaration.ts';
 import { addressOf } from '../route.ts';
 import type { Account } from '../wire.ts';
-import { durationText } from '../words.ts';
 import { CopyButton } from './copy-and-save.tsx';
 
 /**
@@ -29,7 +29,8 @@ const codeOrId = /(`[^`]*`|\*\w+\*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 
 /** A sentence with text between backticks as code, and links to what has the ids that it names. */
 export function CodeText({ text }: { readonly text: string }) {
-  return text.split(codeOrId).map((part, index, parts) => {
+  const withoutLinks = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return withoutLinks.split(codeOrId).map((part, index, parts) => {
     if (index % 2 === 0) return part;
     if (part.startsWith('`')) return <code key={index}>{part.slice(1, -1)}</code>;
     if (part.startsWith('*')) return <em key={index}>{part.slice(1, -1)}</em>;
@@ -124,8 +125,11 @@ export function badge(like: string, text: string | number) {
   return <span class={`badge status-${like}`}>{text}</span>;
 }
 
-/** The status of an HTTP reply. */
-export function ReplyStatus({ status }: { readonly status: number }) {
+type ReplyStatusProps = Readonly<{ status: number; isLost?: boolean | undefined }>;
+
+/** The status of an HTTP reply. `isLost`: the client did not get it. */
+export function ReplyStatus({ status, isLost = false }: ReplyStatusProps) {
+  if (isLost) return badge('failed', `lost (${status})`);
   if (status === 429) return badge('sending', status);
   if (status < 300) return badge('delivered', status);
   return badge(status < 400 ? 'queued' : 'failed', status);

@@ -383,7 +383,12 @@ pageTest(
     await page.getByRole('link', { name: 'Home', exact: true }).click();
     await seen(page.getByText('limiterRefill = continuous, pollIntervalSeconds = 5'));
     await page.getByRole('link', { name: 'Not the default: 2 assumptions' }).click();
-    await seen(stated);
+    await seen(page.getByText('Rules: nothing matches.'));
+    for (const name of ['limiterRefill', 'pollIntervalSeconds']) {
+      await page.getByRole('button', { name: `Reset ${name}` }).click();
+    }
+    await seen(page.getByText('pollIntervalSeconds is now '));
+    await seen(page.getByText('Assumptions: every assumption has its default.'));
   },
 );
 
@@ -559,8 +564,8 @@ pageTest(
     await page.goto(`${controlUrl}/#/referee`);
     await seen(page.getByText('2 requests judged. Rules: 0 failed'));
     await page.goto(`${controlUrl}/#/home`);
-    await seen(page.getByText('CLIENT-3: 1 finding, CLIENT-5: 1 finding'));
-    await page.getByRole('link', { name: 'If the client has finished' }).click();
+    await seen(page.getByText('CLIENT-5: one message accepted twice'));
+    await page.getByRole('link', { name: 'Rules broken, if the client has finished' }).click();
     const box = page.getByRole('checkbox', { name: /^Judge as finished/ });
     await expect.poll(() => box.isChecked()).toBe(true);
     await page

@@ -53,7 +53,7 @@ const questions: readonly Question[] = [
       pageLink(page, 'Worlds'),
       () => page.getByRole('combobox', { name: 'Compare with' }).selectOption('copy'),
     ],
-    answer: (page) => page.getByRole('table').getByText('not there'),
+    answer: (page) => page.getByText(/^\d+ only in default$/),
   },
   {
     asked: 'How do I reproduce this in my test?',

@@ -104,7 +104,7 @@ pageTest(
     );
     await detail.getByRole('link', { name: 'Next: › 3 200' }).click();
     await seen(detail.getByText('replay of 2'));
-    await detail.getByRole('link', { name: 'Previous: ‹ 2 202' }).click();
+    await detail.getByRole('link', { name: 'Previous: ‹ 2 lost (202)' }).click();
     await attempts.filter({ hasText: 'replay 3' }).getByRole('link').click();
     await seen(detail.getByText('replay of 2'));
     await page.keyboard.press('Escape');
@@ -438,7 +438,7 @@ pageTest(
     await seen(page.getByText(`BASE_URL = "${simulator.baseUrl}"`));
 
     // Which request did my client send too early, and by how much?
-    await go(/findings? of the referee/);
+    await go(/findings? so far$/);
     const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
     await seen(early.getByText('the retry arrived 57.0 s before'));
     await early.getByRole('link').last().click();
