@@ -22,7 +22,7 @@ import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import { textOf } from '../typed-values.ts';
-import type { RefereeReport, Reply } from '../wire.ts';
+import type { Bucket, RefereeReport, Reply } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useBuckets, useFinalReport, useReport, useWorld } from '../world.ts';
 import { clientOf, exampleIn, languages } from './copies.ts';
@@ -53,8 +53,10 @@ function Now({ report, finished }: ReportProps) {
   const buckets = useBuckets();
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
-  /** When each throttled caller is free; a row stays for a minute after that. */
-  const freeAt = useRef(new Map<string, string>()).current;
+  /** Buckets that were empty: a row stays for a minute after that. */
+  const empty = useRef(new Map<string, Bucket>()).current;
+  const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
+  for (const bucket of throttled) empty.set(`${bucket.account_id} ${bucket.endpoint}`, bucket);
   const assumptions = useResource(async () => assumptionList.readRows?.(), ['operation']);
   const changed = (assumptions.value ?? []).filter(isChanged);
   const changedHref = addressOf('rules', '', { search: 'not the default' });
@@ -68,18 +70,18 @@ function Now({ report, finished }: ReportProps) {
     </li>
   );
   const rows = [
-    ...(buckets.value?.buckets ?? []).map(({ account_id: id, endpoint, next_at: nextAt }) => {
+    ...[...empty.values()].map((bucket) => {
+      const { account_id: id, endpoint, next_at: at } = bucket;
       const name = accountName(id);
       const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
       const href = addressOf('requests', '', { search });
       const title = `${name}: ${endpoint}`;
-      if (nextAt !== null) freeAt.set(search, nextAt);
-      const at = freeAt.get(search);
-      if (at === undefined) return false;
-      if (nextAt !== null) return row(href, title, 'answered ', <ThrottledUntil at={at} />);
-      const agoMs = (nowMs.value ?? 0) - Date.parse(at);
-      if (agoMs < 0 || agoMs > minuteMs) return false;
-      return row(href, title, `free again since ${at.slice(11, 19)}`);
+      if (throttled.includes(bucket)) {
+        return row(href, title, 'answered ', <ThrottledUntil at={at ?? ''} />);
+      }
+      const agoMs = (nowMs.value ?? 0) - Date.parse(at ?? '');
+      const isRecent = agoMs >= 0 && agoMs < minuteMs;
+      return isRecent && row(href, title, `free again since ${at?.slice(11, 19)}`);
     }),
     ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
       const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;

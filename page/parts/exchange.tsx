@@ -19,10 +19,8 @@ export function ExchangeView({ exchange }: ExchangeProps) {
     <span class="mono">{request.method}</span>,
     <span class="mono path">{request.path}</span>,
   ];
-  const answered = [
-    <ReplyStatus status={reply.status} isLost={isLost} />,
-    statusTexts[reply.status] ?? '',
-  ];
+  const reason = statusTexts[reply.status] ?? '';
+  const answered = [<ReplyStatus status={reply.status} isLost={isLost} />, reason];
   return (
     <div class="exchange">
       {fault !== null && (

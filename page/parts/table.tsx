@@ -140,11 +140,8 @@ export function TableCard<T>(props: TableCardProps<T>) {
     <SearchInput name={title} label={`Search ${title}`} />
   );
   if (searchedBy && search !== '' && resource.value?.some(isFound) === false) {
-    return (
-      <p class="dim">
-        {title}: {props.emptySearches?.[search] ?? 'nothing matches.'}
-      </p>
-    );
+    const text = props.emptySearches?.[search] ?? 'nothing matches.';
+    return <p class="dim">{`${title}: ${text}`}</p>;
   }
   return (
     <Card title={title} lead={lead} head={[head, searchInput]}>
