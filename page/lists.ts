@@ -5,8 +5,8 @@
  */
 
 import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
+import { outcomeText } from '#contract/message-status.ts';
 import { durationText } from '#contract/time.ts';
-import { outcomeText } from '#src/sim/devices/outcomes.ts';
 import { call, callIn } from './control.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
 import { shownWorld } from './route.ts';

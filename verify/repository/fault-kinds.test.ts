@@ -69,7 +69,7 @@ const placesOfDelivery = {
   'src/operations/requests/request-views.ts': 'shows it on the control port',
   'src/operations/requests/har.ts': 'shows it in a HAR file',
   'src/operations/worlds/situation.ts': 'makes a test that expects it',
-  'page/parts/exchange.tsx': 'shows it on the page',
+  'contract/fault-kinds.ts': 'says it in words',
 };
 
 test.each(

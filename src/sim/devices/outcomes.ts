@@ -25,15 +25,6 @@ export interface Outcome {
   readonly refuse?: ScriptedRefusal | undefined;
 }
 
-/** What happens to a message with this outcome, such as `fails while sending`. */
-export function outcomeText(outcome: Outcome): string {
-  if (outcome.ends === 'refused') return `is refused: ${outcome.refuse}`;
-  if (outcome.ends === 'failed') return `fails while ${outcome.in}`;
-  if (outcome.ends === 'stuck') return `stays ${outcome.in}`;
-  const { polls = 1 } = outcome;
-  return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
-}
-
 /** What one message will do; undefined means "delivered, one step a poll". */
 export interface Fate {
   readonly ends: Exclude<Outcome['ends'], 'refused'>;
