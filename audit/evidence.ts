@@ -19,8 +19,13 @@ import { decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
 const fewWindows = 2;
-/** Windows up to so many times as long as those that remain may have counted what came before. */
-const longerWindow = 1.1;
+/**
+ * Windows up to so many times as long as those that remain may have counted what came before: one
+ * that did can look like another limiter of a shorter window.
+ */
+const longerWindow = 1.5;
+/** The same where each request seems to prolong the window: a pause ends long windows, too. */
+const longerPause = 3;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
@@ -39,6 +44,7 @@ export class Evidence {
   readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
   #seen = 0;
   #isDoubted = false;
+  #longer = longerWindow;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
   #windowMs: Span = hull([]);
@@ -69,7 +75,7 @@ export class Evidence {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
-    const longestMs = Math.min(this.windowMs[1] * longerWindow, this.#coveredMs);
+    const longestMs = Math.min(this.windowMs[1] * this.#longer, this.#coveredMs);
     const spaces = [new Space(), new Space(0)];
     for (const [i, space] of spaces.entries()) {
       space.widen(i === 0 ? this.#longestMs : longestMs);
@@ -87,7 +93,9 @@ export class Evidence {
     afterNothing.update(this.decisions);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
-    const longest = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
+    const isPause = known.every(({ family }) => family.isProlonged);
+    this.#longer = isPause ? longerPause : longerWindow;
+    const longest = hull(known.map(({ version }) => version.windowMs))[1] * this.#longer;
     afterAny.widen(known.length === 0 ? this.#longestMs : Math.min(longest, this.#coveredMs));
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter(
@@ -115,9 +123,11 @@ export class Evidence {
 
   /** True if what came before the audit is allowed for in each window that remains. */
   get isPastCovered(): boolean {
-    return (
-      this.windowMs[1] * longerWindow <= this.#coveredMs || this.#coveredMs === this.#longestMs
-    );
+    return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
+  }
+
+  get #plainMs(): number {
+    return hull(this.plain.map(({ version }) => version.windowMs))[1];
   }
 
   get #coveredMs(): number {
