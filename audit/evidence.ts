@@ -19,8 +19,13 @@ import { decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
 const fewWindows = 2;
-/** Windows up to so many times as long as those that remain may have counted what came before. */
-const longerWindow = 1.1;
+/**
+ * Windows up to so many times as long as those that remain may have counted what came before: one
+ * that did can look like another limiter of a shorter window.
+ */
+const longerWindow = 1.5;
+/** The same where each request seems to prolong the window: a pause ends long windows, too. */
+const longerPause = 3;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
@@ -42,6 +47,7 @@ export class Evidence {
   #isLearned = false;
   #seen = 0;
   #isDoubted = false;
+  #longer = longerWindow;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
   #windowMs: Span = hull([]);
@@ -73,7 +79,7 @@ export class Evidence {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
-    const longestMs = Math.min(this.windowMs[1] * longerWindow, this.#coveredMs);
+    const longestMs = Math.min(this.windowMs[1] * this.#longer, this.#coveredMs);
     const spaces = [new Space(), new Space(0)];
     for (const [i, space] of spaces.entries()) {
       space.widen(i === 0 ? this.#longestMs : longestMs);
@@ -91,8 +97,11 @@ export class Evidence {
     afterNothing.update(this.decisions);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
-    if (known.length > 0)
-      this.#nearMs = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
+    if (known.length > 0) {
+      const isPause = known.every(({ family }) => family.isProlonged);
+      this.#longer = isPause ? longerPause : longerWindow;
+      this.#nearMs = hull(known.map(({ version }) => version.windowMs))[1] * this.#longer;
+    }
     const isNear = known.length > 0 || this.#isLearned;
     afterAny.widen(isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#longestMs);
     afterAny.update(this.decisions);
@@ -129,9 +138,11 @@ export class Evidence {
 
   /** True if what came before the audit is allowed for in each window that remains. */
   get isPastCovered(): boolean {
-    return (
-      this.windowMs[1] * longerWindow <= this.#coveredMs || this.#coveredMs === this.#longestMs
-    );
+    return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
+  }
+
+  get #plainMs(): number {
+    return hull(this.plain.map(({ version }) => version.windowMs))[1];
   }
 
   get #coveredMs(): number {
