@@ -102,8 +102,9 @@ export class Evidence {
       this.#longer = isPause ? longerPause : longerWindow;
       this.#nearMs = hull(known.map(({ version }) => version.windowMs))[1] * this.#longer;
     }
-    const isNear = known.length > 0 || this.#isLearned;
-    afterAny.widen(isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#longestMs);
+    const isNear = known.length > 0;
+    const coveredMs = isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#coveredMs;
+    afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter(
       ({ version }) => !isNear || version.windowMs[0] <= this.#nearMs,
@@ -122,7 +123,9 @@ export class Evidence {
    * longer window.
    */
   learn(): void {
-    this.#isLearned ||= this.candidates.length > 0 && !this.isAfterOthers;
+    // A span of versions that were not excluded may hold none that is possible.
+    const isShown = this.candidates.some(({ middle }) => middle !== undefined);
+    this.#isLearned ||= isShown && !this.isAfterOthers;
   }
 
   /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
@@ -269,11 +272,15 @@ export class Evidence {
     };
   }
 
-  /** True if so many more may have passed before this decision, by a version that remains. */
-  couldPass(at: number, count: number): boolean {
+  /**
+   * True if so many more may have passed before this decision, by a version that remains. `times`: when;
+   * otherwise with the decision before.
+   */
+  couldPass(at: number, count: number, times?: Span): boolean {
     const last = this.decisions[at - 1];
     if (last === undefined) return true;
-    const decisions = this.decisions.toSpliced(at, 0, { ...last, passed: true, count });
+    const [from, to] = times ?? [last.from, last.to];
+    const decisions = this.decisions.toSpliced(at, 0, { from, to, passed: true, count });
     return this.candidates.some((each) => isPossible(each, decisions));
   }
 }

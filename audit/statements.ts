@@ -177,7 +177,10 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
       isTokens && limit === highest && most / least <= sameWindow
         ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
         : notTokens,
-    refusals_spend: refusalsSpend(candidates, evidence, turning),
+    refusals_spend:
+      algorithm.certainty === 'certain'
+        ? refusalsSpend(candidates, evidence, turning)
+        : undetermined('the algorithm is not certain', turning),
   };
 }
 
