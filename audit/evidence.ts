@@ -24,7 +24,10 @@ const fewWindows = 2;
  * that did can look like another limiter of a shorter window.
  */
 const longerWindow = 1.5;
-/** The same where each request seems to prolong the window: a pause ends long windows, too. */
+/**
+ * The same where each request seems to prolong the window: a pause ends long windows, too. Those in
+ * which refusals spend are prolonged alike, so for them the time above is enough.
+ */
 const longerPause = 3;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
@@ -95,11 +98,14 @@ export class Evidence {
     const known = afterNothing.candidates;
     const isPause = known.every(({ family }) => family.isProlonged);
     this.#longer = isPause ? longerPause : longerWindow;
-    const longest = hull(known.map(({ version }) => version.windowMs))[1] * this.#longer;
+    const knownMs = hull(known.map(({ version }) => version.windowMs))[1];
+    const longest = knownMs * this.#longer;
     afterAny.widen(known.length === 0 ? this.#longestMs : Math.min(longest, this.#coveredMs));
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter(
-      ({ version }) => known.length === 0 || version.windowMs[0] <= longest,
+      ({ family: { refusals }, version: { windowMs } }) =>
+        known.length === 0 ||
+        windowMs[0] <= (refusals === 'spend' ? knownMs * longerWindow : longest),
     );
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
