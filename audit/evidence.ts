@@ -24,7 +24,10 @@ const fewWindows = 2;
  * that did can look like another limiter of a shorter window.
  */
 const longerWindow = 1.5;
-/** The same where each request seems to prolong the window: a pause ends long windows, too. */
+/**
+ * The same where each request seems to prolong the window: a pause ends long windows, too. Those in
+ * which refusals spend are prolonged alike, so for them the time above is enough.
+ */
 const longerPause = 3;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
@@ -97,17 +100,19 @@ export class Evidence {
     afterNothing.update(this.decisions);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
+    const knownMs = hull(known.map(({ version }) => version.windowMs))[1];
     if (known.length > 0) {
       const isPause = known.every(({ family }) => family.isProlonged);
       this.#longer = isPause ? longerPause : longerWindow;
-      this.#nearMs = hull(known.map(({ version }) => version.windowMs))[1] * this.#longer;
+      this.#nearMs = knownMs * this.#longer;
     }
     const isNear = known.length > 0;
     const coveredMs = isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#coveredMs;
     afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter(
-      ({ version }) => !isNear || version.windowMs[0] <= this.#nearMs,
+      ({ family: { refusals }, version: { windowMs } }) =>
+        !isNear || windowMs[0] <= (refusals === 'spend' ? knownMs * longerWindow : this.#nearMs),
     );
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
