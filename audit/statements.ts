@@ -211,14 +211,11 @@ function algorithmOf(
       `${list(found.map((each) => names[each]))}: the requests do not tell them apart`,
       turning,
     );
-  const isProlonged = one === 'none_of_these';
-  return certain(
-    one,
-    isProlonged
+  const words =
+    one === 'none_of_these'
       ? 'each request prolongs the window: it ends after a pause without any'
-      : names[one],
-    turning,
-  );
+      : names[one];
+  return certain(one, words, turning);
 }
 
 function refusalsSpend(
