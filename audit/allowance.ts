@@ -19,8 +19,8 @@ const longAuditMs = 32_000;
 const fewInAWindow = 8;
 /** A window is short up to this length. */
 const shortWindowMs = 5_000;
-/** The fewest requests to allow for short windows: enough to show what every 500th of them does. */
-const mostInShortWindows = 600;
+/** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
+const mostInShortWindows = 300;
 /** So few passes show nothing about how fast a limit comes back. */
 const fewPasses = 3;
 /** A window is taken to be at most so much longer than the usual one. */
