@@ -19,8 +19,16 @@ import { decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
 const fewWindows = 2;
-/** Windows up to so many times as long as those that remain may have counted what came before. */
-const longerWindow = 1.1;
+/**
+ * Windows up to so many times as long as those that remain may have counted what came before: one
+ * that did can look like another limiter of a shorter window.
+ */
+const longerWindow = 1.5;
+/**
+ * The same where each request seems to prolong the window: a pause ends long windows, too. Those in
+ * which refusals spend are prolonged alike, so for them the time above is enough.
+ */
+const longerPause = 3;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
@@ -42,6 +50,7 @@ export class Evidence {
   #isLearned = false;
   #seen = 0;
   #isDoubted = false;
+  #longer = longerWindow;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
   #windowMs: Span = hull([]);
@@ -73,7 +82,7 @@ export class Evidence {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
-    const longestMs = Math.min(this.windowMs[1] * longerWindow, this.#coveredMs);
+    const longestMs = Math.min(this.windowMs[1] * this.#longer, this.#coveredMs);
     const spaces = [new Space(), new Space(0)];
     for (const [i, space] of spaces.entries()) {
       space.widen(i === 0 ? this.#longestMs : longestMs);
@@ -91,13 +100,19 @@ export class Evidence {
     afterNothing.update(this.decisions);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
-    if (known.length > 0)
-      this.#nearMs = hull(known.map(({ version }) => version.windowMs))[1] * longerWindow;
-    const isNear = known.length > 0 || this.#isLearned;
-    afterAny.widen(isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#longestMs);
+    const knownMs = hull(known.map(({ version }) => version.windowMs))[1];
+    if (known.length > 0) {
+      const isPause = known.every(({ family }) => family.isProlonged);
+      this.#longer = isPause ? longerPause : longerWindow;
+      this.#nearMs = knownMs * this.#longer;
+    }
+    const isNear = known.length > 0;
+    const coveredMs = isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#coveredMs;
+    afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter(
-      ({ version }) => !isNear || version.windowMs[0] <= this.#nearMs,
+      ({ family: { refusals }, version: { windowMs } }) =>
+        !isNear || windowMs[0] <= (refusals === 'spend' ? knownMs * longerWindow : this.#nearMs),
     );
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
@@ -113,7 +128,9 @@ export class Evidence {
    * longer window.
    */
   learn(): void {
-    this.#isLearned ||= this.candidates.length > 0 && !this.isAfterOthers;
+    // A span of versions that were not excluded may hold none that is possible.
+    const isShown = this.candidates.some(({ middle }) => middle !== undefined);
+    this.#isLearned ||= isShown && !this.isAfterOthers;
   }
 
   /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
@@ -129,9 +146,11 @@ export class Evidence {
 
   /** True if what came before the audit is allowed for in each window that remains. */
   get isPastCovered(): boolean {
-    return (
-      this.windowMs[1] * longerWindow <= this.#coveredMs || this.#coveredMs === this.#longestMs
-    );
+    return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
+  }
+
+  get #plainMs(): number {
+    return hull(this.plain.map(({ version }) => version.windowMs))[1];
   }
 
   get #coveredMs(): number {
@@ -258,11 +277,15 @@ export class Evidence {
     };
   }
 
-  /** True if so many more may have passed before this decision, by a version that remains. */
-  couldPass(at: number, count: number): boolean {
+  /**
+   * True if so many more may have passed before this decision, by a version that remains. `times`: when;
+   * otherwise with the decision before.
+   */
+  couldPass(at: number, count: number, times?: Span): boolean {
     const last = this.decisions[at - 1];
     if (last === undefined) return true;
-    const decisions = this.decisions.toSpliced(at, 0, { ...last, passed: true, count });
+    const [from, to] = times ?? [last.from, last.to];
+    const decisions = this.decisions.toSpliced(at, 0, { from, to, passed: true, count });
     return this.candidates.some((each) => isPossible(each, decisions));
   }
 }

@@ -10,8 +10,8 @@ import { list } from './statement.ts';
 const atOnceMs = 50;
 /** So many answers may be the exceptions of a limiter that fails open now and then. */
 const mostExceptions = 4;
-/** So many requests are tried as the first one after a restart. */
-const mostRestarts = 8;
+/** So many requests are tried as the exception, or as the first one after a restart. */
+const mostTried = 8;
 /** A pass that follows a refusal at once may be the end of a window; a few on their own are not. */
 const oftenMixed = 2;
 
@@ -48,21 +48,28 @@ function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
   ].filter((each) => each !== undefined);
 }
 
-/** Without a few that passed, all answers are those of one limiter. */
+/** Without one that passed, or a few, all answers are those of one limiter. */
 function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined {
-  let left = evidence.decisions.map((decision, i) => ({
-    decision,
-    number: evidence.numbers[i] ?? 0,
-  }));
+  const { decisions, numbers } = evidence;
+  const run = firstOfRun(evidence, contradiction);
+  const tried = Array.from({ length: contradiction - run + 1 }, (_, i) => contradiction - i);
+  const one = [...tried.slice(0, mostTried), run].find(
+    (at) => decisions[at]?.passed === true && evidence.isPermitted(decisions.toSpliced(at, 1)),
+  );
+  if (one !== undefined) return openFailure([numbers[one] ?? 0]);
+  const left = [...decisions];
+  const leftNumbers = [...numbers];
   const shown: number[] = [];
   for (let at = contradiction; at < left.length; ) {
-    const exception = left[at];
-    if (exception?.decision.passed !== true || shown.length === mostExceptions) return undefined;
-    shown.push(exception.number);
-    left = left.filter((each) => each !== exception);
-    const others = left.map(({ decision }) => decision);
-    at = evidence.isPermitted(others) ? left.length : evidence.firstContradicted(others);
+    if (left[at]?.passed !== true || shown.length === mostExceptions) return undefined;
+    left.splice(at, 1);
+    shown.push(...leftNumbers.splice(at, 1));
+    at = evidence.isPermitted(left) ? left.length : evidence.firstContradicted(left);
   }
+  return openFailure(shown);
+}
+
+function openFailure(shown: readonly number[]): Fault {
   const which = shown.map((number) => `#${number}`).join(', ');
   return {
     sentence: `it fails open now and then (without ${which}, all answers fit one of them)`,
@@ -70,18 +77,23 @@ function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined
   };
 }
 
+/** The first of the passes in a row before a decision. */
+function firstOfRun({ decisions }: Evidence, at: number): number {
+  return decisions.findLastIndex(({ passed }, i) => i < at && !passed) + 1;
+}
+
 /** All answers before a request, and all from it on, are those of one limiter that forgot what was spent. */
 function restarts(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers } = evidence;
   const refusal = decisions.findIndex(({ passed }, i) => i > contradiction && !passed);
   const end = refusal < 0 ? decisions.length : refusal;
-  const run = decisions.findLastIndex(({ passed }, i) => i < contradiction && !passed) + 1;
+  const run = firstOfRun(evidence, contradiction);
   const limits = evidence
     .versionsOf(decisions.slice(0, contradiction))
     .flatMap(({ version }) => [version.limit[0], version.limit[1]]);
   const starts = [contradiction, ...limits.map((limit) => end - limit)];
   const tried = [...new Set(starts)].filter((at) => at >= Math.max(1, run) && at <= contradiction);
-  for (const at of tried.slice(0, mostRestarts)) {
+  for (const at of tried.slice(0, mostTried)) {
     if (!evidence.isPermitted(forgetting(decisions, at))) continue;
     const number = numbers[at] ?? 0;
     return {

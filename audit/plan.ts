@@ -44,7 +44,9 @@ const mostIdle = 5;
 const pauseTimes = 12;
 /** A burst may begin so much of a window later than all has come back. */
 const leastChoice = 0.6;
-/** Bursts after a pause for what others sent take so long. */
+/** Bursts after a pause for what others sent may take an audit to so many requests. */
+const mostAfterOthers = 300;
+/** They take so long. */
 const afterOthersMs = 15_000;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
@@ -109,7 +111,8 @@ export class Audit {
     await this.#run.until(Math.max(2 * longestMs, this.#run.now() + longestMs));
     const end = this.#run.now() + afterOthersMs;
     const isUnexplained = () => this.#evidence.isAfterOthers || this.#evidence.isLongerPossible;
-    while (isUnexplained() && this.#run.now() < end && this.#allowance.requests > 0) {
+    const most = Math.max(4 * this.#evidence.longestRun + 40, mostAfterOthers);
+    while (isUnexplained() && this.#run.now() < end && this.#run.requests < most) {
       this.#run.doing('a burst when nothing counts that others sent');
       const begin = this.#run.now();
       await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
@@ -237,8 +240,8 @@ export class Audit {
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
-    const at = this.#evidence.decisions.length;
     const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
+    const at = this.#evidence.decisions.length;
     const sent = await this.#run.race(this.#plan.subject, count);
     const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
     const most = this.#mostAt(timesOf(sent));
@@ -252,7 +255,9 @@ export class Audit {
     await this.#pause(0);
     const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
-    if (inTurn.isRefused && inTurn.passed >= whole)
+    // A window may have ended meanwhile.
+    const isExplained = this.#evidence.couldPass(at, passed, timesOf(sent));
+    if (inTurn.isRefused && inTurn.passed >= whole && !isExplained)
       this.races.push({ sent, most: inTurn.passed - alone, passed });
   }
 

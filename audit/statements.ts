@@ -177,7 +177,10 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
       isTokens && limit === highest && most / least <= sameWindow
         ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
         : notTokens,
-    refusals_spend: refusalsSpend(candidates, evidence, turning),
+    refusals_spend:
+      algorithm.certainty === 'certain'
+        ? refusalsSpend(candidates, evidence, turning)
+        : undetermined('the algorithm is not certain', turning),
   };
 }
 
@@ -211,14 +214,11 @@ function algorithmOf(
       `${list(found.map((each) => algorithmNames[each]))}: the requests do not tell them apart`,
       turning,
     );
-  const isProlonged = one === 'none_of_these';
-  return certain(
-    one,
-    isProlonged
+  const words =
+    one === 'none_of_these'
       ? 'each request prolongs the window: it ends after a pause without any'
-      : algorithmNames[one],
-    turning,
-  );
+      : algorithmNames[one];
+  return certain(one, words, turning);
 }
 
 function refusalsSpend(

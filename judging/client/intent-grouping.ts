@@ -51,9 +51,7 @@ interface NamedIntents {
 
 const sendsPerSlice = 50;
 
-/**
- * Works in slices: yields after every 50 sends, so that a running simulator can serve meanwhile.
- */
+/** Yields after every 50 sends, so that a running simulator can serve meanwhile. */
 export function groupingOf(
   exchanges: readonly Exchange[],
   knowledge: Knowledge,
@@ -174,10 +172,7 @@ class Grouping {
     return intent;
   }
 
-  /**
-   * Takes one of the equal messages that the client sends under ids of their own even where nothing
-   * fails (`Knowledge`). False if none is left: then a new id can be a retry.
-   */
+  /** Takes one of the equal messages of `Knowledge`. If none is left, a new id can be a retry. */
   #takeEqualMessage(send: Exchange): boolean {
     if (this.#equalMessages.size === 0) return false;
     const message = recipientAndTextOf(send);

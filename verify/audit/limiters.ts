@@ -98,6 +98,58 @@ export const prolonged = (limit: number, windowMs: number) => () => {
   };
 };
 
+/** Each request comes to one of two workers, by chance. */
+export function workers(make: () => Limiter, seed: number): Limiter {
+  const [first, second] = [make(), make()];
+  let drawn = seed;
+  return (key, now) => {
+    drawn = (drawn * 16_807) % 2_147_483_647;
+    return drawn % 2 === 0 ? first(key, now) : second(key, now);
+  };
+}
+
+/** Forgets all before the request of this number. */
+export function restarting(make: () => Limiter, number: number): Limiter {
+  let [limiter, count] = [make(), 0];
+  return (key, now) => {
+    count += 1;
+    if (count === number) limiter = make();
+    return limiter(key, now);
+  };
+}
+
+/** Lets each request pass whose number is a multiple, and does not count it; other keys asked before. */
+export function failingOpen(limiter: Limiter, every: number, before: number): Limiter {
+  let count = before;
+  return (key, now) => {
+    count += 1;
+    return count % every === 0 ? pass : limiter(key, now);
+  };
+}
+
+/** What passes the first one must pass the second one, too. */
+export function together(first: Limiter, second: Limiter): Limiter {
+  return (key, now) => {
+    const decided = first(key, now);
+    return decided.passes ? second(key, now) : decided;
+  };
+}
+
+/** Reads its count, and writes it after others have read it. */
+export function racy(limit: number, windowMs: number): Pick<Bench, 'request' | 'clock'> {
+  const bench = new Bench(() => pass);
+  let spent: number[] = [];
+  const request = async () => {
+    spent = spent.filter((time) => time > bench.now - windowMs);
+    const isFull = spent.length >= limit;
+    await Promise.resolve();
+    if (isFull) return { status: 429 };
+    spent.push(bench.now);
+    return { status: 200 };
+  };
+  return { request, clock: bench.clock };
+}
+
 /** Time, and a server before which a limiter stands. */
 export class Bench {
   now = Date.UTC(2026, 0, 5, 10, 0, 17, 345);

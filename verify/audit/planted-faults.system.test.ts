@@ -1,90 +1,122 @@
-/** The audit of planted limiters with one fault each: a statement names it. */
+/** The audit of planted limiters with one fault each: a statement or its sentence names it. */
 import { expect, test } from 'vitest';
-import { audit } from '#audit/audit.ts';
-import { Bench, type Decided, fixedWindow, perKey, prolonged, slidingLog } from './limiters.ts';
+import { type AuditOptions, audit, type Statements } from '#audit/audit.ts';
+import {
+  Bench,
+  type Decided,
+  failingOpen,
+  fixedWindow,
+  perKey,
+  prolonged,
+  racy,
+  restarting,
+  slidingLog,
+  together,
+  workers,
+} from './limiters.ts';
 
-const limiter = () => perKey(slidingLog(5, 2_000));
+const log = () => perKey(slidingLog(5, 2_000));
+const window = () => perKey(fixedWindow(5, 1_000));
 
 function saying(waitOf: (waitMs: number) => number) {
   return ({ passes, waitMs }: Decided): Record<string, string> =>
     passes ? {} : { 'retry-after': `${waitOf(waitMs)}` };
 }
 
-test('a wait that is rounded down is short', async () => {
-  const headers = saying((waitMs) => Math.floor(waitMs / 1_000));
-  const bench = new Bench(limiter(), undefined, headers);
-  const { statements } = await audit({ request: bench.request, ...bench.clock });
-  expect(statements.retry_after).toMatchObject({ value: 'short', certainty: 'certain' });
-});
+interface Row {
+  readonly fault: string;
+  readonly bench: () => Pick<Bench, 'request' | 'clock'>;
+  readonly options?: Partial<AuditOptions>;
+  readonly statement: keyof Statements;
+  readonly value: unknown;
+  readonly says: string;
+}
 
-test('a wait that is always the same is longer than needed', async () => {
-  const bench = new Bench(
-    limiter(),
-    undefined,
-    saying(() => 60),
-  );
-  const { statements } = await audit({ request: bench.request, ...bench.clock });
-  expect(statements.retry_after).toMatchObject({ value: 'sufficient', certainty: 'certain' });
-  expect(statements.retry_after.sentence).toContain('always says 60 s');
-});
+const none = { statement: 'algorithm', value: 'none_of_these' } as const;
 
-test('a key that forgets what tells callers apart is one limit for all', async () => {
-  const bench = new Bench(limiter(), () => 'the address without its port');
-  const { statements } = await audit({ request: bench.request, ...bench.clock });
-  expect(statements.keyed_by).toMatchObject({ value: ['all'], certainty: 'certain' });
-});
+const rows: readonly Row[] = [
+  {
+    fault: 'a counter that is read before it is written',
+    bench: () => racy(5, 2_000),
+    statement: 'at_once',
+    value: expect.any(Number),
+    says: 'more pass when',
+  },
+  {
+    fault: 'two workers with a counter each',
+    bench: () => new Bench(workers(window, 7)),
+    ...none,
+    says: 'several counters share the requests',
+  },
+  {
+    fault: 'a window that each request prolongs',
+    bench: () => new Bench(perKey(prolonged(120, 60_000))),
+    ...none,
+    says: 'prolongs',
+  },
+  {
+    fault: 'a wait that is rounded down',
+    bench: () =>
+      new Bench(
+        log(),
+        undefined,
+        saying((waitMs) => Math.floor(waitMs / 1_000)),
+      ),
+    statement: 'retry_after',
+    value: 'short',
+    says: 'too short',
+  },
+  {
+    fault: 'a wait that is always the same',
+    bench: () =>
+      new Bench(
+        log(),
+        undefined,
+        saying(() => 60),
+      ),
+    statement: 'retry_after',
+    value: 'sufficient',
+    says: 'always says 60 s',
+  },
+  {
+    fault: 'a key that forgets what tells callers apart',
+    bench: () => new Bench(log(), () => 'the address without its port'),
+    statement: 'keyed_by',
+    value: ['all'],
+    says: 'all callers share one limit',
+  },
+  {
+    fault: 'a key of the bytes of the path',
+    bench: () => new Bench(window(), ({ path }) => path),
+    options: { callers: ['one'], paths: ['/orders', '/%6frders'] },
+    statement: 'keyed_by',
+    value: ['path'],
+    says: 'a limit for each path',
+  },
+  {
+    fault: 'a restart that forgets what was spent',
+    bench: () => new Bench(restarting(window, 90)),
+    ...none,
+    says: 'it restarted, and forgot what was spent (all answers fit one that forgets before #90)',
+  },
+  {
+    fault: 'one that fails open at every 500th request',
+    bench: () => new Bench(failingOpen(window(), 500, 400)),
+    ...none,
+    says: 'it fails open now and then',
+  },
+  {
+    fault: 'two windows at once',
+    bench: () =>
+      new Bench(together(perKey(fixedWindow(10, 1_000)), perKey(fixedWindow(100, 60_000)))),
+    ...none,
+    says: 'it has a second limit over a longer time (100 had passed',
+  },
+];
 
-test('a key of the bytes of the path gives another spelling a limit of its own', async () => {
-  const bench = new Bench(perKey(fixedWindow(5, 1_000)), ({ path }) => path);
-  const { statements } = await audit({
-    request: bench.request,
-    ...bench.clock,
-    callers: ['one'],
-    paths: ['/orders', '/%6frders'],
-  });
-  expect(statements.keyed_by).toMatchObject({ value: ['path'], certainty: 'certain' });
-});
-
-test('a window that each request prolongs is none of the known limiters', async () => {
-  const bench = new Bench(perKey(prolonged(120, 60_000)));
-  const { statements } = await audit({ request: bench.request, ...bench.clock });
-  expect(statements.algorithm).toMatchObject({ value: 'none_of_these', certainty: 'certain' });
-  expect(statements.algorithm.sentence).toContain('prolongs');
-});
-
-test('two windows at once are never called a single one', async () => {
-  const [second, minute] = [perKey(fixedWindow(10, 1_000)), perKey(fixedWindow(100, 60_000))];
-  const bench = new Bench((key, now) => {
-    const first = second(key, now);
-    return first.passes ? minute(key, now) : first;
-  });
-  const { algorithm } = (await audit({ request: bench.request, ...bench.clock })).statements;
-  expect([null, 'none_of_these']).toContain(algorithm.value);
-});
-
-test('two workers with a counter each are never called a known limiter for certain', async () => {
-  const workers = [limiter(), limiter()] as const;
-  let seed = 7;
-  const bench = new Bench((key, now) => {
-    seed = (seed * 16_807) % 2_147_483_647;
-    return seed % 2 === 0 ? workers[0](key, now) : workers[1](key, now);
-  });
-  const { algorithm } = (await audit({ request: bench.request, ...bench.clock })).statements;
-  expect([null, 'none_of_these']).toContain(algorithm.value);
-});
-
-test('a counter that is read before it is written lets more pass at once', async () => {
-  let spent: number[] = [];
-  const bench = new Bench(() => ({ passes: true, waitMs: 0 }));
-  const request = async () => {
-    spent = spent.filter((time) => time > bench.now - 2_000);
-    const isFull = spent.length >= 5;
-    await Promise.resolve();
-    if (isFull) return { status: 429 };
-    spent.push(bench.now);
-    return { status: 200 };
-  };
-  const { statements } = await audit({ request, ...bench.clock });
-  expect(statements.at_once.certainty).toBe('certain');
-  expect(statements.at_once.value).toBeGreaterThan(0);
+test.each(rows)('$fault is named', async ({ bench, options, statement, value, says }) => {
+  const { request, clock } = bench();
+  const { statements } = await audit({ request, ...clock, ...options });
+  expect(statements[statement]).toMatchObject({ value, certainty: 'certain' });
+  expect(statements[statement].sentence).toContain(says);
 });

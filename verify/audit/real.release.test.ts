@@ -1,5 +1,6 @@
 /**
- * `npm run test:limiters`: the audit of real limiters over HTTP, as their users configure them. The
+ * The audit of real limiters over HTTP, as their users configure them: `npx vitest run --project
+ * release verify/audit`. The
  * packages of npm come into a temporary folder; Debian has the others: python3-flask-limiter,
  * python3-djangorestframework, ruby-rack-attack, puma, nginx, haproxy. Nothing that is certain may be
  * false. `SMSTWIN_RUNS`: how often each is examined; `SMSTWIN_SIZES`: `5/1,20/4,120/60`.
@@ -28,7 +29,9 @@ let server: ChildProcess | undefined;
 
 beforeAll(async () => {
   for (const file of readdirSync(source)) copyFileSync(join(source, file), join(folder, file));
-  await shell(`npm install --prefix ${folder} --no-audit --no-fund ${packages.join(' ')}`);
+  await shell(
+    `npm install --prefix ${folder} --prefer-offline --no-audit --no-fund ${packages.join(' ')}`,
+  );
 });
 
 afterAll(() => {

@@ -215,12 +215,15 @@ function counted(
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
   const count: Count = { decisions, version, spent, shareOf, isSliding };
   let [least, most] = version.limit;
-  for (let i = since; i < until && least <= most; i += 1) {
+  const suspects = suspectsOf(decisions);
+  for (let n = since - suspects.length; n < until && least <= most; n += 1) {
+    const i = n < since ? (suspects[since - n - 1] as number) : n;
+    if (i < since || i >= until) continue;
     const decision = decisions[i] as Decision;
     if (decision.passed) least = Math.max(least, leastAnywhere(count, decision));
     else most = Math.min(most, mostAnywhere(count, decision, i));
     const [first, last] = windowsOf(version, decision);
-    if (least > most || last - first > manyWindows) continue;
+    if (last - first > manyWindows) continue;
     const from = Math.max(first, firstWindow);
     if (decision.passed) {
       let needed = Number.POSITIVE_INFINITY;
@@ -233,8 +236,19 @@ function counted(
         explained = Math.max(explained, mostIn(count, decision, i, number));
       most = Math.min(most, explained);
     }
+    if (least > most && n >= since) suspects[i % mostSuspects] = i;
   }
   return spanOf(least, most);
+}
+
+const mostSuspects = 4;
+const knownSuspects = new WeakMap<readonly Decision[], number[]>();
+
+/** Decisions that have contradicted a version lately: they contradict its neighbours, too. */
+function suspectsOf(decisions: readonly Decision[]): number[] {
+  const suspects = knownSuspects.get(decisions) ?? Array.from({ length: mostSuspects }, () => -1);
+  knownSuspects.set(decisions, suspects);
+  return suspects;
 }
 
 function mayBeIn({ version }: Count, { from, to }: Decision, number: number): boolean {
