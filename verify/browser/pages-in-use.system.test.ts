@@ -556,7 +556,7 @@ pageTest(
 
 pageTest(
   'a retry under a new id after a lost reply is found from Home, and its ids lead to the sends',
-  {},
+  { settings: { limits: { send: 2 } } },
   async ({ page, controlUrl, simulator, send }) => {
     const ids = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
     simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
@@ -565,8 +565,17 @@ pageTest(
     await seen(page.getByText('2 requests judged. Rules: 0 failed'));
     await page.goto(`${controlUrl}/#/home`);
     await seen(page.getByText('CLIENT-5: one message accepted twice'));
-    await page.getByRole('link', { name: 'Rules broken, if the client has finished' }).click();
     const box = page.getByRole('checkbox', { name: /^Judge as finished/ });
+    await page.getByRole('link', { name: '0 findings so far' }).click();
+    await seen(page.getByText('open: fails if the client has finished: CLIENT-3, CLIENT-5'));
+    expect(await box.isChecked()).toBe(false);
+    await page.getByRole('button', { name: 'Judge as finished' }).click();
+    await expect.poll(() => box.isChecked()).toBe(true);
+    await page.getByRole('link', { name: 'Home', exact: true }).click();
+    await page.getByRole('link', { name: '0 findings so far' }).click();
+    await expect.poll(() => box.isChecked()).toBe(false);
+    await page.getByRole('link', { name: 'Home', exact: true }).click();
+    await page.getByRole('link', { name: '2 rules broken (2 findings) if the' }).click();
     await expect.poll(() => box.isChecked()).toBe(true);
     await page
       .getByRole('region', { name: 'CLIENT-3' })
@@ -581,6 +590,13 @@ pageTest(
       .first()
       .click();
     await seen(page.getByRole('complementary', { name: 'Message' }));
+    await page.goto(`${controlUrl}/#/requests/2`);
+    await seen(page.getByText(/^Before: request 1, .* earlier.* its reply was lost$/));
+    await page.getByRole('link', { name: 'Home', exact: true }).click();
+    send();
+    await seen(page.getByText(/^answered 429 until/));
+    simulator.clock.advance('61s');
+    await seen(page.getByText('free again since 00:01:00'));
   },
 );
 
