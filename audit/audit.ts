@@ -6,13 +6,12 @@ import { Evidence } from './evidence.ts';
 import type { Exchange, Reply, Subject } from './exchange.ts';
 import { Audit } from './plan.ts';
 import { Run, Stopped, type StopReason } from './run.ts';
-import { type Statements, statementsOf } from './statements.ts';
+import type { Statements } from './statement.ts';
+import { statementsOf } from './statements.ts';
 
 export type { Exchange, Headers, Reply, Subject } from './exchange.ts';
 export type { StopReason } from './run.ts';
-export type { RetryAfter } from './said.ts';
-export type { Statement } from './statement.ts';
-export type { AlgorithmValue, Statements } from './statements.ts';
+export type { AlgorithmValue, RetryAfter, Statement, Statements } from './statement.ts';
 
 /** What to ask, and how far. */
 export interface AuditOptions {

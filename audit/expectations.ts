@@ -1,6 +1,7 @@
 /** What `--expect` asks, and where the statements differ. */
 import { ValueError } from '#io/flags.ts';
-import { algorithmNames as algorithms, type Statements } from './statements.ts';
+import type { Statements } from './statement.ts';
+import { algorithmNames as algorithms } from './statements.ts';
 
 export interface Expectation {
   readonly name: keyof Statements;

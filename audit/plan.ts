@@ -3,12 +3,19 @@
  * comes back of a limit that was spent in two parts, or bit by bit; a burst after a pause, at another
  * place of a clock's windows. After that, the burst that separates most of what remains.
  */
-import type { Span } from '#judging/limiter/space/decision.ts';
 import { Allowance, type Cost, usualSpan } from './allowance.ts';
 import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
-import { bestBurst, bestTime, isOpen, type Planned, sizeOf, usualLimit } from './remaining.ts';
+import {
+  bestBurst,
+  bestTime,
+  isOpen,
+  mostPasses,
+  type Planned,
+  sizeOf,
+  usualLimit,
+} from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Plan {
@@ -87,7 +94,7 @@ export class Audit {
       } else if (await this.#spendInParts(first.passed, part, lengthMs)) {
         if (this.#isOpen()) {
           this.#allowance.measuredMs = this.#requests.span;
-          await this.#askAgain(part + 2);
+          await this.#requests.exhaust(part + 2, 1);
         }
         if (this.#isOpen()) await this.#startAfresh(0);
       } else {
@@ -172,12 +179,6 @@ export class Audit {
     return this.#requests.recover(begin, this.#requests.turns(begin));
   }
 
-  /** The next part of a burst, from the request before on. */
-  async #askAgain(count: number): Promise<void> {
-    for (let i = 0; i < count; i += 1)
-      if ((await this.#requests.ask()).outcome === 'refused') return;
-  }
-
   /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
   async #takeBitByBit(limit: number): Promise<void> {
     this.#run.doing('how many come back in a pause');
@@ -235,7 +236,7 @@ export class Audit {
       return;
     }
     const now = this.#run.now();
-    const ready = this.#mostAt([now, now]);
+    const ready = mostPasses(this.#evidence, [now, now]);
     const alone = Math.max(0, ready - halfRace);
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
@@ -244,7 +245,7 @@ export class Audit {
     const at = this.#evidence.decisions.length;
     const sent = await this.#run.race(this.#plan.subject, count);
     const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
-    const most = this.#mostAt(timesOf(sent));
+    const most = mostPasses(this.#evidence, timesOf(sent));
     if (passed <= most) {
       this.races.push({ sent, most, passed });
       this.#evidence.addTogether(sent);
@@ -259,14 +260,6 @@ export class Audit {
     const isExplained = this.#evidence.couldPass(at, passed, timesOf(sent));
     if (inTurn.isRefused && inTurn.passed >= whole && !isExplained)
       this.races.push({ sent, most: inTurn.passed - alone, passed });
-  }
-
-  /** The most that may pass between these times. */
-  #mostAt([from, to]: Span): number {
-    const { candidates } = this.#evidence;
-    const limit = 2 * usualLimit(this.#evidence);
-    const passes = this.#evidence.passesAt(from, () => to - from, candidates, limit);
-    return Math.max(...passes.map(([, most]) => most));
   }
 
   /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
@@ -305,10 +298,8 @@ export class Audit {
 
   /** A race is worth its requests, unless a burst after a pause needs them. */
   get #isRaceDue(): boolean {
-    return (
-      this.races.length === 0 &&
-      usualLimit(this.#evidence) + 2 * halfRace <= this.#allowance.requests
-    );
+    const requests = usualLimit(this.#evidence) + 2 * halfRace;
+    return this.races.length === 0 && requests <= this.#allowance.requests;
   }
 
   /** The part of a window to wait longer than one. A counter forgets after two windows. */

@@ -35,6 +35,13 @@ export function sizeOf({ candidates }: Evidence): number {
   }, 0);
 }
 
+/** The most that may pass between these times. */
+export function mostPasses(evidence: Evidence, [from, to]: Span): number {
+  const limit = 2 * usualLimit(evidence);
+  const passes = evidence.passesAt(from, () => to - from, evidence.candidates, limit);
+  return Math.max(...passes.map(([, most]) => most));
+}
+
 /** As long as half of the windows that remain, where each family counts the same. */
 export function usualWindow(evidence: Evidence): number {
   return usual(evidence, ({ windowMs }) => windowMs[1]);

@@ -3,10 +3,7 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Exchange } from './exchange.ts';
 import { fieldKinds, type Saying, waitOf } from './fields.ts';
 import { tickMs } from './run.ts';
-import { certain, type Statement, undetermined } from './statement.ts';
-
-/** `exact`: sufficient and tight. */
-export type RetryAfter = 'exact' | 'sufficient' | 'short' | 'absent' | 'unreadable';
+import { certain, type RetryAfter, type Statement, undetermined } from './statement.ts';
 
 /** What is certain of the limiter, as far as the comparison needs it. */
 export interface Learned {

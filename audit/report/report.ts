@@ -1,7 +1,6 @@
 /** The reports of an audit: JSON for programs, text and Markdown for people, assumptions for `serve`. */
 import type { AuditResult } from '../audit.ts';
-import type { Statement } from '../statement.ts';
-import type { AlgorithmValue, Statements } from '../statements.ts';
+import type { AlgorithmValue, Statement, Statements } from '../statement.ts';
 
 export interface Reported {
   readonly url: string;

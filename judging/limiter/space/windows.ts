@@ -4,6 +4,8 @@
  */
 import {
   type Decision,
+  firstFrom,
+  firstTo,
   hullOf,
   type PossibleLimits,
   type Span,
@@ -262,11 +264,16 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
   const [begins, ends] = [border(version, number), border(version, number + 1)];
   const isWhole = decision.from >= begins[1] && decision.to < ends[0];
   const current =
-    between(count, firstFrom(count, begins[1], i), i) + (isWhole ? decision.count - 1 : 0);
+    between(count, firstFrom(count.decisions, begins[1], i), i) +
+    (isWhole ? decision.count - 1 : 0);
   const share = shareOf((ends[0] - decision.to) / version.windowMs[1]);
   if (share === 0) return current + 1;
   const [, earlier] = border(version, number - 1);
-  const last = between(count, firstFrom(count, earlier, i), firstTo(count, begins[0], i));
+  const last = between(
+    count,
+    firstFrom(count.decisions, earlier, i),
+    firstTo(count.decisions, begins[0], i),
+  );
   return Math.floor(current + last * share) + 1;
 }
 
@@ -276,7 +283,7 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   const { version, shareOf } = count;
   const [begins, ends] = [border(version, number), border(version, number + 1)];
   if (begins[0] < version.knownSince) return Number.POSITIVE_INFINITY;
-  const current = between(count, firstTo(count, begins[0], i), i);
+  const current = between(count, firstTo(count.decisions, begins[0], i), i);
   const share = shareOf((ends[1] - decision.from) / version.windowMs[0]);
   if (share === 0) return current;
   const [earlier] = border(version, number - 1);
@@ -285,7 +292,11 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
     const isOpen = version.refusalsSpend || share === 1;
     return isOpen ? Number.POSITIVE_INFINITY : Math.floor((current + 1) / (1 - share));
   }
-  const last = between(count, firstTo(count, earlier, i), firstFrom(count, begins[1], i));
+  const last = between(
+    count,
+    firstTo(count.decisions, earlier, i),
+    firstFrom(count.decisions, begins[1], i),
+  );
   return Math.ceil(current + last * share);
 }
 
@@ -301,32 +312,10 @@ function leastAnywhere({ version, isSliding }: Count, { from, to, count }: Decis
 function mostAnywhere(count: Count, { from }: Decision, i: number): number {
   const reachMs = count.version.windowMs[1] * (count.isSliding ? 2 : 1);
   if (from - reachMs < count.version.knownSince) return Number.POSITIVE_INFINITY;
-  return between(count, firstTo(count, from - reachMs, i), i);
+  return between(count, firstTo(count.decisions, from - reachMs, i), i);
 }
 
 /** What was spent by the decisions from one on and before another. */
 function between({ spent }: Count, first: number, last: number): number {
   return Math.max(0, (spent[last] ?? 0) - (spent[first] ?? 0));
-}
-
-/** The first decision, up to one, that was surely not made before this time. */
-function firstFrom({ decisions }: Count, at: number, until: number): number {
-  let [low, high] = [0, until];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((decisions[middle] as Decision).from >= at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** The first decision, up to one, that may have been made at this time or later. */
-function firstTo({ decisions }: Count, at: number, until: number): number {
-  let [low, high] = [0, until];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((decisions[middle] as Decision).to >= at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
