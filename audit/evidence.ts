@@ -312,7 +312,7 @@ export function timesOf(exchanges: readonly Exchange[]): Span {
 function lastThat(limit: number, holds: (count: number) => boolean): number {
   let [low, high] = [0, limit];
   while (low < high) {
-    const middle = (low + high + 1) >> 1;
+    const middle = low + Math.ceil((high - low) / 2);
     if (holds(middle)) low = middle;
     else high = middle - 1;
   }

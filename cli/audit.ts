@@ -144,9 +144,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
         subject.path === path
           ? (callers.find(({ name }) => name === subject.caller)?.differsBy ?? 'address')
           : pathOrQuery(subject.path, path),
-      unvaried: Object.keys(template.headers).filter(
-        (name) => mayNameCaller(name) && !flags.caller.some(([varied]) => varied === name),
-      ),
+      unvaried: unvariedBy(template, flags),
       onProgress: (exchanges, doing) =>
         progress(
           `smstwin audit: ${exchanges.length} of at most ${flags.budget} requests: ${doing}`,
@@ -162,9 +160,16 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
 }
 
-/** These headers describe a body or a program. Any other may name a caller. */
-function mayNameCaller(name: string): boolean {
-  return !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name);
+/**
+ * What may name a caller and was the same in all requests. Without `--caller` that may be a header
+ * that none of them had. Some headers describe a body or a program.
+ */
+function unvariedBy({ headers }: Template, { caller }: AuditFlags): readonly string[] {
+  if (caller.length === 0) return ['headers'];
+  const varied = caller.map(([name]) => name);
+  return Object.keys(headers).filter(
+    (name) => !varied.includes(name) && !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name),
+  );
 }
 
 /** A request without a reply after this time counts as unanswered. */
