@@ -200,6 +200,8 @@ interface Count {
   readonly version: Version;
   /** Sums of what was spent before each decision. */
   readonly spent: readonly number[];
+  /** The same sums with refusals. */
+  readonly asked: readonly number[];
   readonly shareOf: (share: number) => number;
   readonly isSliding: boolean;
 }
@@ -215,7 +217,8 @@ function counted(
   const { refusalsSpend } = version;
   const isSliding = shareOf(1) > 0;
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
-  const count: Count = { decisions, version, spent, shareOf, isSliding };
+  const asked = spentBefore(decisions, true);
+  const count: Count = { decisions, version, spent, asked, shareOf, isSliding };
   let [least, most] = version.limit;
   const suspects = suspectsOf(decisions);
   for (let n = since - suspects.length; n < until && least <= most; n += 1) {
@@ -262,10 +265,13 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
   if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
   const { version, shareOf } = count;
   const [begins, ends] = [border(version, number), border(version, number + 1)];
+  const first = firstFrom(count.decisions, begins[1], i);
+  const before = between(count, first, i);
+  // A window of the clock that has refused a request stays full to its end.
+  const asked = (count.asked[i] ?? 0) - (count.asked[first] ?? 0);
+  if (!count.isSliding && asked > before) return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begins[1] && decision.to < ends[0];
-  const current =
-    between(count, firstFrom(count.decisions, begins[1], i), i) +
-    (isWhole ? decision.count - 1 : 0);
+  const current = before + (isWhole ? decision.count - 1 : 0);
   const share = shareOf((ends[0] - decision.to) / version.windowMs[1]);
   if (share === 0) return current + 1;
   const [, earlier] = border(version, number - 1);
