@@ -31,8 +31,8 @@ export const nowMs = computed(() => {
 });
 
 const tickPeriodMs = 250;
-/** Of all clients together. */
-const mostFollowedPerSecond = 200;
+/** Requests of all clients that a user can follow. */
+const mostPerSecond = 200;
 
 export function followClock(): void {
   const stateResource = new Resource(readState);
@@ -79,7 +79,7 @@ export async function readState(): Promise<void> {
     const current = await call('simulator.state');
     const { clock: before, messages, requests } = state.value ?? current;
     const passedMs = performance.now() - receivedMs;
-    isFlooded.value = (current.requests - requests) * secondMs > mostFollowedPerSecond * passedMs;
+    isFlooded.value = (current.requests - requests) * secondMs > mostPerSecond * passedMs;
     receivedMs += passedMs;
     state.value = current;
     tickedMs.value = receivedMs;

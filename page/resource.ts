@@ -30,10 +30,7 @@ export class Resource<T> {
   readonly value = signal<T | undefined>(undefined);
   readonly error = signal<unknown>(undefined);
   readonly #load: () => Promise<T>;
-  /**
-   * Set from the first event until the next read starts, also while a hidden page waits: later
-   * events join that read.
-   */
+  /** Set from an event until the next read starts, also on a hidden page: later events join it. */
   #timer: ReturnType<typeof setTimeout> | undefined;
   #followers = 0;
   #isReading = false;

@@ -9,9 +9,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Action } from './action.tsx';
 import { Rows, type RowsProps } from './table.tsx';
 
-/** In pixels. */
+/** In pixels. As many rows as fit into the window are drawn, and 40 more where the user scrolls. */
 const rowHeight = 34;
-/** As many rows as fit into the window are drawn, and 40 more where the user scrolls. */
 export const rowsInWindow = () => Math.ceil(innerHeight / rowHeight);
 
 /** `children` are shown below the table. `onRead` is called when the user points at it or scrolls. */
