@@ -149,7 +149,11 @@ test('CLIENT-4 sends without an id are counted in one piece of advice', () => {
   const { of, what } = verdicts([send(0), send(1, { message: 'x' }), send(2, { id: 'a' })]);
   expect(of('CLIENT-4')).toMatchObject({ verdict: 'advice', exercised: 3 });
   expect(what('CLIENT-4')).toHaveLength(1);
-  expect(what('CLIENT-4')[0]).toMatch(/^2 of 3 sends carry no request_id/);
+  expect(what('CLIENT-4')[0]).toMatch(/^2 of 3 sends carry no request_id: /);
+  const many = verdicts(Array.from({ length: 21 }, (_, ms) => send(ms, { message: `${ms}` })));
+  expect(many.what('CLIENT-4')[0]).toContain(
+    '21 of 21 sends carry no request_id (here are the first 20)',
+  );
 });
 
 test('CLIENT-5 the same text twice, each confirmed, is two messages', () => {
@@ -157,7 +161,10 @@ test('CLIENT-5 the same text twice, each confirmed, is two messages', () => {
     'CLIENT-4',
   ]);
   const lost = [send(0, { messageId: '1', lost: true }), send(1, { messageId: '2' })];
-  expect(verdicts(lost).of('CLIENT-5').verdict).toBe('failed');
+  const { of, report } = verdicts(lost);
+  expect(of('CLIENT-5').verdict).toBe('failed');
+  const { findings } = reportJson(report).rules.find(({ id }) => id === 'CLIENT-5') ?? {};
+  expect(findings).toMatchObject([{ to: '+12025550123', text: 'Hello' }]);
 });
 
 test('equal sends that were open at the same time are unattributable and fail nothing', () => {
