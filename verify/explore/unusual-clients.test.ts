@@ -147,6 +147,9 @@ test.each([
   }));
   const { findings } = await explore({ client: wrong, faults: ['lost_response'], depth: 1 });
   expect(findings.map(({ cause }) => cause)).toContain('sent_twice');
+  // After a refusal nothing was queued, so a new text under a new id loses nothing.
+  const refused = { client: wrong, faults: ['throttle', 'device_inactive'], depth: 1 } as const;
+  expect((await explore(refused)).findings).toEqual([]);
 });
 
 test.each([
