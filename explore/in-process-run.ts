@@ -3,6 +3,7 @@
  * replaces the timers and `Date`: a client's wait of a minute takes no real time. Time moves to the
  * next timer when the client has nothing else to do.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
@@ -64,7 +65,8 @@ export async function runInProcess(
       },
     );
     watched.recorded = () => recordedBy(simulator);
-    const client = new ClientRun(options.client, simulator);
+    watched.presentCall = () => presentCall.getStore();
+    const client = new ClientRun(options.client, simulator, watched.lastCallBeforeReply);
     const endedInTime = await time.run(client, timeoutMs);
     const ending = client.end(endedInTime, timeoutMs);
     const { seen, intents } = watched;
@@ -74,13 +76,19 @@ export async function runInProcess(
   }
 }
 
+/** The number of the client's call of `fetch` in which the present request is made. */
+const presentCall = new AsyncLocalStorage<number>();
+
 /** The client while it runs: its requests in flight, its reports, and how it ended. */
 class ClientRun {
   readonly #lines: Report[] = [];
+  readonly #lastCallBeforeReply: Map<number, number>;
+  #calls = 0;
   #inFlight = 0;
   #ending: Ending | undefined;
 
-  constructor(client: Client, simulator: Simulator) {
+  constructor(client: Client, simulator: Simulator, lastCallBeforeReply: Map<number, number>) {
+    this.#lastCallBeforeReply = lastCallBeforeReply;
     const tools: ClientTools = {
       fetch: (input, init) => this.#fetch(simulator, input, init),
       baseUrl,
@@ -123,11 +131,13 @@ class ClientRun {
 
   async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
     if (this.#ending !== undefined) return new Promise(() => {});
+    const call = ++this.#calls;
     this.#inFlight++;
     try {
-      return await simulator.fetch(...request);
+      return await presentCall.run(call, () => simulator.fetch(...request));
     } finally {
       this.#inFlight--;
+      this.#lastCallBeforeReply.set(call, this.#calls);
     }
   }
 }

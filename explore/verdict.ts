@@ -9,6 +9,7 @@ import { grouped } from '#io/grouped.ts';
 import {
   type Exchange,
   isAccepted,
+  isRefusal,
   isSend,
   recipientAndTextOf,
   requestIdOf,
@@ -95,7 +96,7 @@ export function runOf(
 ): Run {
   const { ending, seen } = run;
   const exchanges = seen.map(({ exchange }) => exchange);
-  const rules = brokenRules(run, exchanges, expected?.equalMessages);
+  const rules = brokenRules(run, exchanges, expected);
   // The referee cannot tell which of several equal sends is a retry; the count can.
   const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
   const counted = miscounted(run, exchanges, expected).filter(
@@ -137,17 +138,42 @@ function gravity({ cause }: Failure): number {
 function brokenRules(
   { ending, reports }: RawRun,
   exchanges: readonly Exchange[],
-  equalMessages: Expected['equalMessages'] | undefined,
+  expected: Expected | undefined,
 ): Failure[] {
   const isPartial = ending.kind === 'timeout';
-  const { rules } = judge(exchanges, { isPartial, reports, equalMessages });
+  const { equalMessages } = expected ?? {};
+  const { rules, intents } = judge(exchanges, { isPartial, reports, equalMessages });
   // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
   const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
+  const isReplaced = (id: ClientRuleId, [send]: readonly Exchange[]) =>
+    id === 'CLIENT-9' &&
+    reports === undefined &&
+    send !== undefined &&
+    areAllAccepted(send, exchanges, expected) &&
+    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefusal);
   return rules
     .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && reportsGivingUp))
     .flatMap(({ id, findings }) =>
-      findings.map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
+      findings
+        .filter(({ exchanges: proof }) => !isReplaced(id, proof))
+        .map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
     );
+}
+
+/**
+ * True if the recipient of the send got as many messages as without faults. What was refused for
+ * certain was then sent with another text, such as a new code, and is not lost.
+ */
+function areAllAccepted(
+  send: Exchange,
+  exchanges: readonly Exchange[],
+  expected: Expected | undefined,
+): boolean {
+  if (expected === undefined) return false;
+  const found = acceptedIn(exchanges);
+  if (expected.accepted === undefined) return totalOf(found) >= expected.total;
+  const recipient = recipientOf(send);
+  return (found.get(recipient) ?? 0) >= (expected.accepted.get(recipient) ?? 0);
 }
 
 function miscounted(

@@ -30,6 +30,21 @@ test('a right client that sends two messages at once is left alone', async () =>
   expect(explored).toContain('exhaustive to depth 2');
 });
 
+test('two workers that are given one job at the same moment make no retry of each other', async () => {
+  const client = (tools: ClientTools) => Promise.all([send(tools, 'one'), send(tools, 'one')]);
+  const { findings, explored } = await explore({ client, faults, depth: 1 });
+  expect(findings).toEqual([]);
+  expect(explored).toContain('exhaustive to depth 1');
+  // The second worker comes once the first has its answer.
+  const late = async (tools: ClientTools) => {
+    const first = send(tools, 'one');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await Promise.all([first, send(tools, 'one')]);
+  };
+  const found = (await explore({ client: late, faults, depth: 1 })).findings;
+  expect(found.map(({ cause }) => cause)).toEqual(['CLIENT-1']);
+});
+
 test('a correct client whose texts differ in each run passes', async () => {
   let runs = 0;
   const client = async (tools: ClientTools) => {
@@ -132,6 +147,9 @@ test.each([
   }));
   const { findings } = await explore({ client: wrong, faults: ['lost_response'], depth: 1 });
   expect(findings.map(({ cause }) => cause)).toContain('sent_twice');
+  // After a refusal nothing was queued, so a new text under a new id loses nothing.
+  const refused = { client: wrong, faults: ['throttle', 'device_inactive'], depth: 1 } as const;
+  expect((await explore(refused)).findings).toEqual([]);
 });
 
 test.each([
