@@ -45,6 +45,31 @@ test('two workers that are given one job at the same moment make no retry of eac
   expect(found.map(({ cause }) => cause)).toEqual(['CLIENT-1']);
 });
 
+test('two workers that wait for one 429 and come back in one millisecond are left alone', async () => {
+  const client = async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
+    let gateMs = 0;
+    const worker = async () => {
+      for (;;) {
+        if (Date.now() < gateMs)
+          await new Promise((resolve) => setTimeout(resolve, gateMs - Date.now()));
+        const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ to: '+12025550123', from, message: 'Hi', request_id: 'job' }),
+        });
+        if (reply.ok) return;
+        gateMs = Date.now() + Number(reply.headers.get('retry-after')) * 1_000;
+      }
+    };
+    const first = worker();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await Promise.all([first, worker()]);
+  };
+  const { findings, explored } = await explore({ client, faults: ['throttle'] });
+  expect(findings).toEqual([]);
+  expect(explored).toContain('exhaustive to depth 2');
+});
+
 test('a correct client whose texts differ in each run passes', async () => {
   let runs = 0;
   const client = async (tools: ClientTools) => {
