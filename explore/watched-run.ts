@@ -38,6 +38,11 @@ export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
   recorded: () => readonly Exchange[] = () => [];
   crash: () => void = () => {};
+  /**
+   * How long a `throttle` holds its 429, in real milliseconds: what a second worker of the client
+   * sends at the same moment arrives before the reply has left, and is no retry.
+   */
+  heldMs = 0;
   /** The call of the client that makes the present request. */
   presentCall: () => number | undefined = () => undefined;
   /** By call: the last call that the client had made when the reply to this one reached it. */
@@ -105,7 +110,8 @@ export class WatchedRun {
     this.#arrivals.push({ point, fault: fault?.name, call: this.presentCall() });
     if (fault === undefined) return undefined;
     if (isCrash(fault.name)) this.crash();
-    return faultKind(fault.name, this.#slowMs, fault.waitSeconds);
+    const kind = faultKind(fault.name, this.#slowMs, fault.waitSeconds);
+    return fault.name === 'throttle' && this.heldMs > 0 ? { ...kind, heldMs: this.heldMs } : kind;
   };
 }
 
