@@ -208,7 +208,7 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
   }
   // The oldest first, so that the groups keep their order while other messages come.
   const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.waiting_for}`;
-  return [...groups.values()].sort((a, b) => placeOf(a).localeCompare(placeOf(b)));
+  return [...groups.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }
 
 /**
