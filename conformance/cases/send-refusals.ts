@@ -170,7 +170,8 @@ const invalidFields: readonly Fields[] = [
 
 /**
  * Several rules judge its replies: SEND-4, because a refused `request_id` is no original, and SVC-4,
- * because a refusal is JSON. A valid send of the same id follows each send that only the quota does not refuse.
+ * because a refusal is JSON. A valid send of the same id follows each send that only the quota does
+ * not refuse.
  */
 export const refusedSends: Recording = {
   name: 'refused sends',

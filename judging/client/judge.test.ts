@@ -244,6 +244,11 @@ test('CLIENT-14 six attempts within a minute are too many, and jitter spreads re
   const spread = ids.map((id, n) => send(30_000 + 200 * n, { id }));
   expect(verdicts([...refused, ...herd]).broken).toEqual(['CLIENT-14']);
   expect(verdicts([...refused, ...spread]).broken).toEqual([]);
+  // Each minute the same herd: no tenth of a second holds half of all retries.
+  const minute = (at: number, status: number) =>
+    ids.map((id, n) => send(at * 60_000 + n, { id, status }));
+  const herds = [...refused, ...minute(1, 503), ...minute(2, 503), ...minute(3, 202)];
+  expect(verdicts(herds).broken).toEqual(['CLIENT-14']);
 });
 
 test('CLIENT-7 a day after a seen acceptance the same id and message are a new intent', () => {
