@@ -6,15 +6,10 @@
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
-import {
-  type Exchange,
-  isAccepted,
-  isSend,
-  recipientAndTextOf,
-  requestIdOf,
-} from '#judging/client/exchange.ts';
+import { type ClientExchange, isAccepted, recipientAndTextOf } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
+import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import type { KnownIntents } from './points.ts';
 import type { Seen } from './watched-run.ts';
 
@@ -58,7 +53,7 @@ export interface RawRun {
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
   readonly what: string;
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ClientExchange[];
 }
 
 /**
@@ -136,7 +131,7 @@ function gravity({ cause }: Failure): number {
 
 function brokenRules(
   { ending, reports }: RawRun,
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   equalMessages: Expected['equalMessages'] | undefined,
 ): Failure[] {
   const isPartial = ending.kind === 'timeout';
@@ -152,7 +147,7 @@ function brokenRules(
 
 function miscounted(
   { ending, reports }: RawRun,
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
   if (expected === undefined) return [];
@@ -175,7 +170,7 @@ function miscount(
   noun: string,
   { found, times }: { readonly found: number; readonly times: number },
   mustSucceed: boolean,
-  sends: readonly Exchange[],
+  sends: readonly ClientExchange[],
 ): Failure[] {
   const counts = `${found} ${noun} were accepted, and ${times} without faults`;
   if (found > times) {
@@ -187,24 +182,24 @@ function miscount(
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 
-export function recipientOf({ body, text }: Exchange): string {
-  const to = body?.['to'];
-  return typeof to === 'string' ? to : text;
+export function recipientOf({ fields, body }: ClientExchange): string {
+  const to = fields?.['to'];
+  return typeof to === 'string' ? to : body;
 }
 
 /** A 202 is a new message, a 200 a replay. */
-export function newlyAccepted(exchanges: readonly Exchange[]): readonly Exchange[] {
-  return exchanges.filter((exchange) => isSend(exchange) && exchange.status === 202);
+export function newlyAccepted(exchanges: readonly ClientExchange[]): readonly ClientExchange[] {
+  return exchanges.filter((exchange) => isSend(exchange) && exchange.reply.status === 202);
 }
 
 /** How many messages to each recipient were accepted. */
-export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
+export function acceptedIn(exchanges: readonly ClientExchange[]): Accepted {
   const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
   return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
 }
 
 /** The messages that were accepted under several ids, with the number of their ids. */
-export function equalMessagesIn(exchanges: readonly Exchange[]): ReadonlyMap<string, number> {
+export function equalMessagesIn(exchanges: readonly ClientExchange[]): ReadonlyMap<string, number> {
   const withId = newlyAccepted(exchanges).filter((send) => requestIdOf(send) !== undefined);
   const byMessage = grouped(withId, recipientAndTextOf);
   const counts = [...byMessage].map(([message, sends]): [string, number] => [

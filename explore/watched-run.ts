@@ -12,7 +12,8 @@ import {
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { UsageError } from '#io/command-error.ts';
-import { type Exchange, isAccepted, isSend, requestIdOf } from '#judging/client/exchange.ts';
+import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
+import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
 import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
@@ -24,7 +25,7 @@ import { type KnownIntents, Points } from './points.ts';
 import { faultKind, pointKey, waitsOf } from './schedule.ts';
 
 export interface Seen {
-  readonly exchange: Exchange;
+  readonly exchange: ClientExchange;
   readonly point: Point | undefined;
   readonly fault: FaultName | undefined;
 }
@@ -33,7 +34,7 @@ type Arrival = Pick<Seen, 'point' | 'fault'>;
 
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
-  recorded: () => readonly Exchange[] = () => [];
+  recorded: () => readonly ClientExchange[] = () => [];
   crash: () => void = () => {};
   /** How long the `throttle` faults of the schedule make a client wait in all. */
   readonly waitMs: number;
@@ -94,25 +95,29 @@ export class WatchedRun {
  */
 function canStrike(
   name: FaultName | undefined,
-  arriving: Exchange,
-  earlier: readonly Exchange[],
+  arriving: ClientExchange,
+  earlier: readonly ClientExchange[],
 ): boolean {
   const requestId = requestIdOf(arriving);
   if (name === undefined || refusalNamed(name) === undefined || !requestId) return true;
-  const isFirstUse = (one: Exchange) =>
+  const isFirstUse = (one: ClientExchange) =>
     isSend(one) &&
-    one.caller === arriving.caller &&
+    one.caller.name === arriving.caller.name &&
     requestIdOf(one) === requestId &&
     isAccepted(one);
   return !earlier.some(isFirstUse);
 }
 
-export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
+export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly ClientExchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }
 
 /** A request that has no reply yet, in the shape that the record will have. */
-function exchangeWithoutReply(world: Registry, request: ApiRequest, number: number): Exchange {
+function exchangeWithoutReply(
+  world: Registry,
+  request: ApiRequest,
+  number: number,
+): ClientExchange {
   const handled: Handled = {
     endpoint: matchRoute(request.path)?.route.endpoint,
     key: authenticate(world, request.authorization),

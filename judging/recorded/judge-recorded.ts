@@ -9,14 +9,14 @@ import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Ahead, around } from '../evidence/clock-offset.ts';
-import { judges } from '../service/all.ts';
 import {
   type Exchange,
   isMessageSend,
   isSend,
   messageIdOf,
   requestIdOf,
-} from '../service/exchange.ts';
+} from '../evidence/exchange.ts';
+import { judges } from '../service/all.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Judge, type Recorded, type Trace } from '../service/judge.ts';
 import { Groups, inOrder } from './groups.ts';

@@ -6,9 +6,9 @@
 
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import * as single from '../discovery/single-replies.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../evidence/exchange.ts';
 import { routeIn } from '../evidence/knowledge.ts';
 import type { Discovered } from '../report/outcome.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../service/exchange.ts';
 import { isObject } from '../service/expectations.ts';
 import { namesField } from '../service/named-fields.ts';
 import { holdEndOf, validityOf } from '../service/validity.ts';

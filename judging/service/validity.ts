@@ -10,7 +10,7 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
 import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 import { isObject, textOf } from './expectations.ts';
 import { onceInTurn } from './judge.ts';
 import { instantOf } from './written-send-at.ts';
