@@ -6,9 +6,8 @@
 
 import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
-import type { ClientExchange, Reading } from '../client/exchange.ts';
+import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
 import { isObject } from '../service/expectations.ts';
-import type { Caller } from './exchange.ts';
 import { RecordedReply } from './knowledge.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 
@@ -97,28 +96,21 @@ function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]
 }
 
 /** An exchange whose later neighbours are not known yet. */
-export type MutableExchange = ClientExchange & { openUntil: number; isOpenAtEnd: boolean };
+export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExchange[K] };
 
-/** What a record says of an exchange beside what its file says. */
-interface Known
-  extends Pick<
-    MutableExchange,
-    'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'showsKey' | 'lacksBody' | 'lacksCaller'
-  > {
-  /** The bodies of the request and of the reply; as the path and the query with names for keys. */
-  readonly body: string;
-  readonly replyBody: string;
-  /** See `waitMs`. */
-  readonly waitRate: number;
-  readonly serviceMs: number;
-}
+/** What a record says of an exchange beside its traffic; bodies and path with names for keys. */
+type Known = Pick<
+  MutableExchange,
+  'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'body' | 'showsKey'
+> & { readonly replyBody: string; readonly waitRate: number; readonly serviceMs: number };
 
 /** An exchange as the referee judges it, whatever recorded it. */
 export function clientExchangeOf(
   traffic: Omit<TrafficExchange, 'path' | 'query' | 'body' | 'host' | 'showsCredential'>,
-  { number, caller, endpoint, path, query, body, replyBody, waitRate, serviceMs, ...known }: Known,
+  known: Known,
 ): MutableExchange {
   const { sentAt, answeredAt, method, headers, precisionMs, setMs, connection } = traffic;
+  const { number, path, query, body, replyBody } = known;
   const reply = new RecordedReply(traffic, traffic.reply?.status, replyBody);
   const { status } = reply;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
@@ -134,8 +126,8 @@ export function clientExchangeOf(
     lacksEnd: traffic.lacksEnd,
     setMs,
     connection,
-    caller,
-    endpoint,
+    caller: known.caller,
+    endpoint: known.endpoint,
     method,
     path,
     query,
@@ -146,13 +138,13 @@ export function clientExchangeOf(
     reply,
     isRetried: false,
     isForced: traffic.isForced,
-    lacksBody: known.lacksBody,
-    lacksCaller: known.lacksCaller,
-    retryAfterMs: waitMs(retryAfter, waitRate, serviceMs),
+    retryAfterMs: waitMs(retryAfter, known.waitRate, known.serviceMs),
     retryAfter,
     isSeen: traffic.isSeen && !hasBrokenBody,
     isGarbled: hasBrokenBody || undefined,
     showsKey: known.showsKey,
+    lacksBody: undefined,
+    lacksCaller: undefined,
   };
 }
 
@@ -164,33 +156,33 @@ function exchangeOf(
   names: ReadonlySet<string>,
   isCallerShown: boolean,
 ): MutableExchange {
-  const { sentAt, showsCredential } = traffic;
-  const { status = 0, headers, body: replyText = '' } = traffic.reply ?? {};
-  const key = keyOf(traffic);
-  const name = key || 'unauthenticated';
-  const account = key === '' || status === 401 ? undefined : name;
+  const { status = 0, headers, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);
   const query = keys.hiddenInAddress(traffic.query);
   const body = keys.hiddenIn(traffic.body ?? '');
-  return clientExchangeOf(traffic, {
+  const exchange = clientExchangeOf(traffic, {
     number,
-    caller: { name, credential: name, account, key: stateOf(key, status), isNew: false },
+    caller: callerOf(keyOf(traffic), status),
     endpoint: matchRoute(path)?.route.endpoint,
     path,
     query,
     body,
-    replyBody: keys.hiddenIn(replyText),
+    replyBody: keys.hiddenIn(replyBody),
     showsKey: shows(path, names) || shows(query, names) || shows(body, names),
-    lacksBody: lacksBody(traffic) || undefined,
-    lacksCaller: (isCallerShown && !showsCredential && status !== 401) || undefined,
     waitRate: 1,
-    serviceMs: serviceTimeOf(headers?.['date'], sentAt),
+    serviceMs: serviceTimeOf(headers?.['date'], traffic.sentAt),
   });
+  if (lacksBody(traffic)) exchange.lacksBody = true;
+  if (isCallerShown && !traffic.showsCredential && status !== 401) exchange.lacksCaller = true;
+  return exchange;
 }
 
-function stateOf(key: string, status: number): Caller['key'] {
-  if (key === '') return 'missing';
-  return status === 401 ? 'wrong' : 'valid';
+/** `key`: its name; empty without one. */
+function callerOf(key: string, status: number): ClientCaller {
+  const name = key || 'unauthenticated';
+  const isKnown = key !== '' && status !== 401;
+  const known = { account: isKnown ? name : undefined, key: isKnown ? 'valid' : 'wrong' } as const;
+  return { name, credential: name, isNew: false, ...known };
 }
 
 /** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */

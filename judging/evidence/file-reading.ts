@@ -146,12 +146,15 @@ export class FileReading {
   #isCopy({ answeredAt, reply }: TrafficExchange, text: string): boolean {
     if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
       this.#moment = answeredAt;
-      this.#timesAtMoment.clear();
+      if (this.#timesAtMoment.size > 0) this.#timesAtMoment.clear();
     }
     // No two sends create one message: an equal 202 is a copy.
     const checksum = crc32(text);
-    const number = reply?.status === 202 ? 0 : (this.#timesAtMoment.get(checksum) ?? 0);
-    this.#timesAtMoment.set(checksum, number + 1);
+    let number = 0;
+    if (reply?.status !== 202) {
+      number = this.#timesAtMoment.get(checksum) ?? 0;
+      this.#timesAtMoment.set(checksum, number + 1);
+    }
     return !this.shared.known.isNew(checksum, answeredAt, this.#cuts + number * 2 ** 16);
   }
 }

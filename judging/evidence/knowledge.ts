@@ -83,9 +83,10 @@ export class RecordedReply implements Reply {
   readonly answeredAt: number;
   /** The exchange of this reply. */
   to: Exchange | undefined;
-  readonly #recordedStatus: number;
-  readonly #durationMs: number;
-  #exchange: Reply['exchange'] | undefined;
+  /** Fields that others do not need; private ones take longer to make. */
+  readonly recordedStatus: number;
+  readonly durationMs: number;
+  shown: Reply['exchange'] | undefined;
 
   /** `status`: as judges see it. `text`: the body, with names for keys. */
   constructor(
@@ -93,8 +94,8 @@ export class RecordedReply implements Reply {
     status = 0,
     text = reply?.body ?? '',
   ) {
-    this.#recordedStatus = reply?.status ?? 0;
-    this.#durationMs = answeredAt - sentAt;
+    this.recordedStatus = reply?.status ?? 0;
+    this.durationMs = answeredAt - sentAt;
     this.status = status;
     this.headers = reply?.headers ?? {};
     this.lacksHeaders = reply?.lacksHeaders;
@@ -113,17 +114,17 @@ export class RecordedReply implements Reply {
   /** Made on demand, as few are shown. */
   get exchange(): Reply['exchange'] {
     const { method = '', path = '', query = '', headers = {}, body } = this.to ?? {};
-    this.#exchange ??= {
+    this.shown ??= {
       method,
       url: query === '' ? path : `${path}?${query}`,
       requestHeaders: headers,
       requestBody: body,
-      status: this.#recordedStatus,
+      status: this.recordedStatus,
       replyHeaders: this.headers,
       replyBody: this.text,
       failure: this.failure,
-      durationMs: this.#durationMs,
+      durationMs: this.durationMs,
     };
-    return this.#exchange;
+    return this.shown;
   }
 }

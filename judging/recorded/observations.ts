@@ -50,7 +50,9 @@ const isDeclaredJson = ({ headers }: Exchange) =>
   /^application\/json\b/i.test(headers['content-type'] ?? '');
 /** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
-  id === undefined && ![undefined, 'read', 'tasks'].includes(routeIn(`${path}/`)?.route.endpoint);
+  id === undefined &&
+  !path.endsWith('/') &&
+  ![undefined, 'read', 'tasks'].includes(routeIn(`${path}/`)?.route.endpoint);
 
 function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
   if (endpoint === undefined || !path.endsWith('/') || method === 'HEAD') return false;
