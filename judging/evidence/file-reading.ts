@@ -41,13 +41,13 @@ export class KnownExchanges {
   isNew(checksum: number, atMs: number, number: number): boolean {
     // The lowest 21 bits of the time, behind 32 bits.
     const key = ((checksum + number) >>> 0) * 2 ** 21 + (atMs & (2 ** 21 - 1));
-    const isKnown = this.#seen.has(key) || this.#older.has(key);
-    if (isKnown) this.copies++;
     if (this.#seen.size >= mostRemembered) {
       this.#older = this.#seen;
       this.#seen = new Set();
     }
-    this.#seen.add(key);
+    const { size } = this.#seen;
+    const isKnown = this.#seen.add(key).size === size || this.#older.has(key);
+    if (isKnown) this.copies++;
     return !isKnown;
   }
 }
