@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// In a checkout runs the sources, so that a build left behind never shadows them; in the package what was built.
+// In a checkout runs the sources, so that a build left behind never shadows them; in the package
+// what was built.
 import { existsSync } from 'node:fs';
 
 const sources = new URL('../cli/main.ts', import.meta.url);

@@ -246,7 +246,7 @@ describe('usage', () => {
   });
 
   test('--bail stops at the first failure', async () => {
-    const { out, code } = await run(server.url, ...allFlags, '--bail', '--timeout', '20s');
+    const { out, code } = await run(server.url, 'RES-5', 'SEND-3', ...allFlags, '--bail');
     expect(code).toBe(1);
     expect(out).toContain('stopped by --bail');
   });

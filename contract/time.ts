@@ -1,4 +1,7 @@
-/** Units of time in milliseconds, a duration in words, and an instant as replies write it. Rule: RES-4. */
+/**
+ * Units of time in milliseconds, a duration in words, and an instant as replies write it. Rule:
+ * RES-4.
+ */
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;

@@ -22,6 +22,9 @@ import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
 export type Variable = (typeof variables)[number];
 
+/** Longer than the processes and threads of a client need to send at the same moment. */
+const throttleHeldMs = 50;
+
 const setByEachRun = [
   'SMSTWIN_BASE_URL',
   'SMSTWIN_CONTROL_URL',
@@ -94,6 +97,7 @@ export class CommandRuns {
     const { slowMs, rate = 1 } = this.#options;
     const name = `explore-${++this.#runs}`;
     const watched = new WatchedRun(schedule, knownIntents, throttleWaits, Math.ceil(slowMs / rate));
+    watched.heldMs = throttleHeldMs;
     this.#watched.set(name, watched);
     const { hosting, settings } = this.#simulator;
     const world = hosting.create(inheritedSettings(settings), { name });

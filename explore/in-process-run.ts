@@ -3,6 +3,7 @@
  * replaces the timers and `Date`: a client's wait of a minute takes no real time. Time moves to the
  * next timer when the client has nothing else to do.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
@@ -64,7 +65,8 @@ export async function runInProcess(
       },
     );
     watched.recorded = () => recordedBy(simulator);
-    const client = new ClientRun(options.client, simulator);
+    watched.presentCall = () => presentCall.getStore();
+    const client = new ClientRun(options.client, simulator, time, watched.lastCallBeforeReply);
     const endedInTime = await time.run(client, timeoutMs);
     const ending = client.end(endedInTime, timeoutMs);
     const { seen, intents } = watched;
@@ -74,13 +76,28 @@ export async function runInProcess(
   }
 }
 
+/** The number of the client's call of `fetch` in which the present request is made. */
+const presentCall = new AsyncLocalStorage<number>();
+
 /** The client while it runs: its requests in flight, its reports, and how it ended. */
 class ClientRun {
   readonly #lines: Report[] = [];
+  readonly #time: VirtualTime;
+  readonly #lastCallBeforeReply: Map<number, number>;
+  #calls = 0;
+  /** The calls whose replies came at this instant, with the timers that had fired by then. */
+  #latest: { readonly call: number; readonly atMs: number; readonly fired: number }[] = [];
   #inFlight = 0;
   #ending: Ending | undefined;
 
-  constructor(client: Client, simulator: Simulator) {
+  constructor(
+    client: Client,
+    simulator: Simulator,
+    time: VirtualTime,
+    lastCallBeforeReply: Map<number, number>,
+  ) {
+    this.#time = time;
+    this.#lastCallBeforeReply = lastCallBeforeReply;
     const tools: ClientTools = {
       fetch: (input, init) => this.#fetch(simulator, input, init),
       baseUrl,
@@ -123,11 +140,19 @@ class ClientRun {
 
   async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
     if (this.#ending !== undefined) return new Promise(() => {});
+    const call = ++this.#calls;
+    const { fired } = this.#time;
+    this.#latest = this.#latest.filter(({ atMs }) => atMs === Date.now());
+    // Timers that are due together fire together: no reply comes between them.
+    for (const reply of this.#latest.filter((one) => one.fired < fired))
+      this.#lastCallBeforeReply.set(reply.call, call);
     this.#inFlight++;
     try {
-      return await simulator.fetch(...request);
+      return await presentCall.run(call, () => simulator.fetch(...request));
     } finally {
       this.#inFlight--;
+      this.#lastCallBeforeReply.set(call, this.#calls);
+      this.#latest.push({ call, atMs: Date.now(), fired: this.#time.fired });
     }
   }
 }

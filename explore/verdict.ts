@@ -6,8 +6,13 @@
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
-import { type ClientExchange, isAccepted, recipientAndTextOf } from '#judging/client/exchange.ts';
-import type { Report } from '#judging/client/intents-file.ts';
+import {
+  type ClientExchange,
+  isAccepted,
+  isRefusal,
+  recipientAndTextOf,
+} from '#judging/client/exchange.ts';
+import { plainNumber, type Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import type { KnownIntents } from './points.ts';
@@ -90,7 +95,7 @@ export function runOf(
 ): Run {
   const { ending, seen } = run;
   const exchanges = seen.map(({ exchange }) => exchange);
-  const rules = brokenRules(run, exchanges, expected?.equalMessages);
+  const rules = brokenRules(run, exchanges, expected);
   // The referee cannot tell which of several equal sends is a retry; the count can.
   const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
   const counted = miscounted(run, exchanges, expected).filter(
@@ -132,44 +137,80 @@ function gravity({ cause }: Failure): number {
 function brokenRules(
   { ending, reports }: RawRun,
   exchanges: readonly ClientExchange[],
-  equalMessages: Expected['equalMessages'] | undefined,
+  expected: Expected | undefined,
 ): Failure[] {
   const isPartial = ending.kind === 'timeout';
-  const { rules } = judge(exchanges, { isPartial, reports, equalMessages });
+  const { equalMessages } = expected ?? {};
+  const { rules, intents } = judge(exchanges, { isPartial, reports, equalMessages });
   // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
   const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
+  const isReplaced = (id: ClientRuleId, [send]: readonly ClientExchange[]) =>
+    id === 'CLIENT-9' &&
+    reports === undefined &&
+    send !== undefined &&
+    areAllAccepted(send, exchanges, expected) &&
+    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefusal);
   return rules
     .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && reportsGivingUp))
     .flatMap(({ id, findings }) =>
-      findings.map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
+      findings
+        .filter(({ exchanges: proof }) => !isReplaced(id, proof))
+        .map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
     );
 }
 
+/**
+ * True if the recipient of the send got as many messages as without faults. What was refused for
+ * certain was then sent with another text, such as a new code, and is not lost.
+ */
+function areAllAccepted(
+  send: ClientExchange,
+  exchanges: readonly ClientExchange[],
+  expected: Expected | undefined,
+): boolean {
+  if (expected === undefined) return false;
+  const found = acceptedIn(exchanges);
+  if (expected.accepted === undefined) return totalOf(found) >= expected.total;
+  const recipient = recipientOf(send);
+  return (found.get(recipient) ?? 0) >= (expected.accepted.get(recipient) ?? 0);
+}
+
 function miscounted(
-  { ending, reports }: RawRun,
+  { ending, reports = [] }: RawRun,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
   if (expected === undefined) return [];
-  const mustSucceed = ending.kind === 'passed' && reports === undefined;
   const found = acceptedIn(exchanges);
   const sends = exchanges.filter(isSend);
+  const givenUp = reports.filter(({ reported }) => reported === 'failed' || reported === 'unknown');
+  /** How many messages may be missing: those that the client says it gave up. */
+  const excused = (recipient?: string) => {
+    if (ending.kind !== 'passed') return Number.POSITIVE_INFINITY;
+    const isOfAnother = (to: string) => to !== recipient && expected.accepted?.has(to) === true;
+    return givenUp.filter(({ to }) => !isOfAnother(plainNumber(to))).length;
+  };
   if (expected.accepted === undefined) {
-    const counts = { found: totalOf(found), times: expected.total };
-    return miscount('messages', counts, mustSucceed, sends);
+    const counts = { found: totalOf(found), times: expected.total, excused: excused() };
+    return miscount('messages', counts, sends);
   }
   return [...new Set([...expected.accepted.keys(), ...found.keys()])].flatMap((recipient) => {
     const times = expected.accepted?.get(recipient) ?? 0;
     const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
-    const counts = { found: found.get(recipient) ?? 0, times };
-    return miscount(`messages to ${recipient}`, counts, mustSucceed, toRecipient);
+    const counts = { found: found.get(recipient) ?? 0, times, excused: excused(recipient) };
+    return miscount(`messages to ${recipient}`, counts, toRecipient);
   });
+}
+
+interface Counts {
+  readonly found: number;
+  readonly times: number;
+  readonly excused: number;
 }
 
 function miscount(
   noun: string,
-  { found, times }: { readonly found: number; readonly times: number },
-  mustSucceed: boolean,
+  { found, times, excused }: Counts,
   sends: readonly ClientExchange[],
 ): Failure[] {
   const counts = `${found} ${noun} were accepted, and ${times} without faults`;
@@ -177,8 +218,8 @@ function miscount(
     const what = `a message was sent twice: ${counts}; retry under the same request_id`;
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAccepted) }];
   }
-  if (found === times || !mustSucceed) return [];
-  const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
+  if (found + excused >= times) return [];
+  const what = `the client ended without an error, but ${counts}; retry what was not accepted, report it as failed, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 

@@ -22,6 +22,8 @@ interface RunningClient {
 /** Replaces the timers of this process until `end` is called. */
 export class VirtualTime {
   readonly #clock: fakeTimers.Clock;
+  /** How many timers have fired. */
+  fired = 0;
   /** Restores the process's own timers and `Date`. */
   readonly end: () => void;
 
@@ -56,6 +58,7 @@ export class VirtualTime {
       if (isOver()) return true;
       if (this.#clock.countTimers() > 0) {
         idleTurns = 0;
+        this.fired++;
         await this.#clock.nextAsync();
         if (this.#clock.now > endMs) return false;
       } else {

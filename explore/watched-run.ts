@@ -30,12 +30,24 @@ export interface Seen {
   readonly fault: FaultName | undefined;
 }
 
-type Arrival = Pick<Seen, 'point' | 'fault'>;
+interface Arrival extends Pick<Seen, 'point' | 'fault'> {
+  /** The call of the client that made the request, counted from 1; undefined for a command. */
+  readonly call: number | undefined;
+}
 
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
   recorded: () => readonly ClientExchange[] = () => [];
   crash: () => void = () => {};
+  /**
+   * How long a `throttle` holds its 429, in real milliseconds: what a second worker of the client
+   * sends at the same moment arrives before the reply has left, and is no retry.
+   */
+  heldMs = 0;
+  /** The call of the client that makes the present request. */
+  presentCall: () => number | undefined = () => undefined;
+  /** By call: the last call that the client had made when the reply to this one reached it. */
+  readonly lastCallBeforeReply = new Map<number, number>();
   /** How long the `throttle` faults of the schedule make a client wait in all. */
   readonly waitMs: number;
   readonly #arrivals: Arrival[] = [];
@@ -70,8 +82,26 @@ export class WatchedRun {
     const exchanges = this.recorded();
     // The record starts again when the client resets its world: only the last arrivals are in it.
     const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
-    const none: Arrival = { point: undefined, fault: undefined };
-    return exchanges.map((exchange, index) => ({ exchange, ...(arrivals[index] ?? none) }));
+    return exchanges.map((exchange, index) => {
+      const { point, fault } = arrivals[index] ?? {};
+      return { exchange: this.#asTheClientSawIt(exchange, arrivals, index), point, fault };
+    });
+  }
+
+  /**
+   * The record shows when a reply left, the client's calls when it arrived: what the client asked for
+   * before that was on its way, and reacts to nothing.
+   */
+  #asTheClientSawIt(
+    exchange: ClientExchange,
+    arrivals: readonly Arrival[],
+    index: number,
+  ): ClientExchange {
+    const lastCall = this.lastCallBeforeReply.get(arrivals[index]?.call ?? 0) ?? 0;
+    let last = index;
+    while ((arrivals[last + 1]?.call ?? Number.POSITIVE_INFINITY) <= lastCall) last++;
+    const openUntil = Math.max(exchange.openUntil, exchange.number + last - index);
+    return { ...exchange, openUntil };
   }
 
   /** Chooses the fault of each request as it arrives; undefined for none. */
@@ -82,10 +112,11 @@ export class WatchedRun {
     const point = this.#points.arrive(arriving, earlier);
     const scheduled = point === undefined ? undefined : this.#faults.get(pointKey(point));
     const fault = canStrike(scheduled?.name, arriving, earlier) ? scheduled : undefined;
-    this.#arrivals.push({ point, fault: fault?.name });
+    this.#arrivals.push({ point, fault: fault?.name, call: this.presentCall() });
     if (fault === undefined) return undefined;
     if (isCrash(fault.name)) this.crash();
-    return faultKind(fault.name, this.#slowMs, fault.waitSeconds);
+    const kind = faultKind(fault.name, this.#slowMs, fault.waitSeconds);
+    return fault.name === 'throttle' && this.heldMs > 0 ? { ...kind, heldMs: this.heldMs } : kind;
   };
 }
 

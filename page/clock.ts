@@ -4,10 +4,11 @@
  * was reset: the page then reads everything again.
  */
 import { computed, signal } from '@preact/signals';
+import { secondMs } from '#contract/time.ts';
 import { call } from './control.ts';
 import { announceStaleData, kinds } from './events.ts';
 import type { Row } from './list-declaration.ts';
-import { Resource } from './resource.ts';
+import { isFlooded, Resource } from './resource.ts';
 import type { State } from './wire.ts';
 import { counted } from './words.ts';
 
@@ -30,6 +31,8 @@ export const nowMs = computed(() => {
 });
 
 const tickPeriodMs = 250;
+/** Requests of all clients that a user can follow. */
+const mostPerSecond = 200;
 
 export function followClock(): void {
   const stateResource = new Resource(readState);
@@ -75,7 +78,9 @@ export async function readState(): Promise<void> {
   try {
     const current = await call('simulator.state');
     const { clock: before, messages, requests } = state.value ?? current;
-    receivedMs = performance.now();
+    const passedMs = performance.now() - receivedMs;
+    isFlooded.value = (current.requests - requests) * secondMs > mostPerSecond * passedMs;
+    receivedMs += passedMs;
     state.value = current;
     tickedMs.value = receivedMs;
     const hasFewer = current.messages.total < messages.total || current.requests < requests;

@@ -51,7 +51,7 @@ export function reconnectNow(): void {
 }
 
 function joinStream(): void {
-  const url = `${worldPrefix}${routeOf('events.stream').path}?kinds=${kinds.join()}&pause=400ms`;
+  const url = `${worldPrefix}${routeOf('events.stream').path}?kinds=${kinds.join()}&pause=1s`;
   const address: StreamAddress = { url, token: controlToken() };
   const joinAlone = () => {
     sendRequest = new SharedEvents(address).join(receive);

@@ -124,6 +124,9 @@ function asOutcome({ messages: _, its_message: __, ...outcome }: Row): Row {
 
 const mostWorldStates = 30;
 
+/** The real time between an instant and now. */
+const realSpan = (at: string) => durationText(Math.abs(Date.now() - Date.parse(at)));
+
 export const worldList: ListDeclaration = {
   title: 'Worlds',
   readOperation: 'worlds.list',
@@ -132,7 +135,7 @@ export const worldList: ListDeclaration = {
     const names = new Map(worlds.map((world) => [world.world_id, world.name]));
     return Promise.all(
       worlds.map(async (world, index) => {
-        const { world_id: id, forked_from: origin } = world;
+        const { world_id: id, forked_from: origin, expires_at: end } = world;
         // Every state is a request, so only the first worlds show theirs.
         const state = index < mostWorldStates ? await callIn(prefixOf(id), 'simulator.state') : {};
         const { clock, requests } = state as Partial<Reply<'simulator.state'>>;
@@ -141,15 +144,15 @@ export const worldList: ListDeclaration = {
           ...world,
           clock: clock && `${clock.now.slice(0, 19).replace('T', ' ')}, ${clock.mode}`,
           requests,
-          age: durationText(Math.max(0, Date.now() - Date.parse(world.created_at))),
+          age: realSpan(world.created_at) + (end === null ? '' : `; deleted in ${realSpan(end)}`),
           forked: origin && `${parent} at ${origin.at.slice(0, 19).replace('T', ' ')}`,
         };
       }),
     );
   },
   keyColumn: 'world_id',
-  columns: ['name', 'clock', 'messages', 'requests', 'forked', 'age', 'expires_at'],
-  wideColumns: ['forked', 'age', 'expires_at'],
+  columns: ['name', 'clock', 'messages', 'requests', 'forked', 'age'],
+  wideColumns: ['forked', 'age'],
   links: {
     name: ({ world_id: id }) => (id === shownWorld ? undefined : `${prefixOf(`${id}`)}/#/home`),
   },

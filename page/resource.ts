@@ -12,6 +12,8 @@ import type { OperationName, Reply } from './wire.ts';
 const eventGroupMs = 120;
 /** The least time between the starts of two reads that events cause. */
 const leastPeriodMs = 2_000;
+/** True while more requests come than a user can follow; the least time is then doubled. */
+export const isFlooded = signal(false);
 /**
  * The pause after a read lasts this many times as long as the read, but at most `longestPauseMs`:
  * the CPU is for the simulator's clients.
@@ -28,10 +30,7 @@ export class Resource<T> {
   readonly value = signal<T | undefined>(undefined);
   readonly error = signal<unknown>(undefined);
   readonly #load: () => Promise<T>;
-  /**
-   * Set from the first event until the next read starts, also while a hidden page waits: later
-   * events join that read.
-   */
+  /** Set from an event until the next read starts, also on a hidden page: later events join it. */
   #timer: ReturnType<typeof setTimeout> | undefined;
   #followers = 0;
   #isReading = false;
@@ -109,7 +108,8 @@ export class Resource<T> {
     this.#isReading = false;
     const endedMs = performance.now();
     const pauseMs = Math.min(longestPauseMs, pausePerRead * (endedMs - startedMs));
-    this.#pauseUntilMs = Math.max(startedMs + leastPeriodMs, endedMs + pauseMs);
+    const periodMs = isFlooded.peek() ? 2 * leastPeriodMs : leastPeriodMs;
+    this.#pauseUntilMs = Math.max(startedMs + periodMs, endedMs + pauseMs);
     if (this.#isRequestedAgain) {
       this.#isRequestedAgain = false;
       this.readSoon();

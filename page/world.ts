@@ -69,9 +69,8 @@ export function accountChoices(accounts: readonly Account[] = world.value?.accou
 /** The numbers that an account may send from and receive at: its own, then the shared pool's. */
 export function numbersOf(account: string): string[] {
   const { sims = [] } = world.value ?? {};
-  const own = sims.filter(({ account_id: id }) => id === account);
-  const pool = sims.filter(({ account_id: id }) => id === null);
-  return [...own, ...pool].map(({ number }) => number);
+  const ofOwner = (owner: string | null) => sims.filter(({ account_id: id }) => id === owner);
+  return [account, null].flatMap(ofOwner).map(({ number }) => number);
 }
 
 /** The account's name; if it was deleted, the start of its id. */

@@ -15,7 +15,7 @@ import {
   statusIn,
   unrecorded,
 } from './exchange.ts';
-import { IntentNames, type Report } from './intents-file.ts';
+import { IntentNames, plainNumber, type Report } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -127,8 +127,8 @@ function differingFields(line: Report, send: ClientExchange): readonly string[] 
     line.send_at === sendAt ||
     Date.parse(line.send_at) === Date.parse(String(sendAt));
   return [
-    ...(line.to === send.fields?.['to'] ? [] : ['to']),
-    ...(line.from === senderOf(send) ? [] : ['from']),
+    ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
+    ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
     ...(line.message === send.fields?.['message'] ? [] : ['message']),
     ...(isSameTime ? [] : ['send_at']),
   ];

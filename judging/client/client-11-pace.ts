@@ -118,13 +118,24 @@ function bursts(retried: readonly (readonly ClientExchange[])[]) {
   // Times of whole seconds show no burst.
   const isTimed = retried.flat().every(({ precisionMs = 0 }) => precisionMs < burstMs);
   if (retried.length < fewestIntents || !isTimed) return [];
-  const retries = retried
-    .flatMap((attempts) => attempts.slice(1))
-    .sort((a, b) => a.sentAt - b.sentAt);
-  const densest = densestWindow(retries);
-  if (densest.length * 2 <= retries.length) return [];
-  const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;
-  return [finding(what, densest.slice(0, shownRetries))];
+  for (const retries of roundsOf(retried)) {
+    if (retries.length < fewestIntents) break;
+    const densest = densestWindow(retries.sort((a, b) => a.sentAt - b.sentAt));
+    if (densest.length * 2 <= retries.length) continue;
+    const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;
+    return [finding(what, densest.slice(0, shownRetries))];
+  }
+  return [];
+}
+
+/** All retries together, and then the first ones of all messages, the second ones and so on. */
+function* roundsOf(retried: readonly (readonly ClientExchange[])[]): Generator<ClientExchange[]> {
+  yield retried.flatMap((attempts) => attempts.slice(1));
+  let left = retried;
+  for (let nth = 1; left.length > 0; nth++) {
+    yield left.flatMap((attempts) => attempts.slice(nth, nth + 1));
+    left = left.filter(({ length }) => length > nth + 1);
+  }
 }
 
 /** The most retries that arrived within `burstMs`. `retries`: in order of arrival. */

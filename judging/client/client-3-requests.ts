@@ -92,12 +92,13 @@ function givesAnId({ exchanges }: ClientRecord): Judgement {
     .filter(({ withoutId }) => withoutId.length > 0);
   return {
     exercised: sends.length,
-    findings: groups.map(({ all, withoutId }) =>
-      finding(
-        `${withoutId.length} of ${all.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
+    findings: groups.map(({ all, withoutId }) => {
+      const cut = withoutId.length > shownSends ? ` (here are the first ${shownSends})` : '';
+      return finding(
+        `${withoutId.length} of ${all.length} sends carry no request_id${cut}: give each message one, so that a lost reply can be retried safely`,
         withoutId.slice(0, shownSends),
-      ),
-    ),
+      );
+    }),
   };
 }
 

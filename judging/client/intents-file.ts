@@ -63,6 +63,11 @@ export function latestReports(reports: readonly Report[]): Report[] {
   );
 }
 
+/** A number without what people write between its digits: a line may hold it as it was entered. */
+export function plainNumber(number: string): string {
+  return number.replace(/[ ().-]/g, '');
+}
+
 /** The report of a line, or its mistakes. */
 function readLine(line: string): Report | string[] {
   const value = valueIn(line);

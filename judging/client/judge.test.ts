@@ -171,7 +171,11 @@ test('CLIENT-4 sends without an id are counted in one piece of advice', () => {
   const { of, what } = verdicts([send(0), send(1, { message: 'x' }), send(2, { id: 'a' })]);
   expect(of('CLIENT-4')).toMatchObject({ verdict: 'advice', exercised: 3 });
   expect(what('CLIENT-4')).toHaveLength(1);
-  expect(what('CLIENT-4')[0]).toMatch(/^2 of 3 sends carry no request_id/);
+  expect(what('CLIENT-4')[0]).toMatch(/^2 of 3 sends carry no request_id: /);
+  const many = verdicts(Array.from({ length: 21 }, (_, ms) => send(ms, { message: `${ms}` })));
+  expect(many.what('CLIENT-4')[0]).toContain(
+    '21 of 21 sends carry no request_id (here are the first 20)',
+  );
 });
 
 test('CLIENT-5 the same text twice, each confirmed, is two messages', () => {
@@ -179,7 +183,10 @@ test('CLIENT-5 the same text twice, each confirmed, is two messages', () => {
     'CLIENT-4',
   ]);
   const lost = [send(0, { messageId: '1', lost: true }), send(1, { messageId: '2' })];
-  expect(verdicts(lost).of('CLIENT-5').verdict).toBe('failed');
+  const { of, report } = verdicts(lost);
+  expect(of('CLIENT-5').verdict).toBe('failed');
+  const { findings } = reportJson(report).rules.find(({ id }) => id === 'CLIENT-5') ?? {};
+  expect(findings).toMatchObject([{ to: '+12025550123', text: 'Hello' }]);
 });
 
 test('equal sends that were open at the same time are unattributable and fail nothing', () => {
@@ -259,6 +266,11 @@ test('CLIENT-14 six attempts within a minute are too many, and jitter spreads re
   const spread = ids.map((id, n) => send(30_000 + 200 * n, { id }));
   expect(verdicts([...refused, ...herd]).broken).toEqual(['CLIENT-14']);
   expect(verdicts([...refused, ...spread]).broken).toEqual([]);
+  // Each minute the same herd: no tenth of a second holds half of all retries.
+  const minute = (at: number, status: number) =>
+    ids.map((id, n) => send(at * 60_000 + n, { id, status }));
+  const herds = [...refused, ...minute(1, 503), ...minute(2, 503), ...minute(3, 202)];
+  expect(verdicts(herds).broken).toEqual(['CLIENT-14']);
 });
 
 test('CLIENT-7 a day after a seen acceptance the same id and message are a new intent', () => {

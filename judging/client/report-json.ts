@@ -18,6 +18,7 @@ export function reportJson({ rules, exchanges, intents, notices }: RefereeReport
         endpoint: endpoint ?? null,
         what,
         exchanges: proof.map(({ number }) => number),
+        ...messageOf(proof),
       })),
     })),
     notices: notices.map(({ what, exchanges: proof }) => ({
@@ -28,6 +29,16 @@ export function reportJson({ rules, exchanges, intents, notices }: RefereeReport
     unattributable: intents.unattributable,
     exchanges: exchanges.length,
   };
+}
+
+/** The most that a finding shows of a recipient or a text. */
+const longestShownText = 80;
+
+/** The recipient and the text of a finding's first request. */
+function messageOf([first]: readonly ClientExchange[]) {
+  const shown = (value: unknown) =>
+    typeof value === 'string' ? value.slice(0, longestShownText) : null;
+  return { to: shown(first?.fields?.['to']), text: shown(first?.fields?.['message']) };
 }
 
 /** How many intents were accepted, refused for good, and left open. */

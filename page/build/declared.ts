@@ -68,9 +68,7 @@ function fieldOf(name: string, schema: Json, isRequired: boolean): Field {
   };
 }
 
-/**
- * Removes null from the alternatives of a schema. A single alternative left replaces the choice.
- */
+/** Removes null from the alternatives of a schema. A single one left replaces the choice. */
 function withoutNull(json: Json): { json: Json; isNullable: boolean } {
   const { anyOf = [], ...others } = json;
   const alternatives = (anyOf as Json[]).filter(({ type }) => type !== 'null');

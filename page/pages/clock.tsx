@@ -41,6 +41,15 @@ export function ClockPage() {
         />
       </div>
       <div class="jumps">
+        <h3>What comes next</h3>
+        <div class="actions">
+          <Action act={lookAhead}>Show the next hour</Action>
+          <span class="dim">
+            What an hour would change: in a copy of this world, which stays as it is.
+          </span>
+        </div>
+      </div>
+      <div class="jumps">
         <h3>Advance</h3>
         <div class="actions">
           {jumps.map((jump) => (
@@ -57,13 +66,6 @@ export function ClockPage() {
           kind="plain"
           onDone={(reply) => describeAdvance(reply, state.peek())}
         />
-      </div>
-      <div class="jumps">
-        <h3>What comes next</h3>
-        <div class="actions">
-          <Action act={lookAhead}>Show the next hour</Action>
-          <span class="dim">In a copy of this world, without further requests.</span>
-        </div>
       </div>
       <div class="jumps">
         <h3>Start over</h3>

@@ -39,9 +39,9 @@ export function asCurl(path: string, body: string, key = ''): string {
  * own or the shared pool's.
  */
 export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>) {
-  for (const { name, api_key: key, sims } of accounts) {
+  for (const { api_key: key, sims } of accounts) {
     const from = (sims[0] ?? pool[0])?.number;
-    if (key !== '' && from !== undefined) return { baseUrl: base_url, account: name, key, from };
+    if (key !== '' && from !== undefined) return { baseUrl: base_url, key, from };
   }
   return undefined;
 }

@@ -65,7 +65,7 @@ function Now({ report, finished }: ReportProps) {
   const later = brokenIn(finished).filter(({ id }) => !broken.some((rule) => rule.id === id));
   if (world === undefined) return <Loading what="what is now" />;
   const row = (href: string, name: string, ...text: readonly ComponentChildren[]) => (
-    <li key={`${name} ${href}`}>
+    <li key={`${name.replace(/^[\d,]+ messages?/, '')} ${href}`}>
       <a href={href}>{name}</a> <span>{text}</span>
     </li>
   );
@@ -97,7 +97,7 @@ function Now({ report, finished }: ReportProps) {
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
     ...broken.map(({ id, found = 0 }) =>
-      row('#/referee?finished=no', `${id}: ${counted(found, 'finding')}`, ruleText(id)),
+      row('#/referee?finished=no', id, `${counted(found, 'finding')}: ${ruleText(id)}`),
     ),
     later.length > 0 &&
       row(
@@ -179,24 +179,16 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
       </Empty>
     );
   }
-  const { baseUrl, account, key, from } = client;
-  const others = world.accounts
-    .filter(({ name, api_key: otherKey }) => name !== account && otherKey !== '')
-    .flatMap(({ name, api_key: otherKey, sims }) => [
-      [`API key of ${name}`, otherKey] as const,
+  const facts = world.accounts
+    .filter(({ api_key: key }) => key !== '')
+    .flatMap(({ name, api_key: key, sims }) => [
+      [`API key of ${name}`, key] as const,
       [`Number of ${name} to send from`, (sims[0] ?? world.pool[0])?.number ?? 'none'] as const,
     ]);
   const example = exampleIn(language.value, client);
   return (
     <Card title="Use it">
-      <CopyFacts
-        facts={[
-          ['Base URL', baseUrl],
-          [`API key of ${account}`, key],
-          [`Number of ${account} to send from`, from],
-          ...others,
-        ]}
-      />
+      <CopyFacts facts={[['Base URL', client.baseUrl], ...facts]} />
       <div class="card-head section">
         <span class="filters">
           <span aria-hidden="true">Language</span>

@@ -22,7 +22,7 @@ export function LimitsPage() {
     <div class="stack">
       <RequestPlot accounts={accounts ?? []} buckets={buckets.value?.buckets ?? []} />
       <TableCard
-        title="Requests left in the last 60 s"
+        title="Requests that would pass now"
         head={<Action act={() => call('limits.reset')}>Fill every bucket</Action>}
         resource={{ value: accounts && buckets.value && rows, error: buckets.error }}
         columns={columns}

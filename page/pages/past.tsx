@@ -23,9 +23,7 @@ type Journal = Reply<'past.inputs'>;
 type Entry = Journal['entries'][number];
 
 const shownInputs = 12;
-/**
- * `before` is this many lines after the chosen line, and exclusive: up to five inputs follow it.
- */
+/** `before` is this many lines after the chosen one, and exclusive: up to five inputs follow it. */
 const linesToEnd = shownInputs / 2;
 
 export function PastPage() {
@@ -35,6 +33,9 @@ export function PastPage() {
   const inputs = useReply('past.inputs', [input], changes, { keepsLastValue: true });
   return (
     <div class="stack">
+      <p>
+        This page goes back; Clock shows <a href="#/clock">what the next hour would change</a>.
+      </p>
       <Loaded resource={inputs} what="the journal">
         {(journal) => <TimeMachine journal={journal} chosen={line ?? journal.lines} />}
       </Loaded>

@@ -157,6 +157,11 @@ function groupOf(group: RuleVerdict['findings']) {
       <p class="breaks">
         <CodeText text={findingText(first.what)} />
       </p>
+      {first.to !== null && (
+        <p class="breaks">
+          Request {first.exchanges[0]}, to <span class="mono">{first.to}</span>: {first.text}
+        </p>
+      )}
       <p class="dim">
         {sourceOf(first)}, requests{' '}
         {numbers.slice(0, mostNumbers).map((number, index) => [

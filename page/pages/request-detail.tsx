@@ -45,12 +45,8 @@ function neighbour(near: NonNullable<Reply<'requests.get'>['next']>, which: stri
 
 /** `of`: the request that it repeats; null if that is no longer kept. */
 export function Replay({ of }: { readonly of: number | null }) {
-  if (of === null) return <span>replay of an earlier request</span>;
-  return (
-    <span>
-      replay of <a href={addressOf('requests', String(of))}>{of}</a>
-    </span>
-  );
+  const link = of !== null && <a href={addressOf('requests', String(of))}>{of}</a>;
+  return <span>replay of {link || 'an earlier request'}</span>;
 }
 
 function Content({ request }: { readonly request: Reply<'requests.get'> }) {
@@ -60,8 +56,8 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
   const ownKey = useKey(accountId);
   const wait = retryAt && (
     <>
-      {request.retry_after_s} s, until <Time at={retryAt} />; <a href="#/limits">Limits</a> shows
-      what is left
+      {request.retry_after_s} s by Retry-After, until <Time at={retryAt} />; Retry-After is rounded
+      up: <a href="#/limits">Limits</a> shows the exact end
     </>
   );
   const { number: again, sentence } = request.afterwards ?? {};

@@ -16,7 +16,7 @@ import { Split } from '../parts/detail.tsx';
 import { FaultLink } from '../parts/exchange.tsx';
 import { SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loaded } from '../parts/frame.tsx';
-import { LiveTable } from '../parts/live-table.tsx';
+import { LiveTable, rowsInWindow } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply, useSettled } from '../resource.ts';
@@ -29,13 +29,13 @@ import { Replay, RequestDetail } from './request-detail.tsx';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
-/** Most visitors look at the newest requests; a button shows the others. */
+/** Of a list that the user points at; a button shows the others. Until then a windowful is read. */
 const firstRows = 100;
 
 export function RequestsPage() {
   useWorld();
   const search = useSettled(filterValue('search'));
-  const limit = useSignal(firstRows);
+  const limit = useSignal(rowsInWindow());
   const read = { keepsLastValue: true };
   const requests = useReply('requests.list', [{ search, limit: limit.value }], ['traffic'], read);
   const found = useReply('requests.found', [{ search }], ['traffic'], read).value;
@@ -54,6 +54,7 @@ export function RequestsPage() {
               columns={columns}
               rows={rows}
               keyOf={({ number }) => String(number)}
+              onRead={() => (limit.value = Math.max(limit.value, firstRows))}
             >
               <DownloadButton read={() => call('requests.har')} file="requests.har">
                 Save all as HAR

@@ -91,9 +91,7 @@ function csvCell(value: unknown): string {
   return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
 }
 
-/**
- * Without a secure origin, such as on a local network, there is no clipboard API: selects the text.
- */
+/** Without a secure origin, as on a local network, there is no clipboard API: selects the text. */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -9,14 +9,15 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Action } from './action.tsx';
 import { Rows, type RowsProps } from './table.tsx';
 
-/** In pixels: as many rows as fit into the window are drawn, and 40 more where the user scrolls. */
+/** In pixels. As many rows as fit into the window are drawn, and 40 more where the user scrolls. */
 const rowHeight = 34;
+export const rowsInWindow = () => Math.ceil(innerHeight / rowHeight);
 
-/** `children` are shown below the table. */
+/** `children` are shown below the table. `onRead` is called when the user points at it or scrolls. */
 type LiveTableProps<T> = Omit<RowsProps<T>, 'class'> &
-  Readonly<{ label: string; children: ComponentChildren }>;
+  Readonly<{ label: string; children: ComponentChildren; onRead?: () => void }>;
 
-export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps<T>) {
+export function LiveTable<T>({ label, rows, children, onRead, ...table }: LiveTableProps<T>) {
   const { keyOf } = table;
   const region = useRef<HTMLElement>(null);
   /** The key of the row that was first when the user began to read. */
@@ -24,7 +25,7 @@ export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps
   const firstIndex = rows.findIndex((row) => keyOf(row) === firstKey.value);
   const newRows = Math.max(0, firstIndex);
   const moreDrawn = useSignal(0);
-  const mostDrawn = Math.ceil(innerHeight / rowHeight) + moreDrawn.value;
+  const mostDrawn = rowsInWindow() + moreDrawn.value;
   const firstShown = rows[newRows];
   /** Only events set it: asking for it after a change would make the browser lay out the rows twice. */
   const isRead = useRef(false);
@@ -36,6 +37,7 @@ export function LiveTable<T>({ label, rows, children, ...table }: LiveTableProps
     const { scrollTop, clientHeight, scrollHeight } = currentTarget;
     isRead.current = scrollTop > 0 || currentTarget.matches(':hover');
     holdWhileRead();
+    if (isRead.current) onRead?.();
     if (scrollTop === 0) moreDrawn.value = 0;
     else if (scrollTop + 2 * clientHeight > scrollHeight && mostDrawn < rows.length) {
       moreDrawn.value += 40;

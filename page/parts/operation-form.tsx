@@ -82,9 +82,7 @@ export function OperationForm(props: FormProps) {
   );
 }
 
-/**
- * The mistakes by the path of a field of the form, which makes the first element of `listField`.
- */
+/** The mistakes by the path of a field; the form makes the first element of `listField`. */
 function mistakesIn(error: unknown, listField = ''): Refusal['mistakes'] {
   if (!(error instanceof Refusal)) return {};
   const prefix = `${listField}[0].`;

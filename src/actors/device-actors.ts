@@ -35,7 +35,6 @@ export class DeviceActors implements Dispatch {
   readonly #timerOrder = new Map<Device, number>();
   /** How many timers the devices have set. */
   #timersSet = 0;
-  readonly #machine: typeof deviceMachine;
 
   constructor(clock: VirtualClock, lifecycle: Lifecycle, assumptions: AssumptionsInForce) {
     this.#clock = clock;
@@ -43,22 +42,19 @@ export class DeviceActors implements Dispatch {
     this.#lifecycle = lifecycle;
     this.#progress = new Progress(clock.now, lifecycle, assumptions);
     this.#polling = new Polling(clock.now, this.#progress, assumptions);
-    this.#machine = deviceMachine.provide({
-      actions: {
-        timerSet: ({ context }) => void this.#timerOrder.set(context.device, this.#timersSet++),
-        work: ({ context: { device } }, { mayPoll }) => {
-          this.#progress.takeDueSteps(device);
-          if (mayPoll) this.#polling.pollIfDue(device);
-          this.#reportWork(device);
-        },
-      },
-    });
   }
 
   deviceAdded(device: Device): void {
     const { connected, active, polling } = device;
-    const input = { device, now: this.#clock.now, connected, active, polling };
-    const actor = createActor(this.#machine, { input, clock: this.#clock });
+    const input = {
+      now: this.#clock.now,
+      timerSet: () => void this.#timerOrder.set(device, this.#timersSet++),
+      work: (mayPoll: boolean) => this.#work(device, mayPoll),
+      connected,
+      active,
+      polling,
+    };
+    const actor = createActor(deviceMachine, { input, clock: this.#clock });
     this.#actors.set(device, actor);
     actor.start();
     this.#reportWork(device);
@@ -166,6 +162,12 @@ export class DeviceActors implements Dispatch {
   /** Sets the timers of these devices again, in this order. */
   wakeInOrder(devices: readonly Device[]): void {
     for (const device of devices) this.#reportWork(device);
+  }
+
+  #work(device: Device, mayPoll: boolean): void {
+    this.#progress.takeDueSteps(device);
+    if (mayPoll) this.#polling.pollIfDue(device);
+    this.#reportWork(device);
   }
 
   #actor(device: Device): DeviceActor {

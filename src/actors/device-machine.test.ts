@@ -1,28 +1,24 @@
 import { expect, test } from 'vitest';
 import { type Actor, createActor, getNextSnapshot } from 'xstate';
-import type { Device } from '../sim/accounts/account.ts';
 import type { DeviceState } from '../sim/accounts/device.ts';
 import { VirtualClock } from '../sim/clock.ts';
 import { type DeviceEvent, type DueWork, deviceMachine, type PolledBy } from './device-machine.ts';
 
-/** The machine hands it on to its actions, and never looks at it. */
-const device = new Proxy({} as Device, {
-  get: (_, name) => {
-    throw new Error(`the machine read ${String(name)} of the device`);
-  },
-});
 const startMs = Date.parse('2026-01-01T00:00:00.000Z');
 const on: DeviceState = { connected: true, active: true, polling: 'simulated' };
 const nothingDue: DueWork = { nextPollAt: undefined, nextStepAt: undefined };
 
-/** A running machine whose actions only take notes. */
+/** A running machine; what it does is noted. */
 function start(state: DeviceState, due: DueWork = nothingDue) {
   const clock = new VirtualClock(startMs);
   const worked: boolean[] = [];
-  const machine = deviceMachine.provide({
-    actions: { work: (_, { mayPoll }) => void worked.push(mayPoll) },
-  });
-  const actor = createActor(machine, { input: { device, now: clock.now, ...state }, clock });
+  const input = {
+    now: clock.now,
+    timerSet: () => {},
+    work: (mayPoll: boolean) => void worked.push(mayPoll),
+    ...state,
+  };
+  const actor = createActor(deviceMachine, { input, clock });
   actor.start();
   actor.send({ type: 'work_changed', ...due });
   return { clock, actor, worked };

@@ -8,11 +8,10 @@
  *   working                     its timer has fired: it does the work that is due
  *
  * Its guards read only the context and the event. Events carry facts. `device-actors.ts` sends
- * them, asks `can(polled)` before it polls for a real device or an operation, and provides the
- * actions.
+ * them, asks `can(polled)` before it polls for a real device or an operation, and passes in what the
+ * machine calls.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
-import type { Device } from '../sim/accounts/account.ts';
 import type { DeviceState } from '../sim/accounts/device.ts';
 
 /**
@@ -34,9 +33,14 @@ export type DeviceEvent =
   | ({ readonly type: 'polled'; readonly by: PolledBy } & DueWork);
 
 interface DeviceInput extends DeviceState {
-  /** Passed to the actions; the machine itself does not read it. */
-  readonly device: Device;
   readonly now: () => number;
+  /** Called when a timer was set. */
+  readonly timerSet: () => void;
+  /**
+   * Takes the steps that are due, polls if a poll is due and permitted, and reports
+   * `work_changed`.
+   */
+  readonly work: (mayPoll: boolean) => void;
 }
 
 interface DeviceContext extends DeviceInput {
@@ -69,13 +73,8 @@ const parts = setup({
       return { connected, active, polling, nextWakeAt: undefined };
     }),
     noteDueWork: assign({ nextWakeAt: ({ context, event }) => wakeAt(context, event) }),
-    /** Called when a timer was set. */
-    timerSet: () => {},
-    /**
-     * Takes the steps that are due, polls if a poll is due and permitted, and reports
-     * `work_changed`.
-     */
-    work: (_, _params: { readonly mayPoll: boolean }) => {},
+    timerSet: ({ context }) => context.timerSet(),
+    work: ({ context }) => context.work(context.polling === 'simulated'),
   },
 });
 
@@ -106,13 +105,7 @@ export const deviceMachine = parts.createMachine({
     disconnected: { tags: 'off' },
     asleep: { on: whileOn },
     awake: { entry: 'timerSet', after: { untilWake: 'working' }, on: whileOn },
-    working: {
-      entry: {
-        type: 'work',
-        params: ({ context }) => ({ mayPoll: context.polling === 'simulated' }),
-      },
-      on: whileOn,
-    },
+    working: { entry: 'work', on: whileOn },
   },
 });
 

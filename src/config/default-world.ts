@@ -1,7 +1,8 @@
 /**
  * The default world and the recipients with a scripted fate.
- * Rules: SVC-1, STATE-3, STATE-4, ERR-1 to ERR-3, AUTH-4, AUTH-5. Assumes: monthlyQuota (no account here states a quota).
- * The scripted recipients apply in every world; the world's own outcomes take precedence.
+ * Rules: SVC-1, STATE-3, STATE-4, ERR-1 to ERR-3, AUTH-4, AUTH-5. Assumes: monthlyQuota (no account
+ * here states a quota). The scripted recipients apply in every world; the world's own outcomes take
+ * precedence.
  */
 import { scriptedThrottle } from '#contract/refusals.ts';
 import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';

@@ -18,7 +18,8 @@ test('a replay names the send that it repeats among the last ones', async () => 
       clientIp: '127.0.0.1',
       forwardedFor: undefined,
     });
-    return [...simulator.exchangeRecord.newest()][0]?.repeats;
+    const [newest] = simulator.exchangeRecord.newest();
+    return newest?.repeats;
   };
   for (let n = 1; n <= recordedExchanges; n++) send(`order-${n}`);
   expect(send('order-1')).toBe(1);

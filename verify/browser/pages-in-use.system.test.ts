@@ -590,6 +590,8 @@ pageTest(
       .first()
       .click();
     await seen(page.getByRole('complementary', { name: 'Message' }));
+    await page.goto(`${controlUrl}/#/referee`);
+    await seen(page.getByText('Request 1, to +12025550123: ').first());
     await page.goto(`${controlUrl}/#/requests/2`);
     await seen(page.getByText(/^Before: request 1, .* earlier.* its reply was lost$/));
     await page.getByRole('link', { name: 'Home', exact: true }).click();

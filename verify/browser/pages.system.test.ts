@@ -295,6 +295,29 @@ pageTest(
 );
 
 pageTest(
+  'Requests reads a windowful of rows, and a hundred once the user points at them',
+  { settings: { noLimits: true } },
+  async ({ page, controlUrl, send }) => {
+    for (let n = 0; n < 150; n++) send({ message: `number ${n}.` });
+    const limits: (string | null)[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === routeOf('requests.list').path) limits.push(searchParams.get('limit'));
+    });
+    await page.goto(`${controlUrl}/#/requests`);
+    const table = page.getByRole('region', { name: 'Requests' });
+    await seen(table.getByText('number 149.'));
+    const { height = 0 } = page.viewportSize() ?? {};
+    expect(new Set(limits)).toEqual(new Set([`${Math.ceil(height / 34)}`]));
+    await table.hover();
+    await expect.poll(() => limits.at(-1)).toBe('100');
+    await page.getByRole('button', { name: 'Show all' }).click();
+    const atTheEnd = async () => [await table.press('End'), await table.getByRole('row').count()];
+    await expect.poll(atTheEnd).toEqual([undefined, 151]);
+  },
+);
+
+pageTest(
   'a lost connection is shown, and the page goes on when the simulator is back',
   // The other server leaves its port taken for a while after its connections have ended.
   { mayLog: /ERR_|Failed to load/, transport: 'node' },

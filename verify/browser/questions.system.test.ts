@@ -67,7 +67,11 @@ const questions: readonly Question[] = [
   },
   {
     asked: 'What happens in the next hour?',
-    steps: (page) => [pageLink(page, 'Clock'), button(page, 'Show the next hour')],
+    steps: (page) => [
+      pageLink(page, 'Time machine'),
+      link(page, 'what the next hour would change'),
+      button(page, 'Show the next hour'),
+    ],
     answer: (page) => page.getByRole('table').getByText('delivered', { exact: true }),
   },
   {

@@ -377,6 +377,11 @@ pageTest(
     const row = page.getByRole('row').filter({ hasText: 'to +12025550123' });
     await seen(row.getByRole('cell', { name: 'delivered' }));
     expect(simulator.state().messages.queued).toBe(2);
+    const worlds = page.getByRole('region', { name: 'Worlds', exact: true });
+    await seen(worlds.getByText(/; deleted in (10 min|9 min \d+ s)$/));
+    const overflow = 'document.querySelector(".table-scroll").scrollWidth';
+    const width = 'document.querySelector(".table-scroll").clientWidth';
+    expect(await page.evaluate<number>(`${overflow} - ${width}`)).toBeLessThanOrEqual(1);
   },
 );
 

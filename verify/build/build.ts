@@ -6,12 +6,12 @@
  * user could replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { buildDashboard, buildProgram, existing } from './build-program.ts';
 import { asCommonJs, options, root } from './bundle-options.ts';
 import { thirdPartyNotices } from './notices.ts';
-import { writePublicTypes } from './public-types.ts';
+import { keepReachable, writePublicTypes } from './public-types.ts';
 
 /** The entries that `require` can load, too, since most projects with Jest are CommonJS. */
 const commonJsEntries = existing({
@@ -60,6 +60,12 @@ execFileSync(
   },
 );
 writePublicTypes(`${root}dist/types`);
+const { exports: shipped } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const entries = JSON.stringify(shipped).matchAll(/dist\/types\/([^"]+)/g);
+keepReachable(
+  `${root}dist/types`,
+  Array.from(entries, ([, path = '']) => path),
+);
 // The same declarations for CommonJS: TypeScript takes the kind of module from this manifest.
 cpSync(`${root}dist/types`, `${root}dist/types-of-commonjs`, { recursive: true });
 writeFileSync(`${root}dist/types-of-commonjs/package.json`, '{ "type": "commonjs" }\n');

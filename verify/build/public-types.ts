@@ -3,7 +3,7 @@
  * comment on each method and field. `build.ts` replaces the compiler's declarations by them. A test
  * compiles them against the simulator.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { schemaOf } from '#src/control/openapi/json-schema.ts';
 import { needsInput, type Operation } from '#src/operations/define.ts';
@@ -67,6 +67,20 @@ export function writePublicTypes(folder: string): void {
     .replace(/import type \{ (?!Activity)\w+ \} from '\.\/operations\/.*\n/g, '')
     .replace(/NounMethods\['(\w+)'\]/g, (_, noun: string) => `methods.${interfaceOf(noun)}`);
   writeFileSync(`${folder}/src/api.d.ts`, `import type * as methods from './methods.ts';\n${api}`);
+}
+
+/** Removes the declarations that none of these files refers to, through others or by itself. */
+export function keepReachable(folder: string, entries: readonly string[]): void {
+  const reachable = new Set(entries.map((entry) => join(folder, entry)));
+  for (const file of reachable) {
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/['"](\.[^'"]+)\.ts['"]/g)) {
+      reachable.add(`${join(dirname(file), path)}.d.ts`);
+    }
+  }
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const file = join(folder, name);
+    if (name.endsWith('.d.ts') && !reachable.has(file)) rmSync(file);
+  }
 }
 
 function interfaceOf(noun: string): string {

@@ -1,10 +1,7 @@
-/**
- * `--defect NAME` and `--list-defects`, which `npm run serve:defects` of a checkout has.
- */
+/** `--defect NAME` and `--list-defects`, the flags that only `npm run serve:defects` has. */
 import type { CheckoutFlags, CheckoutRequest } from '#cli/serve/serve.ts';
 import { ValueError } from '#io/flags.ts';
 import { table } from '#io/table.ts';
-
 import { defects, wrongSimulation } from './catalogue.ts';
 
 export const defectFlags: CheckoutFlags = {

@@ -358,6 +358,35 @@ test('a finding is written, replayed by its file, and gone once the client is me
   expect(mended.out).toContain('PASSED  reset at send 1, attempt 1\n');
 });
 
+test('two workers of a command that send one job at the same moment make no retry', async () => {
+  const workers = script(
+    'workers',
+    `const { SMSTWIN_BASE_URL: url, SMSTWIN_API_KEY: key, SMSTWIN_FROM: from } = process.env;
+const authorization = 'Bearer ' + key;
+const worker = async () => {
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const reply = await fetch(url + '/api/v1/sms/send/', {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550123', from, message: 'Hello', request_id: 'job-1' }),
+    });
+    if (reply.ok) return;
+    await new Promise((f) => setTimeout(f, reply.headers.get('retry-after') * 1_000));
+  }
+  throw new Error('gave up');
+};
+// Both have a connection before they send.
+const stats = () => fetch(url + '/api/v1/account/stats/', { headers: { authorization } });
+for (const reply of await Promise.all([stats(), stats()])) await reply.text();
+await Promise.all([worker(), worker()]);`,
+  );
+  const { exitCode, out } = await runExplore([...quick, '--', ...workers]);
+  expect({ exitCode, out }).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining('0 findings'),
+  });
+});
+
 test('--env sets the variables of a client that has names of its own', async () => {
   const own = script(
     'own',

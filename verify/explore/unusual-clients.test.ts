@@ -30,6 +30,46 @@ test('a right client that sends two messages at once is left alone', async () =>
   expect(explored).toContain('exhaustive to depth 2');
 });
 
+test('two workers that are given one job at the same moment make no retry of each other', async () => {
+  const client = (tools: ClientTools) => Promise.all([send(tools, 'one'), send(tools, 'one')]);
+  const { findings, explored } = await explore({ client, faults, depth: 1 });
+  expect(findings).toEqual([]);
+  expect(explored).toContain('exhaustive to depth 1');
+  // The second worker comes once the first has its answer.
+  const late = async (tools: ClientTools) => {
+    const first = send(tools, 'one');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await Promise.all([first, send(tools, 'one')]);
+  };
+  const found = (await explore({ client: late, faults, depth: 1 })).findings;
+  expect(found.map(({ cause }) => cause)).toEqual(['CLIENT-1']);
+});
+
+test('two workers that wait for one 429 and come back in one millisecond are left alone', async () => {
+  const client = async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
+    let gateMs = 0;
+    const worker = async () => {
+      for (;;) {
+        if (Date.now() < gateMs)
+          await new Promise((resolve) => setTimeout(resolve, gateMs - Date.now()));
+        const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ to: '+12025550123', from, message: 'Hi', request_id: 'job' }),
+        });
+        if (reply.ok) return;
+        gateMs = Date.now() + Number(reply.headers.get('retry-after')) * 1_000;
+      }
+    };
+    const first = worker();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await Promise.all([first, worker()]);
+  };
+  const { findings, explored } = await explore({ client, faults: ['throttle'] });
+  expect(findings).toEqual([]);
+  expect(explored).toContain('exhaustive to depth 2');
+});
+
 test('a correct client whose texts differ in each run passes', async () => {
   let runs = 0;
   const client = async (tools: ClientTools) => {
@@ -132,6 +172,9 @@ test.each([
   }));
   const { findings } = await explore({ client: wrong, faults: ['lost_response'], depth: 1 });
   expect(findings.map(({ cause }) => cause)).toContain('sent_twice');
+  // After a refusal nothing was queued, so a new text under a new id loses nothing.
+  const refused = { client: wrong, faults: ['throttle', 'device_inactive'], depth: 1 } as const;
+  expect((await explore(refused)).findings).toEqual([]);
 });
 
 test.each([
@@ -211,6 +254,25 @@ test.each(refusals)(
     ]);
   },
 );
+
+test('a refusal is said by an intents file only if a line reports the failure', async () => {
+  const reporting =
+    (reported: 'failed' | undefined, to = '+12025550123') =>
+    async ({ intent, ...tools }: ClientTools) => {
+      const line = { intent: 'one', to, from: tools.from, message: 'Hello', request_id: 'one' };
+      let isRefused = false;
+      await once(() => {
+        isRefused = true;
+      })({ intent, ...tools });
+      intent(isRefused && reported !== undefined ? { ...line, reported } : line);
+    };
+  const settings = { faults: ['quota'], depth: 1 } as const;
+  const silent = await explore({ client: reporting(undefined), ...settings });
+  expect(silent.findings.map(({ cause }) => cause)).toEqual(['not_accepted']);
+  // A line may hold the number as a person wrote it.
+  for (const to of ['+12025550123', '+1 (202) 555-0123'])
+    expect((await explore({ client: reporting('failed', to), ...settings })).findings).toEqual([]);
+});
 
 test('another error than a documented refusal is no reason to end with an error', async () => {
   const client = once(({ status }) => {

@@ -20,7 +20,7 @@ test('a name that no defect has makes no simulation', () => {
   expect(wrongSimulation('limit-118')).toBeUndefined();
 });
 
-test.each(['replay-current-status', 'length-in-bytes'])(
+test.each(['state-revisited', 'length-in-bytes'])(
   '%s is caught by a case of the rule that it breaks',
   async (name) => {
     const defect = defects.find((one) => one.name === name);

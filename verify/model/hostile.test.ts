@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { runs } from '../testkit/runs.ts';
+import { anyCharacter, runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
 import { assumptionsArbitrary } from './commands.ts';
 
@@ -218,8 +218,8 @@ test('RES-3 any accepted text is returned unchanged', () => {
   const scene = unlimited();
   fc.assert(
     fc.property(
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
+      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 100 }),
+      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 300 }),
       (requestId, message) => {
         const reply = scene.send({ request_id: requestId, message, from: numbers.adaExternal });
         const tasks = scene.get(`/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`);
@@ -244,7 +244,7 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
               name,
               fc.oneof(
                 fc.constantFrom(...values),
-                fc.jsonValue({ noUnicodeString: false }),
+                fc.jsonValue({ stringUnit: anyCharacter }),
                 fc.constant(numbers.ada),
               ),
             ]),

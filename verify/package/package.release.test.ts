@@ -12,6 +12,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -79,6 +80,15 @@ test('neither the screenshots nor the wrong servers are shipped', async () => {
     );
   expect(planted).toEqual([]);
   await run('npx smstwin serve --defect limit-119 2>&1 | grep -q "unknown option"');
+});
+
+test('it is small: below 2 MB, and below 8 unpacked', async () => {
+  expect(statSync(packed).size).toBeLessThan(2_000_000);
+  const shipped = join(project, 'node_modules/smstwin');
+  const files = readdirSync(shipped, { recursive: true, encoding: 'utf8' })
+    .map((name) => statSync(join(shipped, name)))
+    .filter((file) => file.isFile());
+  expect(files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(8_000_000);
 });
 
 test('no override and no git dependency was needed', () => {

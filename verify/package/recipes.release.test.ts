@@ -1,6 +1,7 @@
 /**
- * The recipes of `docs/testing.md`, and the worker of `docs/explore.md`, run in a project that has the package installed. In CI every
- * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
+ * The recipes of `docs/testing.md`, and the worker of `docs/explore.md`, run in a project that has
+ * the package installed. In CI every tool is required except Go, which takes 460 MB: its recipe
+ * runs only if Go is installed.
  */
 import { execFileSync } from 'node:child_process';
 import {

@@ -17,8 +17,17 @@ const unseen: Partial<Record<AssumptionName, readonly string[]>> = {
   blankMessage: ['reject_empty'],
 };
 
-/** The exchanges of the answer's example. */
-function playedBy(name: AssumptionName, answer: unknown): TrafficExchange[] {
+const played = new Map<string, readonly TrafficExchange[]>();
+
+/** The exchanges of the answer's example, which is played once for all tests. */
+function playedBy(name: AssumptionName, answer: unknown): readonly TrafficExchange[] {
+  const key = `${name} ${JSON.stringify(answer)}`;
+  const exchanges = played.get(key) ?? play(name, answer);
+  played.set(key, exchanges);
+  return exchanges;
+}
+
+function play(name: AssumptionName, answer: unknown): readonly TrafficExchange[] {
   const { scene, startsAt } = examples[name];
   const stage = new Scene({ [name]: answer }, startsAt, { compares: false });
   scene(stage);

@@ -1,7 +1,7 @@
 /**
- * One court: the same exchanges get the same verdicts, whatever file holds them. A record of a right
- * client and a sound service, mutilated at random (bodies, headers, times, order, tails), fails no
- * rule: a verdict may become not exercised.
+ * One court: the same exchanges get the same verdicts, whatever file holds them. A record of a
+ * right client and a sound service, mutilated at random (bodies, headers, times, order, tails),
+ * fails no rule: a verdict may become not exercised.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -124,7 +124,7 @@ test('the same exchanges get the same client verdicts from a run and from each k
         expect([kind, await clientVerdicts(textOf(kind, run))]).toEqual([kind, live]);
       await run.simulator.close();
     }),
-    { numRuns: runs(60), seed },
+    { numRuns: runs(30), seed },
   );
 });
 
@@ -335,7 +335,7 @@ test.each(kinds)(
         }
         await run.simulator.close();
       }),
-      { numRuns: runs(20), seed },
+      { numRuns: runs(12), seed },
     );
   },
 );

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
+import { runs } from '#verify/testkit/runs.ts';
 import {
   acmeNumber,
   acmeOtherNumber,
@@ -142,7 +143,7 @@ test.each(['sliding', 'continuous', 'interval', 'interval_aligned', 'sliding_cou
         hasty.advance((seconds - 1) * secondMs);
         expect(hasty.send().status).toBe(429);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(8) },
     );
   },
 );

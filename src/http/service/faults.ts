@@ -33,12 +33,14 @@ import { refuse } from './templated-replies.ts';
 export type FaultChooser = (world: Registry, request: ApiRequest) => ChosenFault | undefined;
 /**
  * `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. `refusal`: the
- * reply is that of the service for this refusal.
+ * reply is that of the service for this refusal. `heldMs`: how long the reply waits, in real
+ * milliseconds.
  */
 export type ChosenFault = FaultKind & Chosen;
 interface Chosen {
   readonly waitSeconds?: number;
   readonly refusal?: SendRefusal;
+  readonly heldMs?: number;
 }
 
 /** The effect of all faults on one request. */
@@ -117,7 +119,7 @@ export class Faults {
 
   /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */
   effectOn(subject: FaultSubject, chosen?: ChosenFault): FaultEffect {
-    let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
+    let delayMs = (chosen?.heldMs ?? 0) + (chosen?.kind === 'delay' ? chosen.ms : 0);
     let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
     let struck: Struck | undefined = chosen && { faultId: undefined, kind: chosen.kind };
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {

@@ -32,7 +32,10 @@ export const eventKinds = [
   'operation',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
-/** The kinds that a listener can ask for: streams sum up `message` as `messages`, `request` as `traffic`. */
+/**
+ * The kinds that a listener can ask for: streams sum up `message` as `messages`, `request` as
+ * `traffic`.
+ */
 export type ListenedKind = Exclude<EventKind, 'messages' | 'traffic'>;
 /** The kinds of a stream that asks for none. */
 export const defaultKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];

@@ -3,7 +3,7 @@ import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
 import { longestKeptBody } from '../../recording/recorded-exchange.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
-import type { ActivityEvent, MessageEvent } from './activity-events.ts';
+import type { ActivityEvent, MessageEvent, TrafficEvent } from './activity-events.ts';
 import {
   keptAfterLastMs,
   keptEvents,
@@ -69,6 +69,23 @@ test('traffic counts requests by endpoint and status, up to the last of them', (
       },
     },
   ]);
+  void simulator.close();
+});
+
+test('traffic is summed up no more often than the streams write, and at once after a pause', () => {
+  const { simulator, events } = streamFixture({}, { kinds: ['traffic'], pauseMs: 1_000 });
+  const countsAfter = (ms: number) => {
+    sendBy(simulator, 0, {});
+    vi.advanceTimersByTime(ms);
+    return events.map(({ data }) => (data as TrafficEvent).counts[0]?.count);
+  };
+  expect(countsAfter(100)).toEqual([1]);
+  expect(countsAfter(500)).toEqual([1]);
+  expect(countsAfter(500)).toEqual([1, 2]);
+  vi.advanceTimersByTime(5_000);
+  expect(countsAfter(100)).toEqual([1, 2, 1]);
+  simulator.activity.stream(() => {}, { kinds: ['traffic'] });
+  expect(countsAfter(100)).toEqual([1, 2, 1, 1]);
   void simulator.close();
 });
 

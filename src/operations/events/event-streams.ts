@@ -21,6 +21,8 @@ export interface StreamOptions {
   readonly kinds?: readonly EventKind[];
   /** True: every event one by one, at any rate. */
   readonly every?: boolean;
+  /** The least time between two writes: sums of what happened are made no more often. */
+  readonly pauseMs?: number | undefined;
   /** The id of the last event that the reader got before it reconnected. */
   readonly lastSeenId?: number | undefined;
   /** Called if the simulator closes while the stream is open. */
@@ -36,7 +38,10 @@ interface Stream extends StreamOptions {
 export interface EventSource {
   /** True on a bound clock, whose timers a test may fake. */
   readonly isBound: boolean;
-  /** Called every `tickMs` while a stream is open. */
+  /**
+   * Called every `tickMs` while a stream is open, to send sums of what happened; after it has sent
+   * one, not before some stream would write the next.
+   */
   onTick(): void;
   /** Called when the set of wanted kinds may have changed. */
   onKindsChanged(): void;
@@ -72,6 +77,8 @@ export class EventStreams {
   /** The kinds of events that were not sent since the last `behind`. */
   readonly #unsentKinds = new Set<EventKind>();
   #ticks = 0;
+  /** No sum is sent before this tick. */
+  #nextSumTick = 0;
   #stopTicking: (() => void) | undefined;
   #stopForgetting: (() => void) | undefined;
 
@@ -123,6 +130,9 @@ export class EventStreams {
   sendSummary<K extends EventKind>(kind: K, data: EventData[K]): void {
     this.#lastId++;
     this.send(kind, data);
+    const pausesMs = [...this.#streams].map(({ pauseMs = 0 }) => pauseMs);
+    const pauseMs = Math.min(keptAfterLastMs, ...pausesMs);
+    this.#nextSumTick = this.#ticks + Math.floor(pauseMs / tickMs);
   }
 
   /** Throws if the largest number of streams is open. */
@@ -137,6 +147,7 @@ export class EventStreams {
     const stream: Stream = { kinds: defaultKinds, ...options, listener };
     if (stream.lastSeenId !== undefined) this.#resume(stream, stream.lastSeenId);
     this.#streams.add(stream);
+    this.#nextSumTick = 0;
     for (const kind of stream.kinds) this.#kinds.add(kind);
     this.#stopForgetting?.();
     this.#stopTicking ??= this.#startTicking();
@@ -181,8 +192,8 @@ export class EventStreams {
   }
 
   #tick(): void {
-    this.#source.onTick();
     this.#ticks++;
+    if (this.#ticks >= this.#nextSumTick) this.#source.onTick();
     if (this.#ticks % ticksPerBehind === 0) this.#sendBehind();
     if (this.#ticks % ticksPerSecond !== 0) return;
     this.#isBehind = this.#countThisSecond > mostEventsPerSecond;

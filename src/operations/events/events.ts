@@ -40,7 +40,7 @@ export const events = {
         open: (send, onEnd) =>
           activity.stream(
             ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),
-            { ...(kinds !== undefined && { kinds }), every, lastSeenId, onEnd },
+            { ...(kinds !== undefined && { kinds }), every, pauseMs, lastSeenId, onEnd },
           ),
       });
     },

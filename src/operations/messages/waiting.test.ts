@@ -102,7 +102,7 @@ test('a SIM that is off or polls externally is the reason, and what turns it on 
   ]);
 });
 
-test('messages that wait for a user are listed by SIM and reason, the oldest first seen', () => {
+test('messages that wait for a user are listed by SIM and reason, those of the oldest first', () => {
   const { simulator } = new Twin();
   const other = simulator.sims.all().find(({ number }) => number === '+12025550102');
   simulator.sims.patch(other?.device_id ?? '', { connected: false });
@@ -113,7 +113,6 @@ test('messages that wait for a user are listed by SIM and reason, the oldest fir
   for (const to of ['+12025550163', '+12025550164']) sendBy(simulator, 1, { to });
   const { standstills } = simulator.messages;
   expect(standstills()).toMatchObject([
-    { waiting_for: 'scripted_fate', from: '+12025550111', messages: 1 },
     {
       waiting_for: 'sim_connected',
       from: '+12025550102',
@@ -121,6 +120,7 @@ test('messages that wait for a user are listed by SIM and reason, the oldest fir
       message_id: oldest.message_id,
       since: oldest.created_at,
     },
+    { waiting_for: 'scripted_fate', from: '+12025550111', messages: 1 },
   ]);
   simulator.sims.patch(other?.device_id ?? '', { connected: true });
   simulator.clock.advance('2m');

@@ -181,7 +181,7 @@ function mayStandStill({ messages, accounts }: Registry): Cohort[] {
   );
 }
 
-/** The messages that no passing of time moves on, by SIM and reason. */
+/** The messages that no passing of time moves on, by SIM and reason; those of the oldest first. */
 export function* standstills({ simulation }: RunningWorld): Generator<undefined, Standstill[]> {
   const { clock, world } = simulation;
   const nowMs = clock.now();
@@ -206,7 +206,9 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
       sentence: sentenceOf(message, { reason }, nowMs),
     });
   }
-  return [...groups.values()];
+  // The oldest first, so that the groups keep their order while other messages come.
+  const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.waiting_for}`;
+  return [...groups.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }
 
 /**

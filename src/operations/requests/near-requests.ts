@@ -7,6 +7,7 @@ import { limitWindowMs } from '#contract/limits.ts';
 import { isoTime } from '#contract/time.ts';
 import { spanText } from '#judging/client/record.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
+import { shownPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { fieldOf } from './request-views.ts';
@@ -116,8 +117,10 @@ function sameSendAs(exchange: RecordedExchange): (other: RecordedExchange) => bo
 function keyProblem({ status, authorization, faultKind }: RecordedExchange, { keyRing }: Registry) {
   if (status !== 401 || faultKind !== undefined) return null;
   if (authorization === undefined) return 'no key: it has no Authorization header';
-  const key = keyRing.find(authorization.replace(/^bearer\s+/i, ''));
-  if (key === undefined) return 'unknown key';
+  const text = authorization.replace(/^bearer\s+/i, '');
+  const key = keyRing.find(text);
+  const start = shownPrefix(text);
+  if (key === undefined) return start === '' ? 'unknown key' : `unknown key ${start}…`;
   return key.revokedAtMs === undefined
     ? 'the Authorization header is malformed'
     : `revoked key of ${key.account.name}`;

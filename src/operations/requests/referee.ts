@@ -107,6 +107,8 @@ export const reportJsonSchema = z
                 endpoint: z.string().nullable(),
                 what: z.string(),
                 exchanges: z.array(numberSchema).describe('Their numbers in the list of requests.'),
+                to: z.string().nullable().describe('The recipient of its first request.'),
+                text: z.string().nullable().describe('The first characters of its message.'),
               })
               .meta({ id: 'RefereeFinding' }),
           ),

@@ -25,19 +25,20 @@ test('a body that is an object is refused with what was expected', async () => {
   expect(json.error.message).toContain('expected the body as a text');
 });
 
-test('a 401 names what was wrong with its key', async () => {
+test('a 401 names what was wrong with its key, of which it shows the start', async () => {
   const { simulator } = new Twin();
   const [{ account_id: id = '' } = {}] = simulator.accounts.list();
   const { key, key_id: keyId } = simulator.accounts.createKey(id, { name: 'old' });
   simulator.accounts.revokeKey(keyId);
-  const sentences = [undefined, 'Bearer x', `Bearer ${key}`].map((authorization, index) => {
+  const unknownKey = 'Bearer smst_Ab12cd34ef56gh78';
+  const sentences = [undefined, unknownKey, `Bearer ${key}`].map((authorization, index) => {
     const request = requestTo(servicePaths.stats);
     simulator.handle(authorization === undefined ? request : { ...request, authorization });
     return simulator.requests.get(index + 1).why;
   });
   const [none, unknown, revoked] = sentences;
   expect(none).toBe('no key: it has no Authorization header');
-  expect([unknown, revoked]).toEqual(['unknown key', 'revoked key of acme']);
+  expect([unknown, revoked]).toEqual(['unknown key smst_Ab12…', 'revoked key of acme']);
   await simulator.close();
 });
 

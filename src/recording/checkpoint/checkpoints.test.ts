@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { brotliDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -100,7 +101,8 @@ test('a journal stays below its bound, and its checkpoint replaces what came bef
   const simulator = start(file);
   for (let n = 0; n < 200; n++) {
     sendBy(simulator, 0, { request_id: `${n}` });
-    while (statSync(file).size > journalMaxBytes) await nextTurn();
+    // Not every turn: the threads that write the checkpoint need the processor.
+    while (statSync(file).size > journalMaxBytes) await pause(1);
   }
   expect(simulator.state().messages.total).toBe(200);
   await simulator.close();

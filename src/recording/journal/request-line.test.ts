@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { RequestEntry } from '#judging/evidence/journal-entry.ts';
 import { isIntact, valueIn } from '#judging/evidence/journal-line.ts';
-import { runs } from '#verify/testkit/runs.ts';
+import { anyCharacter, runs } from '#verify/testkit/runs.ts';
 import type { Handled } from '../../http/service/api.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
 import { requestLine } from './request-line.ts';
 
 const text = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.constant('a"\\\u007f\u2028\ud800'),
 );
 const maybe = fc.option(text, { nil: undefined });

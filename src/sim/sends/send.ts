@@ -1,9 +1,9 @@
 /**
  * Decides one send: is it a replay, is it valid, may the account send from the number, is its
- * device active, is quota left, does the world script a refusal. Then queues the message. `gateOrder` gives the order of these
- * checks. Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
- * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
- * monthlyQuota.
+ * device active, is quota left, does the world script a refusal. Then queues the message.
+ * `gateOrder` gives the order of these checks. Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4,
+ * AUTH-5, ERR-1, ERR-2. Assumes: gateOrder, replayDifferentBody, failedRequestId, foreignNumber,
+ * poolBesideOwnSim, disconnectedSim, monthlyQuota.
  */
 
 import {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute } from '#contract/limits.ts';
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
+import { runs } from '#verify/testkit/runs.ts';
 import { pollMs, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
 import type { Message } from '../accounts/account.ts';
@@ -182,7 +183,7 @@ test('the first accepted final message is forgotten first, in any order of endin
       }
       expect(walk(twin.simulation).broken).toEqual([]);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(40) },
   );
 });
 

@@ -17,19 +17,21 @@ import type { Findings } from './findings.ts';
 export function checkDevices(simulation: Simulation, found: Findings): void {
   const { world, deviceActors } = simulation;
   /** The account that lists the SIM; undefined for the pool. */
-  const homes = new Map<Device, Account | undefined>(world.pool.map((each) => [each, undefined]));
+  const listedBy = new Map<Device, Account | undefined>(
+    world.pool.map((each) => [each, undefined]),
+  );
   for (const account of world.accounts.values())
-    for (const each of account.devices) homes.set(each, account);
-  if (homes.size !== world.devices.size) {
-    found.report('SVC-1', `${homes.size} SIMs are listed, the world has ${world.devices.size}`);
+    for (const each of account.devices) listedBy.set(each, account);
+  if (listedBy.size !== world.devices.size) {
+    found.report('SVC-1', `${listedBy.size} SIMs are listed, the world has ${world.devices.size}`);
   }
   if (deviceActors.size !== world.devices.size) {
     found.report('SVC-3', `${deviceActors.size} of ${world.devices.size} SIMs run`);
   }
   for (const [id, device] of world.devices) {
     found.checked.devices++;
-    const isHome = homes.has(device) && homes.get(device) === device.account;
-    if (device.deviceId !== id || !isHome) {
+    const isListed = listedBy.has(device) && listedBy.get(device) === device.account;
+    if (device.deviceId !== id || !isListed) {
       found.report('SVC-1', `SIM ${device.number} is not listed where it belongs`);
     }
     if (world.deviceByNumber(device.number) !== device) {
@@ -102,22 +104,22 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
 }
 
 /**
- * Rows of a queued message. `paced`: its device took the task (`taskPickup: reported`) and has not
- * reported it yet.
+ * Where a queued message may wait. `paced`: its device took the task (`taskPickup: reported`) and
+ * has not reported it yet.
  */
-const queuedRows = ['ready', 'held', 'paced'];
+const queuesOfQueued = ['ready', 'held', 'paced'];
 
-export function checkRows(simulation: Simulation, found: Findings): void {
+export function checkQueues(simulation: Simulation, found: Findings): void {
   const queues = new Map<number, string>();
   for (const device of simulation.world.devices.values()) {
     collectQueues(simulation, device, queues, found);
   }
   for (const message of simulation.world.messages.values()) {
-    const permitted = permittedRows(simulation, message);
+    const permitted = permittedQueues(simulation, message);
     const queue = queues.get(message.arrival);
     if (permitted.includes(queue)) continue;
     const { messageId, status } = message;
-    const expected = permitted === queuedRows ? 'waiting' : permitted[0];
+    const expected = permitted === queuesOfQueued ? 'waiting' : permitted[0];
     found.report(
       'SVC-3',
       `message ${messageId} is ${status} in the queue ${queue}, not ${expected}`,
@@ -171,11 +173,11 @@ function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
 }
 
 /** The queues that a message may be in; `undefined`: none (a final or stuck message). */
-function permittedRows({ world }: Simulation, message: Message): readonly (string | undefined)[] {
+function permittedQueues({ world }: Simulation, message: Message): readonly (string | undefined)[] {
   const { status } = message;
   if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') {
     return [undefined];
   }
-  if (status === 'queued') return queuedRows;
+  if (status === 'queued') return queuesOfQueued;
   return [world.assumptions.progressPace === 'per_poll' ? 'inFlight' : 'paced'];
 }

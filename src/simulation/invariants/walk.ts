@@ -10,7 +10,7 @@ import { statuses } from '#contract/message-status.ts';
 import type { Account } from '../../sim/accounts/account.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { Simulation } from '../simulation.ts';
-import { checkCohorts, checkDevices, checkRows } from './devices.ts';
+import { checkCohorts, checkDevices, checkQueues } from './devices.ts';
 import { Findings } from './findings.ts';
 import { checkMessages, noMessages, type Recount, recount } from './messages.ts';
 import { checkAcceptedUses, checkStore, checkStoredUses } from './store.ts';
@@ -19,7 +19,7 @@ export function walk(simulation: Simulation): Findings {
   const found = new Findings();
   checkMessages(simulation, found);
   checkDevices(simulation, found);
-  checkRows(simulation, found);
+  checkQueues(simulation, found);
   checkCohorts(simulation, found);
   const recounts = recount(simulation);
   checkStore(simulation, recounts, found);

@@ -351,17 +351,19 @@ test('a simulator that closes ends delayed replies, and refuses further requests
 });
 
 test('bodies that were aborted hold no memory: the next one is read', async () => {
-  const { fetch } = started();
-  for (let n = 0; n < 1_200; n++) {
+  const service = () => ({ status: 200, body: '{}' });
+  const local = new InProcessFetch({ service }, { heldLimitBytes: 200_000 });
+  const ask = (init: RequestInit) => local.fetch('/', init, 'http://localhost');
+  for (let n = 0; n < 5; n++) {
     const abort = new AbortController();
     const body = new ReadableStream({
       start: (controller) => controller.enqueue(new Uint8Array(60_000)),
     });
     const { signal } = abort;
-    const asked = fetch(stats, { method: 'POST', body, signal, duplex: 'half' } as RequestInit);
+    const asked = ask({ method: 'POST', body, signal, duplex: 'half' } as RequestInit);
     const failed = expect(asked).rejects.toThrow('aborted');
     setImmediate(() => abort.abort());
     await failed;
   }
-  expect((await fetch(stats, { method: 'POST', body: content })).status).toBe(405);
+  expect((await ask({ method: 'POST', body: content })).status).toBe(200);
 });
