@@ -9,7 +9,8 @@ import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/table.ts';
-import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
+import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
+import { isSend } from '#judging/evidence/exchange.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { faultsAt, pointKey, pointText } from './schedule.ts';
 import {
@@ -135,7 +136,7 @@ async function measuredWait(
   const { seen } = await runClient(probe, knownIntents, [1]);
   const arrivals = new Map<string, number>();
   for (const { point, exchange } of seen) {
-    if (point !== undefined) arrivals.set(pointKey(point), exchange.atMs);
+    if (point !== undefined) arrivals.set(pointKey(point), exchange.sentAt);
   }
   const waits = probe.map(({ at }) => {
     const refusedMs = arrivals.get(pointKey(at)) ?? 0;
@@ -184,7 +185,8 @@ function judged(
 function noticesOf(raw: RawRun): string[] {
   const elsewhere = elsewhereIn(raw);
   const accepted = newlyAccepted(exchangesOf(raw));
-  const nameOf = (send: Exchange) => JSON.stringify([recipientOf(send), send.body?.['message']]);
+  const nameOf = (send: ClientExchange) =>
+    JSON.stringify([recipientOf(send), send.fields?.['message']]);
   const copies = [...grouped(accepted, nameOf).values()].filter(({ length }) => length > 1);
   const repeated = copies.map(([send, ...others]) => {
     const to = send && recipientOf(send);
@@ -200,10 +202,10 @@ function elsewhereIn(raw: RawRun): string | undefined {
   const requests = exchangesOf(raw).filter(({ endpoint }) => endpoint === undefined);
   const [first] = requests;
   if (first === undefined) return undefined;
-  const { method, target, status } = first;
+  const { method, target, reply } = first;
   const hint = `${target}/`;
   const isSlash = matchRoute(hint)?.route.endpoint !== undefined ? `: the path is ${hint}` : '';
-  return `${counted(requests.length, 'request')} came to no known path: ${method} ${target} → ${status}${isSlash}`;
+  return `${counted(requests.length, 'request')} came to no known path: ${method} ${target} → ${reply.status}${isSlash}`;
 }
 
 /** Why a run is no measure: it sends, or tries to, and no message is accepted. */
@@ -212,7 +214,7 @@ function refusedIn(raw: RawRun): string | undefined {
   const sends = exchanges.filter(isSend);
   const isLost = exchanges.some(({ endpoint, target }) => !endpoint && /send/i.test(target));
   if (sends.some(isAccepted) || (sends.length === 0 && !isLost)) return undefined;
-  const statuses = [...new Set(sends.map(({ status }) => status))];
+  const statuses = [...new Set(sends.map(({ reply }) => reply.status))];
   const hints = statuses.flatMap((status) => hintsOn[status] ?? []);
   const reasons = [
     sends.length === 0

@@ -7,9 +7,10 @@
 import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import { atOnce } from '#io/slices.ts';
-import { contentOf, type Exchange, isSend, messageIdOf } from '#judging/client/exchange.ts';
+import { type ClientExchange, contentOf, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
 import type { Intent } from '#judging/client/record.ts';
+import { isSend } from '#judging/evidence/exchange.ts';
 
 /** The names of the intents of each endpoint, in the order of their numbers. */
 export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;
@@ -26,7 +27,7 @@ export class Points {
   }
 
   /** The point of a request that has no reply yet; undefined if it has no endpoint. */
-  arrive(exchange: Exchange, earlier: readonly Exchange[]): Point | undefined {
+  arrive(exchange: ClientExchange, earlier: readonly ClientExchange[]): Point | undefined {
     const { endpoint } = exchange;
     if (endpoint === undefined) return undefined;
     const name = isSend(exchange) ? sendName(exchange, earlier) : targetName(exchange, earlier);
@@ -60,7 +61,7 @@ export class Points {
 }
 
 /** The content of a send, and which of the intents with this content it belongs to. */
-function sendName(send: Exchange, earlier: readonly Exchange[]): string {
+function sendName(send: ClientExchange, earlier: readonly ClientExchange[]): string {
   const knowledge = {
     isPartial: false,
     isCutAtStart: false,
@@ -78,18 +79,21 @@ function sendName(send: Exchange, earlier: readonly Exchange[]): string {
 
 /** A read of a message is named after the send that created the message. */
 function targetName(
-  { method, target, accountName }: Exchange,
-  earlier: readonly Exchange[],
+  { method, target, caller }: ClientExchange,
+  earlier: readonly ClientExchange[],
 ): string {
   const id = /^\/api\/v1\/sms\/([^/?]+)\//.exec(target)?.[1];
   const send = earlier.find((one) => isSend(one) && messageIdOf(one) === id);
   const name = id === undefined || send === undefined ? target : contentName(send);
-  return `${accountName ?? ''} ${method} ${name}`;
+  return `${caller.accountName ?? ''} ${method} ${name}`;
 }
 
 /** The content of a send, without the ids that differ in each world. */
-function contentName(exchange: Exchange): string {
-  return contentOf({ ...exchange, caller: exchange.accountName ?? '' });
+function contentName(exchange: ClientExchange): string {
+  return contentOf({
+    ...exchange,
+    caller: { ...exchange.caller, name: exchange.caller.accountName ?? '' },
+  });
 }
 
 /**

@@ -74,15 +74,15 @@ export function findingView({ schedule, failures, run, isShrunk, also }: Finding
     timeline: run.seen.map(
       ({ exchange, point, fault }): TimelineEntry => ({
         number: exchange.number,
-        at: new Date(exchange.atMs).toISOString(),
+        at: new Date(exchange.sentAt).toISOString(),
         method: exchange.method,
         target: exchange.target,
         endpoint: exchange.endpoint ?? null,
         intent: point?.intent ?? null,
         attempt: point?.attempt ?? null,
         fault: fault ?? null,
-        body: exchange.text,
-        status: exchange.status,
+        body: exchange.body,
+        status: exchange.reply.status,
         seen: exchange.isSeen,
       }),
     ),

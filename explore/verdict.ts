@@ -7,15 +7,14 @@ import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedul
 import type { ClientRuleId } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
 import {
-  type Exchange,
+  type ClientExchange,
   isAccepted,
   isRefusal,
-  isSend,
   recipientAndTextOf,
-  requestIdOf,
 } from '#judging/client/exchange.ts';
 import { plainNumber, type Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
+import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import type { KnownIntents } from './points.ts';
 import type { Seen } from './watched-run.ts';
 
@@ -59,7 +58,7 @@ export interface RawRun {
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
   readonly what: string;
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ClientExchange[];
 }
 
 /**
@@ -137,7 +136,7 @@ function gravity({ cause }: Failure): number {
 
 function brokenRules(
   { ending, reports }: RawRun,
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
   const isPartial = ending.kind === 'timeout';
@@ -145,7 +144,7 @@ function brokenRules(
   const { rules, intents } = judge(exchanges, { isPartial, reports, equalMessages });
   // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
   const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
-  const isReplaced = (id: ClientRuleId, [send]: readonly Exchange[]) =>
+  const isReplaced = (id: ClientRuleId, [send]: readonly ClientExchange[]) =>
     id === 'CLIENT-9' &&
     reports === undefined &&
     send !== undefined &&
@@ -165,8 +164,8 @@ function brokenRules(
  * certain was then sent with another text, such as a new code, and is not lost.
  */
 function areAllAccepted(
-  send: Exchange,
-  exchanges: readonly Exchange[],
+  send: ClientExchange,
+  exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): boolean {
   if (expected === undefined) return false;
@@ -178,7 +177,7 @@ function areAllAccepted(
 
 function miscounted(
   { ending, reports = [] }: RawRun,
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
   if (expected === undefined) return [];
@@ -212,7 +211,7 @@ interface Counts {
 function miscount(
   noun: string,
   { found, times, excused }: Counts,
-  sends: readonly Exchange[],
+  sends: readonly ClientExchange[],
 ): Failure[] {
   const counts = `${found} ${noun} were accepted, and ${times} without faults`;
   if (found > times) {
@@ -224,24 +223,24 @@ function miscount(
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 
-export function recipientOf({ body, text }: Exchange): string {
-  const to = body?.['to'];
-  return typeof to === 'string' ? to : text;
+export function recipientOf({ fields, body }: ClientExchange): string {
+  const to = fields?.['to'];
+  return typeof to === 'string' ? to : body;
 }
 
 /** A 202 is a new message, a 200 a replay. */
-export function newlyAccepted(exchanges: readonly Exchange[]): readonly Exchange[] {
-  return exchanges.filter((exchange) => isSend(exchange) && exchange.status === 202);
+export function newlyAccepted(exchanges: readonly ClientExchange[]): readonly ClientExchange[] {
+  return exchanges.filter((exchange) => isSend(exchange) && exchange.reply.status === 202);
 }
 
 /** How many messages to each recipient were accepted. */
-export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
+export function acceptedIn(exchanges: readonly ClientExchange[]): Accepted {
   const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
   return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
 }
 
 /** The messages that were accepted under several ids, with the number of their ids. */
-export function equalMessagesIn(exchanges: readonly Exchange[]): ReadonlyMap<string, number> {
+export function equalMessagesIn(exchanges: readonly ClientExchange[]): ReadonlyMap<string, number> {
   const withId = newlyAccepted(exchanges).filter((send) => requestIdOf(send) !== undefined);
   const byMessage = grouped(withId, recipientAndTextOf);
   const counts = [...byMessage].map(([message, sends]): [string, number] => [

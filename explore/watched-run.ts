@@ -12,7 +12,8 @@ import {
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { UsageError } from '#io/command-error.ts';
-import { type Exchange, isAccepted, isSend, requestIdOf } from '#judging/client/exchange.ts';
+import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
+import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
 import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
@@ -24,7 +25,7 @@ import { type KnownIntents, Points } from './points.ts';
 import { faultKind, pointKey, waitsOf } from './schedule.ts';
 
 export interface Seen {
-  readonly exchange: Exchange;
+  readonly exchange: ClientExchange;
   readonly point: Point | undefined;
   readonly fault: FaultName | undefined;
 }
@@ -36,7 +37,7 @@ interface Arrival extends Pick<Seen, 'point' | 'fault'> {
 
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
-  recorded: () => readonly Exchange[] = () => [];
+  recorded: () => readonly ClientExchange[] = () => [];
   crash: () => void = () => {};
   /**
    * How long a `throttle` holds its 429, in real milliseconds: what a second worker of the client
@@ -91,7 +92,11 @@ export class WatchedRun {
    * The record shows when a reply left, the client's calls when it arrived: what the client asked for
    * before that was on its way, and reacts to nothing.
    */
-  #asTheClientSawIt(exchange: Exchange, arrivals: readonly Arrival[], index: number): Exchange {
+  #asTheClientSawIt(
+    exchange: ClientExchange,
+    arrivals: readonly Arrival[],
+    index: number,
+  ): ClientExchange {
     const lastCall = this.lastCallBeforeReply.get(arrivals[index]?.call ?? 0) ?? 0;
     let last = index;
     while ((arrivals[last + 1]?.call ?? Number.POSITIVE_INFINITY) <= lastCall) last++;
@@ -121,25 +126,29 @@ export class WatchedRun {
  */
 function canStrike(
   name: FaultName | undefined,
-  arriving: Exchange,
-  earlier: readonly Exchange[],
+  arriving: ClientExchange,
+  earlier: readonly ClientExchange[],
 ): boolean {
   const requestId = requestIdOf(arriving);
   if (name === undefined || refusalNamed(name) === undefined || !requestId) return true;
-  const isFirstUse = (one: Exchange) =>
+  const isFirstUse = (one: ClientExchange) =>
     isSend(one) &&
-    one.caller === arriving.caller &&
+    one.caller.name === arriving.caller.name &&
     requestIdOf(one) === requestId &&
     isAccepted(one);
   return !earlier.some(isFirstUse);
 }
 
-export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
+export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly ClientExchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }
 
 /** A request that has no reply yet, in the shape that the record will have. */
-function exchangeWithoutReply(world: Registry, request: ApiRequest, number: number): Exchange {
+function exchangeWithoutReply(
+  world: Registry,
+  request: ApiRequest,
+  number: number,
+): ClientExchange {
   const handled: Handled = {
     endpoint: matchRoute(request.path)?.route.endpoint,
     key: authenticate(world, request.authorization),

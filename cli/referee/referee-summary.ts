@@ -5,14 +5,16 @@
 import { clientRules } from '#contract/rules.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { counted, table } from '#io/table.ts';
-import { type Exchange, requestIdOf } from '#judging/client/exchange.ts';
+import type { ClientExchange } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';
 import { countsOf } from '#judging/client/report-json.ts';
+import { requestIdOf } from '#judging/evidence/exchange.ts';
 import { type Expectation, type Weighed, weigh } from '#judging/report/expected.ts';
 import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
 import type { Result, Verdict } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
+import { isObject } from '#judging/service/expectations.ts';
 
 interface Context {
   readonly file: string;
@@ -80,7 +82,7 @@ const sentences = new Map<string, string>(
 );
 
 /** All attempts at the message of an exchange, by exchange. */
-type Attempts = ReadonlyMap<Exchange, readonly Exchange[]>;
+type Attempts = ReadonlyMap<ClientExchange, readonly ClientExchange[]>;
 
 function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
   const { id, exercised, findings } = rule;
@@ -134,7 +136,7 @@ function placeOf({ accountId, endpoint, exchanges }: Finding): string {
   const listed = exchanges.slice(0, shownNumbers).map(({ number }) => number);
   const more = exchanges.length - listed.length;
   const numbers = `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
+  const account = exchanges.at(-1)?.caller.accountName ?? accountId ?? 'an unauthenticated caller';
   return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
 }
 
@@ -155,11 +157,11 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
   const ordered = [...related].sort((a, b) => a.number - b.number).slice(0, longestTimeline);
   const [first] = ordered;
   return ordered.map((exchange) => {
-    const { number, method, target, status, retryAfter, atMs, isSeen } = exchange;
-    const seconds = ((atMs - (first?.atMs ?? atMs)) / 1_000).toFixed(3);
+    const { number, method, target, reply, retryAfter, sentAt, isSeen } = exchange;
+    const seconds = ((sentAt - (first?.sentAt ?? sentAt)) / 1_000).toFixed(3);
     const id = requestIdOf(exchange);
     return [
-      `${new Date(atMs).toISOString()} (+${seconds} s) ${number}: ${method} ${target} → ${status}`,
+      `${new Date(sentAt).toISOString()} (+${seconds} s) ${number}: ${method} ${target} → ${reply.status}`,
       ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
       ...(id === undefined ? [] : [`request_id ${id}`]),
       ...(isSeen ? [] : ['not seen by the client']),
@@ -169,22 +171,22 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
 }
 
 /** An exchange as reports show it, with its time since the first one. */
-export function reportExchange(exchange: Exchange, first: Exchange | undefined) {
-  const { method, target, text, status, reply, retryAfterMs, isSeen, atMs } = exchange;
-  const sinceMs = atMs - (first?.atMs ?? atMs);
+export function reportExchange(exchange: ClientExchange, first: ClientExchange | undefined) {
+  const { method, target, body, reply, retryAfterMs, isSeen, sentAt } = exchange;
+  const sinceMs = sentAt - (first?.sentAt ?? sentAt);
   return {
     method,
     url: target,
     requestHeaders: {
-      at: new Date(atMs).toISOString(),
+      at: new Date(sentAt).toISOString(),
       'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s`,
     },
-    ...(text !== '' && { requestBody: text }),
-    status,
+    ...(body !== '' && { requestBody: body }),
+    status: reply.status,
     replyHeaders: retryAfterMs === undefined ? {} : { 'retry-after': String(retryAfterMs / 1_000) },
-    replyBody: reply === undefined ? '' : JSON.stringify(reply),
-    ...(!isSeen && { failure: `${status}, which the client did not see` }),
-    durationMs: exchange.answeredAtMs - atMs,
+    replyBody: isObject(reply.json) ? JSON.stringify(reply.json) : '',
+    ...(!isSeen && { failure: `${reply.status}, which the client did not see` }),
+    durationMs: exchange.answeredAt - sentAt,
   };
 }
 

@@ -5,8 +5,8 @@
 
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import type { Exchange } from '#judging/service/exchange.ts';
 import type { Bucket } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 

@@ -1,6 +1,6 @@
 /** What a run makes of 429s that it has waited out. */
 import { expect, test } from 'vitest';
-import type { Exchange } from '#judging/service/exchange.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Target } from '../target/target.ts';
 import { otherTraffic } from './conditions.ts';
 

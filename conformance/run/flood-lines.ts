@@ -3,8 +3,8 @@
  * the same status.
  */
 
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
-import type { Exchange } from '#judging/service/exchange.ts';
 
 const mostLines = 20;
 

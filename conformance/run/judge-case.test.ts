@@ -1,8 +1,8 @@
 /** What is judged once more at the end of a run. */
 import { expect, test } from 'vitest';
 import { documentedLimits } from '#contract/limits.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Result } from '#judging/report/result.ts';
-import type { Exchange } from '#judging/service/exchange.ts';
 import type { Target } from '../target/target.ts';
 import type { Case } from './case.ts';
 import { Trial } from './case-run.ts';

@@ -4,11 +4,11 @@
  * rule applied at least once.
  */
 import type { RuleId } from '#contract/rules.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import { judges } from '#judging/service/all.ts';
-import type { Exchange } from '#judging/service/exchange.ts';
 import {
   describe,
   Lacking,

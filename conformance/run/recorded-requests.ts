@@ -4,10 +4,10 @@
  */
 import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
-import type { Exchange } from '#judging/service/exchange.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { type Target, tooLong } from '../target/target.ts';
 import type { Bucket, Spends } from './budget.ts';

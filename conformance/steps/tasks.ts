@@ -2,7 +2,7 @@
  * Sends messages until a poll for tasks hands one out. Rule: STATE-2. If devices poll over HTTP,
  * their tasks show which messages the service has queued, and polling picks messages up.
  */
-import { isAccepted, isSend } from '#judging/service/exchange.ts';
+import { isAccepted, isSend } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';

@@ -6,7 +6,7 @@
  */
 
 import { minuteMs } from '#contract/time.ts';
-import { isSend, messageIdOf } from '#judging/service/exchange.ts';
+import { isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';

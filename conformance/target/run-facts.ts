@@ -11,9 +11,9 @@ import { headerValue, phoneNumber } from '#io/flag-values.ts';
 import type { Flag } from '#io/flags.ts';
 import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 import { type Ahead, ClockOffset } from '#judging/evidence/clock-offset.ts';
+import type { Caller, Sender } from '#judging/evidence/exchange.ts';
 import type { Knowledge } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import type { Caller, Sender } from '#judging/service/exchange.ts';
 
 type Row = readonly [kind: 'key' | 'id' | 'number', about: string];
 

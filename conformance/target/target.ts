@@ -3,7 +3,7 @@
  * through a control port. A case states its needs; `lacks` names the flag that a need is missing.
  */
 
-import type { Exchange } from '#judging/service/exchange.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { BucketLedger } from '../run/budget.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';

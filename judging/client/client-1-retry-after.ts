@@ -1,14 +1,13 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/table.ts';
+import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import {
   areApart,
   areWithin,
-  type Exchange,
+  type ClientExchange,
   haveSameRecipientAndText,
-  isSend,
   recipientAndTextOf,
-  requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
 import {
@@ -32,16 +31,16 @@ export const retryAfter = {
   'CLIENT-17': (record) => retriesInTime(record, 503),
 } satisfies Judges;
 
-type Retry = readonly [refused: Exchange, retry: Exchange];
+type Retry = readonly [refused: ClientExchange, retry: ClientExchange];
 
 /** True for a refusal with this status whose `Retry-After` the client saw and could read. */
-function asksForWait({ status, retryAfterMs, isSeen }: Exchange, refusal: number): boolean {
-  return status === refusal && retryAfterMs !== undefined && isSeen;
+function asksForWait({ reply, retryAfterMs, isSeen }: ClientExchange, refusal: number): boolean {
+  return reply.status === refusal && retryAfterMs !== undefined && isSeen;
 }
 
 /** When the wait that the refusal asks for ends, in epoch milliseconds. */
-function waitEndMs({ atMs, retryAfterMs = 0 }: Exchange): number {
-  return atMs + retryAfterMs;
+function waitEndMs({ sentAt, retryAfterMs = 0 }: ClientExchange): number {
+  return sentAt + retryAfterMs;
 }
 
 function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
@@ -52,13 +51,13 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
   return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
 }
 
-type Series = readonly (readonly Exchange[])[];
+type Series = readonly (readonly ClientExchange[])[];
 
 /** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
 const seriesOf = onceOf(({ exchanges, intents }): Series => {
   const gets = exchanges.filter(({ method }) => method === 'GET');
-  const equalGets = grouped(gets, ({ caller, credential, target }) =>
-    [caller, credential, target].join('\n'),
+  const equalGets = grouped(gets, ({ caller, target }) =>
+    [caller.name, caller.credential, target].join('\n'),
   );
   // A request alone retries nothing.
   return [...intents.all.map(attributableAttempts), ...equalGets.values()].filter(
@@ -75,8 +74,8 @@ const shownExchanges = 20;
 
 /** What the rules do not judge: waits that cannot be read, that are missing, or of other errors. */
 function noticesOn(record: ClientRecord): readonly Notice[] {
-  const isRefused = ({ status, isSeen, lacksHeaders }: Exchange) =>
-    (status === 429 || status === 503) && isSeen && !lacksHeaders;
+  const isRefused = ({ reply, isSeen }: ClientExchange) =>
+    (reply.status === 429 || reply.status === 503) && isSeen && !reply.lacksHeaders;
   const unread = record.exchanges.filter(
     (one) => isRefused(one) && one.retryAfter !== undefined && one.retryAfterMs === undefined,
   );
@@ -87,12 +86,12 @@ function noticesOn(record: ClientRecord): readonly Notice[] {
   const loops = series.flatMap((requests) => {
     const tight = requests.filter((later, index) => {
       const refused = requests[index - 1];
-      const isBlind = refused?.status === 429 && isRefused(refused);
+      const isBlind = refused?.reply.status === 429 && isRefused(refused);
       return isBlind && refused.retryAfterMs === undefined && areWithin(tightMs, refused, later);
     });
     return tight.length < fewestTight ? [] : [tight];
   });
-  const notice = (what: string, exchanges: readonly Exchange[]) =>
+  const notice = (what: string, exchanges: readonly ClientExchange[]) =>
     exchanges.length === 0 ? [] : [{ what, exchanges: exchanges.slice(0, shownExchanges) }];
   return [
     ...notice(
@@ -109,7 +108,7 @@ function noticesOn(record: ClientRecord): readonly Notice[] {
       .slice(0, shownExchanges)
       .flatMap(([refused, retry]) =>
         notice(
-          `the retry of a ${refused.status} came before its Retry-After (${refused.retryAfter}) was over`,
+          `the retry of a ${refused.reply.status} came before its Retry-After (${refused.retryAfter}) was over`,
           [refused, retry],
         ),
       ),
@@ -117,50 +116,51 @@ function noticesOn(record: ClientRecord): readonly Notice[] {
 }
 
 /** True if the request certainly came before the wait was over. */
-function isDuringWait(refused: Exchange, later: Exchange): boolean {
+function isDuringWait(refused: ClientExchange, later: ClientExchange): boolean {
   return areWithin(refused.retryAfterMs ?? 0, refused, later);
 }
 
 /** True for a send of the same id that another worker of the client had sent already. */
-function wasOnItsWay(refused: Exchange, later: Exchange, graceMs: number): boolean {
+function wasOnItsWay(refused: ClientExchange, later: ClientExchange, graceMs: number): boolean {
   const id = requestIdOf(refused);
   return (
-    refused.status === 429 &&
+    refused.reply.status === 429 &&
     id !== undefined &&
     requestIdOf(later) === id &&
     refused.connection !== undefined &&
     later.connection !== undefined &&
     refused.connection !== later.connection &&
-    later.atMs <= refused.answeredAtMs + graceMs
+    later.sentAt <= refused.answeredAt + graceMs
   );
 }
 
 function earlyFinding([refused, retry]: Retry): Finding {
-  const early = spanText(waitEndMs(refused) - retry.atMs);
-  const { status, retryAfter: header } = refused;
+  const early = spanText(waitEndMs(refused) - retry.sentAt);
+  const { reply, retryAfter: header } = refused;
   return finding(
-    `the retry arrived ${early} before the ${status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
+    `the retry arrived ${early} before the ${reply.status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
     [refused, retry],
   );
 }
 
-function adviceOn({ retryAfter: header = '' }: Exchange): string {
+function adviceOn({ retryAfter: header = '' }: ClientExchange): string {
   return Number.isNaN(Number(header))
     ? 'wait until that time'
     : 'wait that many seconds, counted from the reply';
 }
 
 /** Each request with the latest refusal of this status that its client had seen. */
-function retriesOf(series: readonly Exchange[], status: number): Retry[] {
+function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
   const retries: Retry[] = [];
-  let refused: Exchange | undefined;
-  let notSeenYet: Exchange[] = [];
+  let refused: ClientExchange | undefined;
+  let notSeenYet: ClientExchange[] = [];
   for (const exchange of series) {
     refused = notSeenYet.findLast((earlier) => wasKnownTo(exchange, earlier)) ?? refused;
     notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(exchange, earlier));
     if (refused !== undefined) retries.push([refused, exchange]);
     // An answer that is neither a 429 nor an error of the service ends the wait.
-    if (exchange.status !== 429 && exchange.status < 500 && exchange.isSeen) refused = undefined;
+    if (exchange.reply.status !== 429 && exchange.reply.status < 500 && exchange.isSeen)
+      refused = undefined;
     if (asksForWait(exchange, status)) notSeenYet.push(exchange);
   }
   return retries;
@@ -173,14 +173,14 @@ function holdsBackOthers(record: ClientRecord): Judgement {
     return notExercised;
   const retries = new PossibleRetries(record);
   /** By caller and endpoint: the 429 whose wait is in force. */
-  const refusals = new Map<string, Exchange>();
+  const refusals = new Map<string, ClientExchange>();
   const findings: Finding[] = [];
   let exercised = 0;
   for (const exchange of exchanges) {
-    const key = `${exchange.caller} ${exchange.endpoint}`;
+    const key = `${exchange.caller.name} ${exchange.endpoint}`;
     const refused = refusals.get(key);
     const isCovered = refused !== undefined && isDuringWait(refused, exchange);
-    const openMs = refused === undefined ? 0 : refused.answeredAtMs - refused.atMs;
+    const openMs = refused === undefined ? 0 : refused.answeredAt - refused.sentAt;
     if (
       isCovered &&
       areApart(openMs + graceMs, refused, exchange) &&
@@ -196,8 +196,8 @@ function holdsBackOthers(record: ClientRecord): Judgement {
   return { exercised, findings };
 }
 
-function coveredFinding(refused: Exchange, exchange: Exchange): Finding {
-  const later = spanText(exchange.atMs - refused.atMs);
+function coveredFinding(refused: ClientExchange, exchange: ClientExchange): Finding {
+  const later = spanText(exchange.sentAt - refused.sentAt);
   return finding(
     `another request arrived ${later} after a 429 that covers it (Retry-After: ${refused.retryAfter}): ` +
       'hold back all requests of this endpoint until the wait is over',
@@ -208,10 +208,10 @@ function coveredFinding(refused: Exchange, exchange: Exchange): Finding {
 /** Tells the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
 class PossibleRetries {
   readonly #isPartial: boolean;
-  readonly #intentOf: ReadonlyMap<Exchange, Intent>;
+  readonly #intentOf: ReadonlyMap<ClientExchange, Intent>;
   readonly #messages = new Map<Intent, ReadonlySet<string>>();
   /** The first send under each id of a caller; only for a partial record. */
-  readonly #firstUses = new Map<string, Exchange>();
+  readonly #firstUses = new Map<string, ClientExchange>();
 
   constructor({ exchanges, intents, isPartial }: ClientRecord) {
     this.#isPartial = isPartial;
@@ -225,9 +225,12 @@ class PossibleRetries {
   }
 
   /** True if `exchange` may retry `refused`. */
-  has(exchange: Exchange, refused: Exchange): boolean {
+  has(exchange: ClientExchange, refused: ClientExchange): boolean {
     if (!isSend(exchange)) {
-      return exchange.target === refused.target && exchange.credential === refused.credential;
+      return (
+        exchange.target === refused.target &&
+        exchange.caller.credential === refused.caller.credential
+      );
     }
     if (this.#intentOf.get(exchange) === this.#intentOf.get(refused)) return true;
     // In a partial record, the same message, or another one under a known id, may be a retry.
@@ -239,13 +242,13 @@ class PossibleRetries {
     );
   }
 
-  #reusesId(send: Exchange): boolean {
+  #reusesId(send: ClientExchange): boolean {
     const first = this.#firstUses.get(idKeyOf(send) ?? '');
     return first !== undefined && !haveSameRecipientAndText(first, send);
   }
 
   /** True if an attempt of the first send's intent has the same recipient and text as the other. */
-  #intentHasMessageOf(first: Exchange, other: Exchange): boolean {
+  #intentHasMessageOf(first: ClientExchange, other: ClientExchange): boolean {
     const intent = this.#intentOf.get(first);
     if (intent === undefined) return false;
     const messages = this.#messages.get(intent) ?? new Set(intent.attempts.map(recipientAndTextOf));
@@ -255,7 +258,7 @@ class PossibleRetries {
 }
 
 /** The caller and the `request_id` of a send; undefined without an id. */
-function idKeyOf(send: Exchange): string | undefined {
+function idKeyOf(send: ClientExchange): string | undefined {
   const id = requestIdOf(send);
-  return id === undefined ? undefined : `${send.caller}\n${id}`;
+  return id === undefined ? undefined : `${send.caller.name}\n${id}`;
 }

@@ -5,12 +5,12 @@
  */
 
 import { grouped } from '#io/grouped.ts';
+import { requestIdOf } from '../evidence/exchange.ts';
 import {
-  type Exchange,
+  type ClientExchange,
   firstAcceptances,
   messageIdOf,
   readIdOf,
-  requestIdOf,
   senderOf,
   statusIn,
   unrecorded,
@@ -49,16 +49,16 @@ function reportsTruthfully(record: ClientRecord): Judgement {
 /** What the record shows about the outcome of a message. */
 interface Outcomes {
   /** True if the message was never delivered, as far as the record shows. */
-  readonly isLost: (message: Exchange) => boolean;
+  readonly isLost: (message: ClientExchange) => boolean;
   /** The status that the client read last. */
-  readonly lastRead: (message: Exchange) => string | undefined;
+  readonly lastRead: (message: ClientExchange) => string | undefined;
 }
 
 function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
   const statuses = new Map(reads.map((read) => [readIdOf(read), statusIn(read)]));
-  const lastRead = (message: Exchange) =>
+  const lastRead = (message: ClientExchange) =>
     message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
-  const isLost = (message: Exchange) => {
+  const isLost = (message: ClientExchange) => {
     const id = messageIdOf(message) ?? '';
     return (
       endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
@@ -103,10 +103,10 @@ function neverSent(unreported: readonly Report[], unsent: number): readonly Find
  */
 function otherThanMeant(
   group: readonly Report[],
-  accepted: readonly Exchange[],
+  accepted: readonly ClientExchange[],
 ): readonly Finding[] {
   const lines = group.flatMap((report) => report.lines ?? [report]);
-  const readable = accepted.filter(({ body }) => body !== undefined);
+  const readable = accepted.filter(({ fields }) => fields !== undefined);
   const differing = readable.map((send) => {
     const [closest = []] = lines
       .map((line) => differingFields(line, send))
@@ -120,16 +120,16 @@ function otherThanMeant(
   });
 }
 
-function differingFields(line: Report, send: Exchange): readonly string[] {
-  const sendAt = send.body?.['send_at'];
+function differingFields(line: Report, send: ClientExchange): readonly string[] {
+  const sendAt = send.fields?.['send_at'];
   const isSameTime =
     line.send_at === undefined ||
     line.send_at === sendAt ||
     Date.parse(line.send_at) === Date.parse(String(sendAt));
   return [
-    ...(plainNumber(line.to) === send.body?.['to'] ? [] : ['to']),
+    ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
     ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
-    ...(line.message === send.body?.['message'] ? [] : ['message']),
+    ...(line.message === send.fields?.['message'] ? [] : ['message']),
     ...(isSameTime ? [] : ['send_at']),
   ];
 }
@@ -137,8 +137,8 @@ function differingFields(line: Report, send: Exchange): readonly string[] {
 /** False reports of an acceptance or delivery: more than the service accepted messages. */
 function notAccepted(
   reported: readonly Report[],
-  accepted: readonly Exchange[],
-  attempts: readonly Exchange[],
+  accepted: readonly ClientExchange[],
+  attempts: readonly ClientExchange[],
 ): readonly Finding[] {
   const count = accepted.length > 0 ? `only ${accepted.length} such` : 'no such';
   const noun = accepted.length > 1 ? 'messages' : 'message';
@@ -151,7 +151,7 @@ function notAccepted(
 /** False reports of a delivery: more than the messages that the client read as delivered. */
 function notDelivered(
   reported: readonly Report[],
-  accepted: readonly Exchange[],
+  accepted: readonly ClientExchange[],
   { lastRead }: Outcomes,
 ): readonly Finding[] {
   const delivered = accepted.filter((message) =>
@@ -170,7 +170,7 @@ function notDelivered(
  */
 function notFailed(
   reported: readonly Report[],
-  accepted: readonly Exchange[],
+  accepted: readonly ClientExchange[],
   others: number,
   { isLost }: Outcomes,
 ): readonly Finding[] {
@@ -192,7 +192,7 @@ export class ReportedIntents {
       for (const attempt of intent.attempts) {
         const id = requestIdOf(attempt);
         const name = id === undefined ? undefined : names.of(attempt, id);
-        const { to, message } = attempt.body ?? {};
+        const { to, message } = attempt.fields ?? {};
         const content = JSON.stringify([to, senderOf(attempt), message]);
         this.#add(`content ${content}`, intent);
         if (id === undefined) this.#add(`content without id ${content}`, intent);

@@ -2,7 +2,8 @@
  * CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time.
  */
 import { grouped } from '#io/grouped.ts';
-import { areWithin, consecutive, type Exchange, wasKnownTo } from './exchange.ts';
+import { bodyOf } from '../evidence/exchange.ts';
+import { areWithin, type ClientExchange, consecutive, wasKnownTo } from './exchange.ts';
 import {
   attributableAttempts,
   type ClientRecord,
@@ -36,15 +37,15 @@ function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
     ...consecutive(exchanges, (one) =>
       one.endpoint === endpoint && one.method === 'GET' ? pollTarget(one) : undefined,
     ),
-  ].filter(([earlier, later]) => earlier.status === 200 && wasKnownTo(later, earlier));
+  ].filter(([earlier, later]) => earlier.reply.status === 200 && wasKnownTo(later, earlier));
 }
 
 /** What a request polls: a message, or a page of received ones. Ignores other query parameters. */
-function pollTarget({ caller, endpoint, target }: Exchange): string {
-  if (!target.includes('?')) return `${caller}\n${target}\n1`;
+function pollTarget({ caller, endpoint, target }: ClientExchange): string {
+  if (!target.includes('?')) return `${caller.name}\n${target}\n1`;
   const [path = '', query] = target.split('?');
   const page = endpoint === 'received' ? new URLSearchParams(query).get('page') : null;
-  return `${caller}\n${path}\n${page ?? '1'}`;
+  return `${caller.name}\n${path}\n${page ?? '1'}`;
 }
 
 function pollsSlowly(polls: ReturnType<typeof pollsOf>, what: string): Judgement {
@@ -52,7 +53,7 @@ function pollsSlowly(polls: ReturnType<typeof pollsOf>, what: string): Judgement
     polls,
     ([earlier, later]) => areWithin(pollMs, earlier, later),
     ([earlier, later]) => {
-      const after = spanText(later.atMs - earlier.atMs);
+      const after = spanText(later.sentAt - earlier.sentAt);
       return finding(`${what} polled again after ${after}: poll no faster than every 15 s`, [
         earlier,
         later,
@@ -62,15 +63,17 @@ function pollsSlowly(polls: ReturnType<typeof pollsOf>, what: string): Judgement
 }
 
 function stopsPolling(record: ClientRecord): Judgement {
-  const isFinal = ({ status, isSeen, reply }: Exchange) =>
-    status === 200 && isSeen && ['delivered', 'failed'].includes(String(reply?.['status']));
+  const isFinal = (read: ClientExchange) =>
+    read.reply.status === 200 &&
+    read.isSeen &&
+    ['delivered', 'failed'].includes(String(bodyOf(read)['status']));
   return {
     exercised: record.exchanges.filter((one) => one.endpoint === 'read' && isFinal(one)).length,
     findings: readPollsOf(record)
       .filter(([earlier, later]) => isFinal(earlier) && areWithin(lookUpMs, earlier, later))
       .map(([earlier, later]) =>
         finding(
-          `the message was polled again after it was seen ${String(earlier.reply?.['status'])}, which never changes: stop there`,
+          `the message was polled again after it was seen ${String(bodyOf(earlier)['status'])}, which never changes: stop there`,
           [earlier, later],
         ),
       ),
@@ -87,7 +90,7 @@ const shownRetries = 20;
 
 function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
   const retried = intents.all.map(attributableAttempts).filter(({ length }) => length > 1);
-  const byCaller = grouped(retried, ([first]) => first?.caller ?? '');
+  const byCaller = grouped(retried, ([first]) => first?.caller.name ?? '');
   return {
     exercised: retried.length,
     findings: [
@@ -98,26 +101,26 @@ function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
   };
 }
 
-function tooManyAttempts(attempts: readonly Exchange[]) {
+function tooManyAttempts(attempts: readonly ClientExchange[]) {
   const first = attempts.find((attempt, index) => {
     const sixth = attempts[index + mostAttempts];
     return sixth !== undefined && areWithin(attemptsWithinMs, attempt, sixth);
   });
   if (first === undefined) return [];
   const within = attempts.filter(
-    ({ atMs }) => atMs >= first.atMs && atMs - first.atMs < attemptsWithinMs,
+    ({ sentAt }) => sentAt >= first.sentAt && sentAt - first.sentAt < attemptsWithinMs,
   );
   const what = `${within.length} attempts at one message within a minute: make at most five, with growing pauses`;
   return [finding(what, within)];
 }
 
-function bursts(retried: readonly (readonly Exchange[])[]) {
+function bursts(retried: readonly (readonly ClientExchange[])[]) {
   // Times of whole seconds show no burst.
   const isTimed = retried.flat().every(({ precisionMs = 0 }) => precisionMs < burstMs);
   if (retried.length < fewestIntents || !isTimed) return [];
   for (const retries of roundsOf(retried)) {
     if (retries.length < fewestIntents) break;
-    const densest = densestWindow(retries.sort((a, b) => a.atMs - b.atMs));
+    const densest = densestWindow(retries.sort((a, b) => a.sentAt - b.sentAt));
     if (densest.length * 2 <= retries.length) continue;
     const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;
     return [finding(what, densest.slice(0, shownRetries))];
@@ -126,7 +129,7 @@ function bursts(retried: readonly (readonly Exchange[])[]) {
 }
 
 /** All retries together, and then the first ones of all messages, the second ones and so on. */
-function* roundsOf(retried: readonly (readonly Exchange[])[]): Generator<Exchange[]> {
+function* roundsOf(retried: readonly (readonly ClientExchange[])[]): Generator<ClientExchange[]> {
   yield retried.flatMap((attempts) => attempts.slice(1));
   let left = retried;
   for (let nth = 1; left.length > 0; nth++) {
@@ -136,10 +139,10 @@ function* roundsOf(retried: readonly (readonly Exchange[])[]): Generator<Exchang
 }
 
 /** The most retries that arrived within `burstMs`. `retries`: in order of arrival. */
-function densestWindow(retries: readonly Exchange[]): readonly Exchange[] {
+function densestWindow(retries: readonly ClientExchange[]): readonly ClientExchange[] {
   let [start, densestStart, densestLength] = [0, 0, 0];
-  for (const [end, { atMs }] of retries.entries()) {
-    while (atMs - (retries[start]?.atMs ?? 0) > burstMs) start++;
+  for (const [end, { sentAt }] of retries.entries()) {
+    while (sentAt - (retries[start]?.sentAt ?? 0) > burstMs) start++;
     const length = end - start + 1;
     if (length > densestLength) [densestStart, densestLength] = [start, length];
   }

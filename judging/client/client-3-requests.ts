@@ -5,17 +5,16 @@
 
 import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
+import { bodyOf, isSend, requestIdOf } from '../evidence/exchange.ts';
 import {
   areApart,
-  type Exchange,
+  type ClientExchange,
   isAccepted,
   isInFlight,
   isRefusal,
-  isSend,
   isUnresolved,
   recipientAndTextOf,
   refusedForGood,
-  requestIdOf,
 } from './exchange.ts';
 import {
   type ClientRecord,
@@ -44,7 +43,7 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
       const id = requestIdOf(retry);
       const change =
         id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
-      const cause = earlier.isSeen ? `a ${earlier.status}` : 'a reply that it did not see';
+      const cause = earlier.isSeen ? `a ${earlier.reply.status}` : 'a reply that it did not see';
       return finding(
         `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
         [earlier, retry],
@@ -55,7 +54,7 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
 
 /** An attempt that the service may have queued although the client saw no acceptance. */
 interface Uncertain {
-  readonly attempt: Exchange;
+  readonly attempt: ClientExchange;
   /** Its caller, `request_id`, recipient and text. */
   readonly key: string;
 }
@@ -66,15 +65,15 @@ interface Uncertain {
  * which the service gives before it looks for the id.
  */
 function retriesOfUncertain({ attempts }: Intent) {
-  const retries: (readonly [uncertain: Exchange, retry: Exchange])[] = [];
+  const retries: (readonly [uncertain: ClientExchange, retry: ClientExchange])[] = [];
   if (attempts.length < 2) return retries;
   let uncertain: Uncertain[] = [];
   for (const attempt of attempts) {
     const earlier = uncertain.findLast((one) => !isInFlight(one.attempt, attempt));
     if (earlier !== undefined) retries.push([earlier.attempt, attempt]);
     const id = requestIdOf(attempt);
-    if (id === undefined || (attempt.isSeen && attempt.status === 429)) continue;
-    const key = `${attempt.caller}\n${id}\n${recipientAndTextOf(attempt)}`;
+    if (id === undefined || (attempt.isSeen && attempt.reply.status === 429)) continue;
+    const key = `${attempt.caller.name}\n${id}\n${recipientAndTextOf(attempt)}`;
     if (isUnresolved(attempt) && !isRefusal(attempt)) uncertain.push({ attempt, key });
     else uncertain = uncertain.filter((one) => one.key !== key);
   }
@@ -85,8 +84,10 @@ function retriesOfUncertain({ attempts }: Intent) {
 const shownSends = 20;
 
 function givesAnId({ exchanges }: ClientRecord): Judgement {
-  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.text !== '');
-  const groups = [...grouped(sends, ({ caller, endpoint }) => `${caller} ${endpoint}`).values()]
+  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.body !== '');
+  const groups = [
+    ...grouped(sends, ({ caller, endpoint }) => `${caller.name} ${endpoint}`).values(),
+  ]
     .map((all) => ({ all, withoutId: all.filter((send) => requestIdOf(send) === undefined) }))
     .filter(({ withoutId }) => withoutId.length > 0);
   return {
@@ -108,7 +109,7 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
     ).length,
     findings: intents.reuses.map(({ first, second }) =>
       finding(
-        `the request_id ${requestIdOf(second)} was used ${spanText(second.atMs - first.atMs)} before for another message: this one was not sent; give each message an id of its own`,
+        `the request_id ${requestIdOf(second)} was used ${spanText(second.sentAt - first.sentAt)} before for another message: this one was not sent; give each message an id of its own`,
         [first, second],
       ),
     ),
@@ -121,7 +122,7 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
     ([first, retry]) => areApart(dayMs, first, retry),
     ([first, retry]) =>
       finding(
-        `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
+        `the request_id ${requestIdOf(retry)} is ${spanText(retry.sentAt - first.sentAt)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
         [first, retry],
       ),
   );
@@ -129,9 +130,9 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
 
 /** Each attempt whose id the service may know from earlier, with the first attempt of that id. */
 function retriesOfKnownIds({ attempts }: Intent) {
-  const retries: (readonly [first: Exchange, retry: Exchange])[] = [];
+  const retries: (readonly [first: ClientExchange, retry: ClientExchange])[] = [];
   if (attempts.length < 2) return retries;
-  const firstOf = new Map<string, Exchange>();
+  const firstOf = new Map<string, ClientExchange>();
   for (const attempt of attempts) {
     const id = requestIdOf(attempt);
     if (id === undefined) continue;
@@ -139,25 +140,25 @@ function retriesOfKnownIds({ attempts }: Intent) {
     const first = firstOf.get(key);
     if (first !== undefined) retries.push([first, attempt]);
     // After a final refusal no message is known under the id, so a later send is no retry.
-    if (refusedForGood.includes(attempt.status)) firstOf.delete(key);
+    if (refusedForGood.includes(attempt.reply.status)) firstOf.delete(key);
     else if (first === undefined && mayKnowIdOf(attempt)) firstOf.set(key, attempt);
   }
   return retries;
 }
 
 /** True if the service accepted the send, or may have as far as the client knows. */
-function mayKnowIdOf(send: Exchange): boolean {
-  const { status, isSeen } = send;
-  return isAccepted(send) || (!isSeen && (status === 0 || status >= 500));
+function mayKnowIdOf(send: ClientExchange): boolean {
+  const { reply, isSeen } = send;
+  return isAccepted(send) || (!isSeen && (reply.status === 0 || reply.status >= 500));
 }
 
 function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
   return judgement(
     exchanges.filter(isSend),
-    ({ status, isForced }) => status === 400 && isForced !== true,
+    ({ reply, isForced }) => reply.status === 400 && isForced !== true,
     (send) =>
       finding(
-        `the body was refused by validation: ${shortJson(send.reply)}; check it before it is sent`,
+        `the body was refused by validation: ${shortJson(bodyOf(send))}; check it before it is sent`,
         [send],
       ),
   );
@@ -166,8 +167,8 @@ function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
 /** Characters of a refused body's reply that a finding shows. */
 const mostShown = 200;
 
-function shortJson(reply: Readonly<Record<string, unknown>> | undefined): string {
-  const text = JSON.stringify(reply ?? {});
+function shortJson(reply: Readonly<Record<string, unknown>>): string {
+  const text = JSON.stringify(reply);
   return text.length > mostShown ? `${text.slice(0, mostShown)}...` : text;
 }
 

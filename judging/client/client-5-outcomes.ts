@@ -1,18 +1,17 @@
 /** CLIENT-5, CLIENT-8, CLIENT-9: the outcome of each intent, and how its client reacted to it. */
 
 import { dayMs } from '#contract/time.ts';
+import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { ReportedIntents } from './client-10-reports.ts';
 import {
+  type ClientExchange,
   consecutive,
-  type Exchange,
   firstAcceptances,
   isAccepted,
-  isSend,
   isUnresolved,
   messageIdOf,
   readIdOf,
   refusedForGood,
-  requestIdOf,
   statusIn,
   unrecorded,
   wasKnownTo,
@@ -40,13 +39,13 @@ export const outcomes = {
 
 function sendsOnce({ intents, reads }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
-  const failedReads = new Map<string, Exchange>();
+  const failedReads = new Map<string, ClientExchange>();
   for (const read of reads) {
     if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
     // A message whose id is not recorded may be any that was read.
     for (const id of ['', readIdOf(read)]) if (!failedReads.has(id)) failedReads.set(id, read);
   }
-  const wasRepeatable = (earlier: Exchange, later: Exchange) => {
+  const wasRepeatable = (earlier: ClientExchange, later: ClientExchange) => {
     const id = earlier.lacksBody ? '' : messageIdOf(earlier);
     const read = id === undefined ? undefined : failedReads.get(id);
     return read !== undefined && wasKnownTo(later, read);
@@ -75,49 +74,49 @@ function sendsOnce({ intents, reads }: ClientRecord): Judgement {
 }
 
 /** True if the service accepted one id of one caller again within a day: its fault (SEND-4). */
-function isBrokenReplay(original: Exchange, later: Exchange): boolean {
+function isBrokenReplay(original: ClientExchange, later: ClientExchange): boolean {
   return (
-    later.status === 202 &&
+    later.reply.status === 202 &&
     requestIdOf(original) !== undefined &&
     requestIdOf(original) === requestIdOf(later) &&
-    original.caller === later.caller &&
+    original.caller.name === later.caller.name &&
     original.endpoint === later.endpoint &&
-    later.atMs - original.atMs < dayMs
+    later.sentAt - original.sentAt < dayMs
   );
 }
 
-function brokenReplayNotice(original: Exchange, later: Exchange): Notice {
+function brokenReplayNotice(original: ClientExchange, later: ClientExchange): Notice {
   const what = `the service accepted request_id ${requestIdOf(later)} twice within 24 hours (SEND-4): that is no fault of the client`;
   return { what, exchanges: [original, later] };
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
-  const isFinal = ({ status, isSeen, method, text, lacksBody }: Exchange) => {
-    const isRequestKnown = method === 'GET' || text !== '' || !lacksBody;
-    return isSeen && refusedForGood.includes(status) && isRequestKnown;
+  const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
+    const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
+    return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
   };
   const exercised = exchanges.filter(isFinal).length;
   if (exercised === 0) return notExercised;
-  const isRepeat = ([refused, later]: readonly [Exchange, Exchange]) =>
+  const isRepeat = ([refused, later]: readonly [ClientExchange, ClientExchange]) =>
     isFinal(refused) &&
     wasKnownTo(later, refused) &&
     !isNextMonth(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
-    !(later.status >= 200 && later.status < 300);
-  const sameRequests = consecutive(exchanges, ({ caller, credential, method, target, text }) =>
-    [caller, credential, method, target, text].join('\n'),
+    !(later.reply.status >= 200 && later.reply.status < 300);
+  const sameRequests = consecutive(exchanges, ({ caller, method, target, body }) =>
+    [caller.name, caller.credential, method, target, body].join('\n'),
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
-    const what = `the same request came again after a ${refused.status}, which is final: correct the request, or stop`;
+    const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
     return finding(what, [refused, again]);
   });
   return { exercised, findings };
 }
 
 /** True if the quota was renewed since the refusal: the later request came in another month. */
-function isNextMonth(refused: Exchange, later: Exchange): boolean {
-  const monthOf = ({ atMs }: Exchange) => new Date(atMs).toISOString().slice(0, 7);
-  return refused.status === 402 && monthOf(refused) !== monthOf(later);
+function isNextMonth(refused: ClientExchange, later: ClientExchange): boolean {
+  const monthOf = ({ sentAt }: ClientExchange) => new Date(sentAt).toISOString().slice(0, 7);
+  return refused.reply.status === 402 && monthOf(refused) !== monthOf(later);
 }
 
 function givesUpNoIntent(record: ClientRecord): Judgement {
@@ -136,7 +135,7 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
     unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);
   const isGivenUp = (intent: Intent) =>
     !isSettled(intent) && !reported.has(intent) && !isUnknown(intent);
-  const lastSends = new Map(exchanges.filter(isSend).map((send) => [send.body?.['to'], send]));
+  const lastSends = new Map(exchanges.filter(isSend).map((send) => [send.fields?.['to'], send]));
   return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, lastSends));
 }
 
@@ -147,13 +146,13 @@ function isSettled(intent: Intent): boolean {
 }
 
 /** `lastSends`: the last send to each recipient. */
-function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, Exchange>): Finding {
+function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, ClientExchange>): Finding {
   const last = lastAttempt(intent);
   const unseen = last.isGarbled
     ? 'a reply whose body was garbled'
     : 'a reply that did not reach the client whole';
-  const cause = last.isSeen ? `a ${last.status}` : unseen;
-  const similar = last.body && lastSends.get(last.body['to']);
+  const cause = last.isSeen ? `a ${last.reply.status}` : unseen;
+  const similar = last.fields && lastSends.get(last.fields['to']);
   const mayBeSecond = !last.isSeen && isAccepted(last) && similar !== undefined;
   const twice =
     !mayBeSecond || similar.number <= last.number

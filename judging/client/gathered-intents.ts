@@ -6,8 +6,8 @@
 import { dayMs } from '#contract/time.ts';
 import { push } from '#io/grouped.ts';
 import {
+  type ClientExchange,
   contentOf,
-  type Exchange,
   haveSameRecipientAndText,
   haveSameSenderAndTime,
   isAccepted,
@@ -30,13 +30,13 @@ export interface GatheredIntent extends Intent {
 }
 
 /** True a day after a seen acceptance: the same id and message are a new intent from then on. */
-export function isOver({ confirmedAtMs }: GatheredIntent, send: Exchange): boolean {
-  return send.atMs - confirmedAtMs > dayMs;
+export function isOver({ confirmedAtMs }: GatheredIntent, send: ClientExchange): boolean {
+  return send.sentAt - confirmedAtMs > dayMs;
 }
 
 export interface Attempt {
   readonly intent: GatheredIntent;
-  readonly send: Exchange;
+  readonly send: ClientExchange;
 }
 
 export class IdUse {
@@ -49,7 +49,7 @@ export class IdUse {
   /** The latest 202 or 200 under the id. */
   #accepted: Attempt | undefined;
   /** The first attempt under the id, and the intents that had an equal one. */
-  #first: Exchange | undefined;
+  #first: ClientExchange | undefined;
   readonly #ofFirst: GatheredIntent[] = [];
   /** By recipient and text: the intents with another attempt. Most ids have none. */
   #ofOthers: Map<string, GatheredIntent[]> | undefined;
@@ -69,7 +69,7 @@ export class IdUse {
     this.#isHolderAccepted = false;
   }
 
-  add(intent: GatheredIntent, send: Exchange): void {
+  add(intent: GatheredIntent, send: ClientExchange): void {
     this.#first ??= send;
     const intents = this.#intentsOf(send);
     if (intents?.includes(intent) !== true) {
@@ -81,12 +81,12 @@ export class IdUse {
     }
     if (!isAccepted(send)) return;
     this.#accepted = { intent, send };
-    if (send.status === 202) this.#created = this.#accepted;
+    if (send.reply.status === 202) this.#created = this.#accepted;
     if (this.#holder === intent) this.#isHolderAccepted = true;
   }
 
   /** The intents that had an attempt of this recipient and text. */
-  #intentsOf(send: Exchange): GatheredIntent[] | undefined {
+  #intentsOf(send: ClientExchange): GatheredIntent[] | undefined {
     const isLikeFirst = this.#first !== undefined && haveSameRecipientAndText(this.#first, send);
     return isLikeFirst ? this.#ofFirst : this.#ofOthers?.get(recipientAndTextOf(send));
   }
@@ -95,18 +95,21 @@ export class IdUse {
    * The attempt that created the message of the id, if it is at most a day older than `send`: the
    * latest 202. If the record lacks it and `send` is a replay, the latest replay takes its place.
    */
-  originalOf(send: Exchange): Attempt | undefined {
+  originalOf(send: ClientExchange): Attempt | undefined {
     const isRecent = (attempt: Attempt | undefined) =>
-      attempt !== undefined && send.atMs - attempt.send.atMs <= dayMs;
+      attempt !== undefined && send.sentAt - attempt.send.sentAt <= dayMs;
     if (isRecent(this.#created)) return this.#created;
-    return send.status === 200 && isRecent(this.#accepted) ? this.#accepted : undefined;
+    return send.reply.status === 200 && isRecent(this.#accepted) ? this.#accepted : undefined;
   }
 
   /**
    * The latest intent that sent this message under the id and that the send can continue. If the id
    * has passed to another message, intents that began before that message are over.
    */
-  intentOfSameMessage(send: Exchange, original: Attempt | undefined): GatheredIntent | undefined {
+  intentOfSameMessage(
+    send: ClientExchange,
+    original: Attempt | undefined,
+  ): GatheredIntent | undefined {
     const isReuse = original !== undefined && isOtherMessage(original.send, send);
     return this.#intentsOf(send)?.findLast((intent) => {
       const [first] = intent.attempts;
@@ -119,7 +122,7 @@ export class IdUse {
  * True if the send is another message than the original one of its id. A retry may have another
  * sender or `send_at` only if the client did not see the original accepted.
  */
-export function isOtherMessage(original: Exchange, send: Exchange): boolean {
+export function isOtherMessage(original: ClientExchange, send: ClientExchange): boolean {
   if (!haveSameRecipientAndText(original, send)) return true;
   return wasKnownTo(send, original) && !haveSameSenderAndTime(original, send);
 }
@@ -135,20 +138,20 @@ export class AbandonedIntents {
   readonly #withInactiveSim = new Map<string, GatheredIntent[]>();
 
   /** `last`: the attempt that left the intent unresolved. */
-  add(intent: GatheredIntent, last: Exchange): void {
+  add(intent: GatheredIntent, last: ClientExchange): void {
     push(this.#byContent, contentOf(last), intent);
     if (isInactive(last)) push(this.#withInactiveSim, recipientAndTextOf(last), intent);
   }
 
   /** True if an intent that the send may continue was ever added. */
-  mayHold(send: Exchange): boolean {
+  mayHold(send: ClientExchange): boolean {
     return (
       this.#byContent.has(contentOf(send)) || this.#withInactiveSim.has(recipientAndTextOf(send))
     );
   }
 
   /** Removes and returns the first intent that the send continues. `name`: in the client's file. */
-  take(send: Exchange, name: string | undefined): GatheredIntent | undefined {
+  take(send: ClientExchange, name: string | undefined): GatheredIntent | undefined {
     if (this.#byContent.size === 0) return undefined;
     return (
       takeFrom(this.#byContent.get(contentOf(send)), send, name) ??
@@ -159,7 +162,7 @@ export class AbandonedIntents {
 
 function takeFrom(
   intents: GatheredIntent[] = [],
-  send: Exchange,
+  send: ClientExchange,
   name: string | undefined,
 ): GatheredIntent | undefined {
   // A later attempt may have resolved an intent: dropping those in front keeps each search short.

@@ -7,17 +7,16 @@
  * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
  */
 import { push } from '#io/grouped.ts';
+import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import {
+  type ClientExchange,
   contentOf,
-  type Exchange,
   haveSameRecipientAndText,
   isAccepted,
   isConfirmed,
   isInFlight,
-  isSend,
   isUnresolved,
   recipientAndTextOf,
-  requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
 import {
@@ -53,14 +52,14 @@ const sendsPerSlice = 50;
 
 /** Yields after every 50 sends, so that a running simulator can serve meanwhile. */
 export function groupingOf(
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   knowledge: Knowledge,
 ): Generator<undefined, Intents> {
   return new Grouping(exchanges.filter(isSend), knowledge).run();
 }
 
 class Grouping {
-  readonly #sends: readonly Exchange[];
+  readonly #sends: readonly ClientExchange[];
   readonly #isPartial: boolean;
   readonly #isCutAtStart: boolean;
   readonly #names: IntentNames;
@@ -80,7 +79,7 @@ class Grouping {
   /** By recipient and text: how many more ids begin a message of their own, see `Knowledge`. */
   readonly #equalMessages: Map<string, number>;
 
-  constructor(sends: readonly Exchange[], knowledge: Knowledge) {
+  constructor(sends: readonly ClientExchange[], knowledge: Knowledge) {
     this.#sends = sends;
     this.#isPartial = knowledge.isPartial;
     this.#isCutAtStart = knowledge.isCutAtStart;
@@ -119,7 +118,7 @@ class Grouping {
     }
   }
 
-  #place(send: Exchange, use: IdUse | undefined): void {
+  #place(send: ClientExchange, use: IdUse | undefined): void {
     const id = requestIdOf(send);
     const intent =
       id === undefined || use === undefined
@@ -129,14 +128,14 @@ class Grouping {
     // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
-      intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.atMs);
+      intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.sentAt);
     }
     use?.add(intent, send);
     if (id !== undefined) this.#recordName(intent, send, id);
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
   }
 
-  #placeWithoutId(send: Exchange): GatheredIntent {
+  #placeWithoutId(send: ClientExchange): GatheredIntent {
     const continuable = this.#continuableWithoutId(send);
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
@@ -153,7 +152,7 @@ class Grouping {
    * 1. The same message under this id; 2. an id with the same name in the file; 3. the intent that
    * holds the id; 4. if the id is new, an intent that it can continue; 5. a new intent.
    */
-  #placeWithId(send: Exchange, id: string, use: IdUse): GatheredIntent {
+  #placeWithId(send: ClientExchange, id: string, use: IdUse): GatheredIntent {
     const original = use.originalOf(send);
     const same = use.intentOfSameMessage(send, original);
     if (same !== undefined) return same;
@@ -173,7 +172,7 @@ class Grouping {
   }
 
   /** Takes one of the equal messages of `Knowledge`. If none is left, a new id can be a retry. */
-  #takeEqualMessage(send: Exchange): boolean {
+  #takeEqualMessage(send: ClientExchange): boolean {
     if (this.#equalMessages.size === 0) return false;
     const message = recipientAndTextOf(send);
     const left = this.#equalMessages.get(message) ?? 0;
@@ -186,7 +185,7 @@ class Grouping {
    * The intent to which the client's file gives the id. Reuse of an id by one caller, or use of one
    * id by two accounts, can mean another message: then only an equal message proves the intent.
    */
-  #intentOfName(send: Exchange, id: string, isNewId: boolean): GatheredIntent | undefined {
+  #intentOfName(send: ClientExchange, id: string, isNewId: boolean): GatheredIntent | undefined {
     const named = this.#namedOf(send, id);
     const same = named?.byRecipientAndText.get(recipientAndTextOf(send));
     if (same !== undefined && !isOver(same, send)) return same;
@@ -197,7 +196,7 @@ class Grouping {
 
   /** The intent that holds the id; undefined if the id is free for another message. */
   #holderFor(
-    send: Exchange,
+    send: ClientExchange,
     use: IdUse,
     original: Attempt | undefined,
   ): GatheredIntent | undefined {
@@ -208,7 +207,7 @@ class Grouping {
     return wasKnownTo(send, original.send) ? undefined : original.intent;
   }
 
-  #continuedUnderNewId(send: Exchange, id: string): GatheredIntent | undefined {
+  #continuedUnderNewId(send: ClientExchange, id: string): GatheredIntent | undefined {
     return (
       this.#refusedForItsKey(send, id) ??
       this.#continuableWithoutId(send).find(
@@ -222,7 +221,7 @@ class Grouping {
    * The intent of a caller whose key the service did not know, if it was not accepted yet: the
    * client has another key by now.
    */
-  #refusedForItsKey(send: Exchange, id: string): GatheredIntent | undefined {
+  #refusedForItsKey(send: ClientExchange, id: string): GatheredIntent | undefined {
     if (this.#isCutAtStart) return undefined;
     return this.#withUnknownKey
       .get(id)
@@ -234,7 +233,7 @@ class Grouping {
   }
 
   /** Removes the intent from the abandoned ones, as the send continues it. */
-  #takeAbandoned(send: Exchange, id: string | undefined): GatheredIntent | undefined {
+  #takeAbandoned(send: ClientExchange, id: string | undefined): GatheredIntent | undefined {
     // More exchanges may follow. If one reuses the earlier id, this send is another message.
     if (this.#isPartial) return undefined;
     const name = id === undefined ? undefined : this.#names.of(send, id);
@@ -242,7 +241,7 @@ class Grouping {
   }
 
   /** A new intent, still without its first attempt. */
-  #begin(send: Exchange, id: string | undefined): GatheredIntent {
+  #begin(send: ClientExchange, id: string | undefined): GatheredIntent {
     const intent: GatheredIntent = {
       name: undefined,
       attempts: [],
@@ -253,20 +252,20 @@ class Grouping {
     };
     this.#all.push(intent);
     if (id === undefined) push(this.#withoutId, contentOf(send), intent);
-    else if (send.accountId === undefined) push(this.#withUnknownKey, id, intent);
+    else if (send.caller.account === undefined) push(this.#withUnknownKey, id, intent);
     return intent;
   }
 
   /** True if what the record lacks could show that the send continues an earlier intent. */
-  #mayContinueUnseen(send: Exchange): boolean {
+  #mayContinueUnseen(send: ClientExchange): boolean {
     // The record may lack the body.
-    if (send.text === '') return true;
+    if (send.body === '') return true;
     if (requestIdOf(send) !== undefined) return false;
     return this.#isCutAtStart || (this.#isPartial && this.#abandoned.mayHold(send));
   }
 
   /** The intents of this content that the send can continue. Drops the others for good. */
-  #continuableWithoutId(send: Exchange): readonly GatheredIntent[] {
+  #continuableWithoutId(send: ClientExchange): readonly GatheredIntent[] {
     if (this.#withoutId.size === 0) return [];
     const content = contentOf(send);
     const intents = this.#withoutId.get(content);
@@ -278,7 +277,7 @@ class Grouping {
     return continuable;
   }
 
-  #recordName(intent: GatheredIntent, send: Exchange, id: string): void {
+  #recordName(intent: GatheredIntent, send: ClientExchange, id: string): void {
     const named = this.#namedOf(send, id);
     if (named === undefined) return;
     intent.name = this.#names.of(send, id);
@@ -288,23 +287,23 @@ class Grouping {
   }
 
   /** True if the send left the intent unresolved and its id and name are not used again. */
-  #isAbandonedAfter({ requestId, name }: GatheredIntent, send: Exchange): boolean {
+  #isAbandonedAfter({ requestId, name }: GatheredIntent, send: ClientExchange): boolean {
     if (requestId === undefined || !isUnresolved(send)) return false;
     const lastOfId = this.#useOf(send, requestId).lastNumber;
     const lastOfName = this.#named.get(name ?? '')?.lastNumber ?? 0;
     return Math.max(lastOfId, lastOfName) <= send.number;
   }
 
-  #useOf({ caller }: Exchange, id: string): IdUse {
-    const uses = this.#idUses.get(caller) ?? new Map<string, IdUse>();
-    if (uses.size === 0) this.#idUses.set(caller, uses);
+  #useOf({ caller }: ClientExchange, id: string): IdUse {
+    const uses = this.#idUses.get(caller.name) ?? new Map<string, IdUse>();
+    if (uses.size === 0) this.#idUses.set(caller.name, uses);
     const use = uses.get(id) ?? new IdUse();
     uses.set(id, use);
     return use;
   }
 
   /** Undefined if the client's file gives the id no name. */
-  #namedOf(send: Exchange, id: string): NamedIntents | undefined {
+  #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {
     const name = this.#names.of(send, id);
     if (name === undefined) return undefined;
     const named = this.#named.get(name) ?? {
@@ -323,6 +322,6 @@ function doubtLastAttempt(intent: Intent): void {
   intent.unattributableFrom = Math.min(intent.unattributableFrom, intent.attempts.length - 1);
 }
 
-function hasUnknownKey(exchange: Exchange): boolean {
-  return exchange.accountId === undefined && !isAccepted(exchange);
+function hasUnknownKey(exchange: ClientExchange): boolean {
+  return exchange.caller.account === undefined && !isAccepted(exchange);
 }

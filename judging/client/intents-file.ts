@@ -10,7 +10,7 @@ import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
 import { counted } from '#io/table.ts';
 import { valueIn } from '../evidence/reading.ts';
-import { type Exchange, senderOf } from './exchange.ts';
+import { type ClientExchange, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
 export const reportSchema = z.strictObject({
@@ -99,10 +99,10 @@ export class IntentNames {
   }
 
   /** The name of a send with this `request_id`; undefined if no line has the id. */
-  of(send: Exchange, id: string): string | undefined {
+  of(send: ClientExchange, id: string): string | undefined {
     const names = this.#ids.get(id);
     if (names === undefined || names.isOnly) return names?.latest;
-    const keys = matchKeys(send.body?.['to'], senderOf(send), send.body?.['message']);
+    const keys = matchKeys(send.fields?.['to'], senderOf(send), send.fields?.['message']);
     const closest = keys.find((key) => names.byMatchKey.has(key));
     return names.byMatchKey.get(closest ?? '') ?? names.latest;
   }

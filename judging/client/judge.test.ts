@@ -5,8 +5,10 @@
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
+import { RecordedReply } from '../evidence/knowledge.ts';
 import { waitMs } from '../evidence/reading.ts';
-import type { Exchange } from './exchange.ts';
+import type { Reply } from '../evidence/reply.ts';
+import type { ClientExchange } from './exchange.ts';
 import { latestReports, type Report } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
 import { reportJson } from './report-json.ts';
@@ -27,49 +29,69 @@ interface Line {
 
 const startMs = Date.parse('2026-01-10T00:00:00.000Z');
 
+function replyOf(status: number, json: unknown): RecordedReply {
+  const reply = { status, headers: {}, body: JSON.stringify(json) };
+  return new RecordedReply({ reply, sentAt: 0, answeredAt: 0, precisionMs: 0 }, status);
+}
+
 /** A send at `atMs` after the start; 202 unless the line says otherwise. */
-function send(atMs: number, line: Line = {}): Exchange {
+function send(atMs: number, line: Line = {}): ClientExchange {
   const { id, message = 'Hello', status = 202, after, lost, tookMs = 0, account = 'acme' } = line;
   const { from = '+12025550101', code = 'no' } = line;
-  const body = { to: '+12025550123', from, message, ...(id && { request_id: id }) };
+  const fields = { to: '+12025550123', from, message, ...(id && { request_id: id }) };
   const messageId = line.messageId ?? `m-${id ?? message}`;
   return {
     number: 0,
-    atMs: startMs + atMs,
-    answeredAtMs: startMs + atMs + tookMs,
+    sentAt: startMs + atMs,
+    answeredAt: startMs + atMs + tookMs,
     openUntil: 0,
     isOpenAtEnd: line.isOpenAtEnd === true,
-    caller: account,
-    credential: account,
-    accountId: account,
-    accountName: undefined,
+    caller: { name: account, credential: account, account, key: 'valid', isNew: false },
     endpoint: 'send',
     method: 'POST',
+    path: '/api/v1/sms/send/',
+    query: '',
     target: '/api/v1/sms/send/',
-    text: JSON.stringify(body),
-    body,
-    status,
+    headers: {},
+    body: JSON.stringify(fields),
+    fields,
+    precisionMs: 0,
+    isForced: false,
+    isRetried: false,
     retryAfterMs: after === undefined ? undefined : after * 1_000,
     retryAfter: after === undefined ? undefined : String(after),
-    reply: status < 300 ? { message_id: messageId, status: 'queued' } : { code, detail: 'no' },
+    reply: replyOf(
+      status,
+      status < 300 ? { message_id: messageId, status: 'queued' } : { code, detail: 'no' },
+    ),
     isSeen: lost === undefined,
     showsKey: false,
   };
 }
 
-function get(atMs: number, endpoint: 'read' | 'received', line: Partial<Exchange> = {}): Exchange {
-  const target = endpoint === 'read' ? '/api/v1/sms/m-1/' : '/api/v1/sms/received/';
-  const read = { endpoint, method: 'GET', target, text: '', body: undefined, status: 200 } as const;
-  return { ...send(atMs), ...read, reply: { message_id: 'm-1', status: 'queued' }, ...line };
+function unknownCaller(name: string): ClientExchange['caller'] {
+  return { name, credential: name, account: undefined, key: 'wrong', isNew: false };
 }
 
-function verdicts(exchanges: readonly Exchange[], options: JudgeOptions = {}) {
+function get(
+  atMs: number,
+  endpoint: 'read' | 'received',
+  line: Partial<ClientExchange> & { readonly status?: number; readonly shows?: string } = {},
+): ClientExchange {
+  const target = endpoint === 'read' ? '/api/v1/sms/m-1/' : '/api/v1/sms/received/';
+  const { status = 200, shows = 'queued', ...others } = line;
+  const read = { endpoint, method: 'GET', target, body: '', fields: undefined } as const;
+  const reply = replyOf(status, { message_id: 'm-1', status: shows });
+  return { ...send(atMs), ...read, reply, ...others };
+}
+
+function verdicts(exchanges: readonly ClientExchange[], options: JudgeOptions = {}) {
   const numbered = exchanges.map((exchange, at) => ({
     ...exchange,
     number: at + 1,
     openUntil:
       exchanges.findLastIndex(
-        ({ atMs }, n) => n === at || (n > at && atMs < exchange.answeredAtMs),
+        ({ sentAt }, n) => n === at || (n > at && sentAt < exchange.answeredAt),
       ) + 1,
   }));
   const report = judge(numbered, options);
@@ -226,7 +248,7 @@ test('CLIENT-10 what is reported is what happened', () => {
 test('CLIENT-11, CLIENT-12 and CLIENT-13 judge how often a client polls', () => {
   expect(verdicts([get(0, 'read'), get(14_999, 'read')]).broken).toEqual(['CLIENT-11']);
   expect(verdicts([get(0, 'read'), get(15_000, 'read')]).broken).toEqual([]);
-  const final = get(0, 'read', { reply: { message_id: 'm-1', status: 'delivered' } });
+  const final = get(0, 'read', { shows: 'delivered' });
   expect(verdicts([final, get(60_000, 'read')]).broken).toEqual(['CLIENT-12']);
   expect(verdicts([get(0, 'received'), get(1_000, 'received')]).broken).toEqual(['CLIENT-13']);
   const pages = [get(0, 'received'), get(10, 'received', { target: '/received/?page=2' })];
@@ -272,8 +294,7 @@ test('CLIENT-8 what was put right is not a repetition', () => {
 test('CLIENT-9 a retry under a new key goes on with the message', () => {
   const unknown = {
     ...send(0, { id: 'a', status: 401, lost: true }),
-    accountId: undefined,
-    caller: '127.0.0.1',
+    caller: unknownCaller('127.0.0.1'),
   };
   expect(verdicts([unknown, send(9_000, { id: 'a' })]).broken).toEqual([]);
 });
@@ -317,9 +338,9 @@ test('CLIENT-3 two messages that the client names apart are two, whatever their 
 });
 
 test('one id is one intent though its send_at moves with each retry', () => {
-  const at = (sendAt: string, line: Exchange) => ({
+  const at = (sendAt: string, line: ClientExchange) => ({
     ...line,
-    body: { ...line.body, send_at: sendAt },
+    fields: { ...line.fields, send_at: sendAt },
   });
   const lines = [
     at('2026-01-10T01:00:00Z', send(0, { id: 'a', status: 503 })),
@@ -345,18 +366,18 @@ test('CLIENT-6 a reworded retry of what was accepted unseen is not given up, too
 
 test('CLIENT-6 an accepted message whose id comes with another send_at or sender', () => {
   const first = send(0, { id: 'a' });
-  const later = { ...first.body, send_at: '2026-01-02T09:00:00Z' };
-  const other = { ...first.body, from: '+12025550102' };
-  for (const body of [later, other]) {
-    const second = { ...send(5_000, { id: 'a', status: 200 }), body };
+  const later = { ...first.fields, send_at: '2026-01-02T09:00:00Z' };
+  const other = { ...first.fields, from: '+12025550102' };
+  for (const fields of [later, other]) {
+    const second = { ...send(5_000, { id: 'a', status: 200 }), fields };
     expect(verdicts([first, second]).broken).toEqual(['CLIENT-6']);
     expect(verdicts([{ ...first, isSeen: false }, second]).broken).toEqual([]);
   }
 });
 
 test('CLIENT-5 a garbled 202 and the replay that shows its message are one acceptance', () => {
-  const garbled = { ...send(0, { id: 'a' }), reply: undefined, isSeen: false };
-  const replay = { ...send(1_000, { id: 'a' }), status: 200 };
+  const garbled = { ...send(0, { id: 'a' }), reply: replyOf(202, undefined), isSeen: false };
+  const replay = send(1_000, { id: 'a', status: 200 });
   expect(verdicts([garbled, replay]).broken).toEqual([]);
 });
 
@@ -382,10 +403,12 @@ test('CLIENT-10 equal messages without ids are counted', () => {
 });
 
 test('CLIENT-8 another key is another request', () => {
-  const refused = { ...send(0, { id: 'a', status: 401 }), caller: 'address 192.0.2.1' };
-  const other = { ...refused, atMs: refused.atMs + 1_000, answeredAtMs: refused.atMs + 1_000 };
+  const refused = { ...send(0, { id: 'a', status: 401 }), caller: unknownCaller('192.0.2.1') };
+  const other = { ...refused, sentAt: refused.sentAt + 1_000, answeredAt: refused.sentAt + 1_000 };
   expect(verdicts([refused, other]).broken).toEqual(['CLIENT-8']);
-  expect(verdicts([refused, { ...other, credential: 'another' }]).broken).toEqual([]);
+  expect(
+    verdicts([refused, { ...other, caller: { ...other.caller, credential: 'another' } }]).broken,
+  ).toEqual([]);
 });
 
 test('CLIENT-1 the wait holds across a 5xx in between', () => {
@@ -395,7 +418,7 @@ test('CLIENT-1 the wait holds across a 5xx in between', () => {
     send(31_000, { id: 'a' }),
   ];
   expect(verdicts(lines).broken).toEqual([]);
-  const early = lines.map((line) => ({ ...line, atMs: startMs + (line.atMs - startMs) / 2 }));
+  const early = lines.map((line) => ({ ...line, sentAt: startMs + (line.sentAt - startMs) / 2 }));
   expect(verdicts(early).of('CLIENT-1').findings).toHaveLength(2);
 });
 
@@ -450,7 +473,7 @@ test('CLIENT-6 a corrected message that is retried is one message', () => {
   const lines = [
     send(0, { id: 'a', status: 400 }),
     send(1_000, { id: 'a', message: 'Bye', messageId: '1', lost: true }),
-    { ...send(2_000, { id: 'a', message: 'Bye', messageId: '1' }), status: 200 },
+    send(2_000, { id: 'a', message: 'Bye', messageId: '1', status: 200 }),
   ];
   expect(verdicts(lines).broken).toEqual(['CLIENT-15']);
 });
@@ -467,7 +490,7 @@ test('CLIENT-6 a first message comes back under its id while the id carries a se
 test('CLIENT-6 a replay does not keep an id for longer than a day', () => {
   const lines = [
     send(0, { id: 'a' }),
-    { ...send(dayMs - 1, { id: 'a' }), status: 200 },
+    send(dayMs - 1, { id: 'a', status: 200 }),
     send(dayMs + 1, { id: 'a', message: 'Bye' }),
   ];
   expect(verdicts(lines).broken).toEqual([]);
@@ -484,14 +507,17 @@ test('CLIENT-7 a late retry is late whatever is refused after it', () => {
 
 test('CLIENT-5 two acceptances of one id within a day are a fault of the service, and a notice', () => {
   const lines = [
-    { ...send(0, { id: 'a', messageId: '1' }), status: 200 },
-    { ...send(1_000, { id: 'a' }), reply: undefined, isSeen: false },
+    send(0, { id: 'a', messageId: '1', status: 200 }),
+    { ...send(1_000, { id: 'a' }), reply: replyOf(202, undefined), isSeen: false },
     send(2_000, { id: 'a', messageId: '1' }),
   ];
   const { broken, report } = verdicts(lines);
   expect(broken).toEqual([]);
   expect(report.notices.map(({ what }) => what)).toEqual([expect.stringContaining('SEND-4')]);
-  const twoAccounts = [lines[1], { ...lines[2], caller: 'globex', accountId: 'globex' }] as never;
+  const twoAccounts = [
+    lines[1],
+    { ...lines[2], caller: send(0, { account: 'globex' }).caller },
+  ] as never;
   expect(verdicts(twoAccounts, { reports: bothIds }).broken).toContain('CLIENT-5');
 });
 
@@ -550,8 +576,8 @@ test('CLIENT-2 in a part, another message under a known id may be a correction',
 });
 
 test('CLIENT-9 a caller that had an account is not a stranger whose retry another key makes', () => {
-  const unknown = { ...send(0, { id: 'a', status: 401 }), accountId: undefined, caller: 'one' };
-  const lost = { ...send(1_000, { id: 'a', lost: true, status: 503 }), caller: 'one' };
+  const unknown = { ...send(0, { id: 'a', status: 401 }), caller: unknownCaller('one') };
+  const lost = send(1_000, { id: 'a', lost: true, status: 503, account: 'one' });
   const { broken } = verdicts([unknown, lost, send(2_000, { id: 'a', account: 'two' })]);
   expect(broken).toContain('CLIENT-9');
 });
@@ -618,7 +644,7 @@ test('CLIENT-3 a 429 does not say what became of an unseen send before it', () =
     send(9_000, { id: 'b', messageId: '2' }),
   ];
   expect(verdicts(lines).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
-  const replayed = { ...send(9_000, { id: 'a' }), status: 200 };
+  const replayed = send(9_000, { id: 'a', status: 200 });
   expect(verdicts([...lines.slice(0, 2), replayed]).broken).toEqual([]);
 });
 
@@ -671,8 +697,8 @@ test('two accounts may give equal ids to different messages', () => {
   for (const reports of [listed, listed.slice(0, 1)]) {
     expect(verdicts(lines, { reports }).broken).toEqual([]);
   }
-  const [first, second] = lines as [Exchange, Exchange];
-  const refused = [first, { ...second, status: 403 }];
+  const [first, second] = lines as [ClientExchange, ClientExchange];
+  const refused = [first, { ...second, reply: replyOf(403, second.reply.json) }];
   expect(verdicts(refused, { reports: listed }).broken).toEqual(['CLIENT-10']);
 });
 
@@ -702,7 +728,7 @@ test('a Retry-After that says nothing asks for no wait', () => {
 test('CLIENT-10 delivered is what a read has shown as delivered', () => {
   const reports = [{ ...ofOrder, request_id: 'a', reported: 'delivered' }] as const;
   const sent = send(0, { id: 'a', messageId: 'm-1' });
-  const read = (status: string) => get(60_000, 'read', { reply: { message_id: 'm-1', status } });
+  const read = (status: string) => get(60_000, 'read', { shows: status });
   expect(verdicts([sent, read('delivered')], { reports }).broken).toEqual([]);
   expect(verdicts([sent, read('sent')], { reports }).what('CLIENT-10')[0]).toMatch(
     /^order-17 was reported as delivered, but the client never read that \(last status: sent\)/,
@@ -715,7 +741,7 @@ test('CLIENT-10 delivered is what a read has shown as delivered', () => {
 });
 
 test('CLIENT-12 a read an hour after the last one is a look-up, not a poll', () => {
-  const final = get(0, 'read', { reply: { message_id: 'm-1', status: 'delivered' } });
+  const final = get(0, 'read', { shows: 'delivered' });
   expect(verdicts([final, get(3_599_999, 'read')]).broken).toEqual(['CLIENT-12']);
   expect(verdicts([final, get(3_600_000, 'read'), get(dayMs, 'read')]).broken).toEqual([]);
 });
@@ -772,9 +798,9 @@ test('CLIENT-5 a message that the client has read as failed may be sent again', 
   const read = { ...send(9_000, { status: 200, messageId: '1' }), endpoint: 'read', method: 'GET' };
   const failed = {
     ...read,
-    text: '',
-    body: undefined,
-    reply: { message_id: '1', status: 'failed' },
+    body: '',
+    fields: undefined,
+    reply: replyOf(200, { message_id: '1', status: 'failed' }),
   };
   const [first, again] = [
     send(0, { id: 'a', messageId: '1' }),
@@ -787,10 +813,11 @@ test('CLIENT-5 a message that the client has read as failed may be sent again', 
 
 test('a send without its body leaves unjudged what follows it for its own caller and endpoint', () => {
   const early = [send(0, { id: 'a', status: 429, after: 30 }), send(1_000, { id: 'a' })];
-  const unclear = { ...send(50_000, {}), text: '', body: undefined, lacksBody: true };
+  const unclear = { ...send(50_000, {}), body: '', fields: undefined, lacksBody: true };
   const late = [send(60_000, { id: 'c', status: 429, after: 30 }), send(61_000, { id: 'c' })];
   const elsewhere = late.map((one) => ({ ...one, endpoint: 'external_send' as const }));
-  const foundIn = (lines: readonly Exchange[]) => verdicts(lines).of('CLIENT-1').findings.length;
+  const foundIn = (lines: readonly ClientExchange[]) =>
+    verdicts(lines).of('CLIENT-1').findings.length;
   expect(foundIn([...early, unclear])).toBe(1);
   expect(foundIn([unclear, ...late])).toBe(0);
   expect(foundIn([...early, unclear, ...late])).toBe(1);
@@ -850,7 +877,10 @@ test.each([
 });
 
 test('a 429 whose headers were not recorded is no loop', () => {
-  const blind = (atMs: number) => ({ ...send(atMs, { id: 'a', status: 429 }), lacksHeaders: true });
+  const blind = (atMs: number) => {
+    const refused = send(atMs, { id: 'a', status: 429 });
+    return { ...refused, reply: { ...refused.reply, lacksHeaders: true } as Reply };
+  };
   const { notices } = verdicts([blind(0), blind(200), blind(400), send(600, { id: 'a' })]).report;
   expect(notices).toEqual([]);
 });

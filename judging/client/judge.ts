@@ -6,12 +6,13 @@
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
 import { atOnce } from '#io/slices.ts';
 import { counted } from '#io/table.ts';
+import { isSend } from '../evidence/exchange.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
-import { type Exchange, isAccepted, isSend, type Reading, readsIn } from './exchange.ts';
+import { type ClientExchange, isAccepted, type Reading, readsIn } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
 import type { Report } from './intents-file.ts';
 import {
@@ -36,7 +37,7 @@ export interface RuleJudgement extends Judgement {
 
 export interface RefereeReport {
   readonly rules: readonly RuleJudgement[];
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ClientExchange[];
   readonly intents: Intents;
   /** What breaks no rule but must be heard, such as why not all of the run was judged. */
   readonly notices: readonly Notice[];
@@ -82,13 +83,16 @@ const judges: Readonly<Record<ClientRuleId, Judge>> = {
 export const defaultGraceMs = 1_000;
 
 /** The verdict of each client rule on these exchanges. */
-export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}): RefereeReport {
+export function judge(
+  exchanges: readonly ClientExchange[],
+  options: JudgeOptions = {},
+): RefereeReport {
   return atOnce(judging(exchanges, options));
 }
 
 /** The same in slices, so that a running simulator can serve meanwhile. */
 export function* judging(
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
   const { lack, otherReadings = [], notices = [] } = options;
@@ -120,9 +124,12 @@ type Records = readonly [clear: ClientRecord, before: ClientRecord, after: Clien
 
 /** The records that are judged each by itself, and the first unclear send of each scope. */
 function* recordsOf(
-  exchanges: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
   options: JudgeOptions,
-): Generator<undefined, { readonly records: Records; readonly unclear: readonly Exchange[] }> {
+): Generator<
+  undefined,
+  { readonly records: Records; readonly unclear: readonly ClientExchange[] }
+> {
   const { accounts, lack } = options;
   const ofAccounts = exchanges.filter(
     (exchange) =>
@@ -132,7 +139,7 @@ function* recordsOf(
   const isCutAtStart = options.isCutAtStart === true || options.hasGaps === true;
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   /** By caller and endpoint: the first send whose content is unknown. */
-  const unclear = new Map<string, Exchange>();
+  const unclear = new Map<string, ClientExchange>();
   const unclearSends = exchanges.filter(isUnclear);
   for (const send of unclearSends) {
     // A send of an unknown caller may be of each one.
@@ -141,7 +148,7 @@ function* recordsOf(
     if (send.lacksCaller) break;
   }
   // Only its content could say what an unclear send means for its own caller and endpoint.
-  const unclearSince = (one: Exchange) =>
+  const unclearSince = (one: ClientExchange) =>
     unclear.size === 0 ? undefined : unclear.get(scopeOf(one))?.number;
   const clear = ofAccounts.filter((one) => unclearSince(one) === undefined);
   const before = ofAccounts.filter((one) => one.number < (unclearSince(one) ?? 0));
@@ -178,15 +185,15 @@ function findingKey(
   return `${id} ${last === undefined ? what : numberOf(last.number)}`;
 }
 
-function scopeOf({ caller, endpoint, method }: Exchange): string {
-  return JSON.stringify([caller, endpoint, method]);
+function scopeOf({ caller, endpoint, method }: ClientExchange): string {
+  return JSON.stringify([caller.name, endpoint, method]);
 }
 
-function unclearNotice(send: Exchange): Notice {
+function unclearNotice(send: ClientExchange): Notice {
   const { caller, endpoint, number, lacksCaller } = send;
   const [lacking, whose] = lacksCaller
     ? ['caller', 'all sends']
-    : ['body', `the sends of ${caller}`];
+    : ['body', `the sends of ${caller.name}`];
   const what = `the ${lacking} of exchange ${number} was not recorded: from there on, ${whose} to ${endpoint ?? 'an unknown path'} are not judged by their content`;
   return { what, exchanges: [send] };
 }
@@ -203,15 +210,15 @@ function mergedIntents(records: readonly ClientRecord[]): Intents {
 function notAcceptedNotice({ all }: Intents): Notice[] {
   const attempts = all.flatMap((intent) => intent.attempts);
   if (attempts.length === 0 || attempts.some(isAccepted)) return [];
-  const statuses = [...new Set(attempts.map(({ status }) => status))].join(', ');
+  const statuses = [...new Set(attempts.map(({ reply }) => reply.status))].join(', ');
   const what = `none of ${counted(attempts.length, 'send')} was accepted (status ${statuses}): is that what the run was for?`;
   return [{ what, exchanges: attempts.slice(-1) }];
 }
 
 /** The exchanges as the judges of the rules need them, with their intents. */
 function* recordOf(
-  exchanges: readonly Exchange[],
-  reads: readonly Exchange[],
+  exchanges: readonly ClientExchange[],
+  reads: readonly ClientExchange[],
   knowledge: Knowledge,
   { graceMs = defaultGraceMs, endsUndelivered }: JudgeOptions,
 ): Generator<undefined, ClientRecord> {
@@ -255,19 +262,19 @@ function* verdictsOn(
 }
 
 /** True for a send of unknown content or caller: any later send may belong to its intent. */
-function isUnclear(exchange: Exchange): boolean {
-  const { lacksBody = false, lacksCaller = false, text } = exchange;
-  return isSend(exchange) && (lacksCaller || (lacksBody && text === ''));
+function isUnclear(exchange: ClientExchange): boolean {
+  const { lacksBody = false, lacksCaller = false, body } = exchange;
+  return isSend(exchange) && (lacksCaller || (lacksBody && body === ''));
 }
 
 /** A reply that may not have left by the end of the record is in flight for all later requests. */
-function leftOpen(one: Exchange): Exchange {
+function leftOpen(one: ClientExchange): ClientExchange {
   return one.isOpenAtEnd ? { ...one, openUntil: Number.POSITIVE_INFINITY } : one;
 }
 
 /** True if the exchange belongs to the account with this id or name. */
-export function isOfAccount({ accountId, accountName }: Exchange, idOrName: string): boolean {
-  return accountId === idOrName || accountName === idOrName;
+export function isOfAccount({ caller }: ClientExchange, idOrName: string): boolean {
+  return caller.account === idOrName || caller.accountName === idOrName;
 }
 
 function verdictOf(level: Level, exercised: number, findings: readonly Finding[]): ClientVerdict {

@@ -6,12 +6,12 @@
 
 import type { ClientRuleId } from '#contract/rules.ts';
 import { hourMs, isoTime } from '#contract/time.ts';
-import type { Exchange } from './exchange.ts';
+import type { ClientExchange } from './exchange.ts';
 import type { Report } from './intents-file.ts';
 
 export interface Intent {
   /** In order of arrival; never empty. */
-  readonly attempts: Exchange[];
+  readonly attempts: ClientExchange[];
   /** The `request_id` that the intent got last; undefined while no attempt has one. */
   requestId: string | undefined;
   /**
@@ -23,8 +23,8 @@ export interface Intent {
 
 /** One `request_id` that a client used for two different messages (CLIENT-6). */
 export interface Reuse {
-  readonly first: Exchange;
-  readonly second: Exchange;
+  readonly first: ClientExchange;
+  readonly second: ClientExchange;
 }
 
 /** The result of grouping a record. */
@@ -60,20 +60,20 @@ export function isAttributable({ unattributableFrom }: Intent): boolean {
 export function attributableAttempts({
   attempts,
   unattributableFrom,
-}: Intent): readonly Exchange[] {
+}: Intent): readonly ClientExchange[] {
   return attempts.slice(0, unattributableFrom);
 }
 
-export function lastAttempt({ attempts }: Intent): Exchange {
+export function lastAttempt({ attempts }: Intent): ClientExchange {
   const last = attempts.at(-1);
   if (last === undefined) throw new Error('an intent has an attempt');
   return last;
 }
 
 export interface ClientRecord extends Knowledge {
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ClientExchange[];
   /** All that showed the client a message, also where their callers are not known. */
-  readonly reads: readonly Exchange[];
+  readonly reads: readonly ClientExchange[];
   readonly intents: Intents;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
   readonly graceMs: number;
@@ -88,7 +88,7 @@ export interface Finding {
   /** What happened, with times, and what to do. */
   readonly what: string;
   /** The exchanges that prove it, in order; the last one is at fault. */
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly ClientExchange[];
 }
 
 /** What a reader must hear although it breaks no rule. */
@@ -126,11 +126,11 @@ export function onceOf<V>(find: (record: ClientRecord) => V): (record: ClientRec
 export const notExercised: Judgement = { exercised: 0, findings: [] };
 
 /** A finding that these exchanges prove; the last of them is the one at fault. */
-export function finding(what: string, exchanges: readonly Exchange[]): Finding {
+export function finding(what: string, exchanges: readonly ClientExchange[]): Finding {
   const last = exchanges.at(-1);
-  const when = last === undefined ? '' : ` (request at ${isoTime(last.atMs)})`;
-  const { accountId, endpoint } = last ?? {};
-  return { accountId, endpoint, what: `${what}${when}`, exchanges };
+  const when = last === undefined ? '' : ` (request at ${isoTime(last.sentAt)})`;
+  const { caller, endpoint } = last ?? {};
+  return { accountId: caller?.account, endpoint, what: `${what}${when}`, exchanges };
 }
 
 /** A duration as text: `41.0 s`, `0.25 s`, `14.999 s`, `26 h`, `24 h and 0.001 s`. */

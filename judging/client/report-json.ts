@@ -3,7 +3,8 @@
  * views.
  */
 import { isoTime } from '#contract/time.ts';
-import { type Exchange, isAccepted, isUnresolved, messageIdOf, requestIdOf } from './exchange.ts';
+import { bodyOf, requestIdOf } from '../evidence/exchange.ts';
+import { type ClientExchange, isAccepted, isUnresolved, messageIdOf } from './exchange.ts';
 import type { RefereeReport } from './judge.ts';
 import { type ClientRecord, type Intent, isAttributable, lastAttempt } from './record.ts';
 
@@ -34,10 +35,10 @@ export function reportJson({ rules, exchanges, intents, notices }: RefereeReport
 const longestShownText = 80;
 
 /** The recipient and the text of a finding's first request. */
-function messageOf([first]: readonly Exchange[]) {
+function messageOf([first]: readonly ClientExchange[]) {
   const shown = (value: unknown) =>
     typeof value === 'string' ? value.slice(0, longestShownText) : null;
-  return { to: shown(first?.body?.['to']), text: shown(first?.body?.['message']) };
+  return { to: shown(first?.fields?.['to']), text: shown(first?.fields?.['message']) };
 }
 
 /** How many intents were accepted, refused for good, and left open. */
@@ -54,20 +55,20 @@ export function detailsOf({ exchanges, intents }: Pick<ClientRecord, 'exchanges'
   return { exchanges: exchanges.map(exchangeDetails), intents: intents.all.map(intentDetails) };
 }
 
-function exchangeDetails(one: Exchange) {
-  const status = one.reply?.['status'];
+function exchangeDetails(one: ClientExchange) {
+  const status = bodyOf(one)['status'];
   return {
     number: one.number,
-    at: isoTime(one.atMs),
-    answered_at: isoTime(one.answeredAtMs),
+    at: isoTime(one.sentAt),
+    answered_at: isoTime(one.answeredAt),
     seen: one.isSeen,
-    account_id: one.accountId ?? null,
-    account: one.accountName ?? null,
+    account_id: one.caller.account ?? null,
+    account: one.caller.accountName ?? null,
     endpoint: one.endpoint ?? null,
     method: one.method,
     path: one.target,
     request_id: requestIdOf(one) ?? null,
-    status: one.status,
+    status: one.reply.status,
     retry_after: one.retryAfter ?? null,
     retry_after_ms: one.retryAfterMs ?? null,
     message_id: messageIdOf(one) ?? null,
@@ -79,9 +80,9 @@ function intentDetails(intent: Intent) {
   const { attempts, requestId } = intent;
   const [first] = attempts;
   const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
-  const to = first?.body?.['to'];
+  const to = first?.fields?.['to'];
   return {
-    account_id: first?.accountId ?? null,
+    account_id: first?.caller.account ?? null,
     endpoint: first?.endpoint ?? null,
     to: typeof to === 'string' ? to : null,
     request_id: requestId ?? null,

@@ -48,8 +48,8 @@ test('fractions of a second are read, entries are sorted by their time', async (
     { at: '2026-01-01T00:00:02.500999+00:00' },
     { at: '2026-01-01T01:00:00.250+01:00', response: refused },
   );
-  expect(exchanges.map(({ atMs }) => atMs % 60_000)).toEqual([250, 2_500]);
-  expect(exchanges.map(({ status }) => status)).toEqual([429, 202]);
+  expect(exchanges.map(({ sentAt }) => sentAt % 60_000)).toEqual([250, 2_500]);
+  expect(exchanges.map(({ reply }) => reply.status)).toEqual([429, 202]);
 });
 
 test('CLIENT-1 a retry is early by the recorder\u2019s clock', async () => {
@@ -71,8 +71,8 @@ test('bodies in base64 are read', async () => {
     request: { postData: { mimeType: 'application/json', text: base64(body), encoding: 'base64' } },
     response: { content: { text: base64('{"message_id":"m-2"}'), encoding: 'base64' } },
   });
-  expect(one?.body).toMatchObject({ request_id: 'a' });
-  expect(one?.reply).toEqual({ message_id: 'm-2' });
+  expect(one?.fields).toMatchObject({ request_id: 'a' });
+  expect(one?.reply.json).toEqual({ message_id: 'm-2' });
 });
 
 test.each([
@@ -194,7 +194,7 @@ test.each([
   for (const length of [text.length, 1, 7]) {
     const notices: string[] = [];
     const { exchanges } = await readText(text, 'run.har', (line) => notices.push(line), length);
-    expect(exchanges.map((one) => one.body)).toEqual(entries.map(() => ({ message: odd })));
+    expect(exchanges.map((one) => one.fields)).toEqual(entries.map(() => ({ message: odd })));
     expect(notices).toEqual([]);
   }
 });

@@ -4,13 +4,15 @@
  * caller, because recorded traffic does not show accounts.
  */
 
-import { lacksBody, type TrafficExchange, type TrafficReply } from '#contract/exchange.ts';
+import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
-import type { Exchange, Reading } from '../client/exchange.ts';
+import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
+import { isObject } from '../service/expectations.ts';
+import { RecordedReply } from './knowledge.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 
 export interface ReadTraffic {
-  readonly exchanges: Exchange[];
+  readonly exchanges: ClientExchange[];
   /** What the exchanges may have been otherwise, because times are known only to a part. */
   readonly otherReadings: readonly Reading[];
 }
@@ -27,7 +29,7 @@ export function exchangesOfTraffic(
     .toSorted((a, b) => a.sentAt - b.sentAt)
     .map((each, index) => exchangeOf(each, index + 1, keys, names, isCallerShown));
   // Only exchanges that were certainly open together: most clients wait for each reply.
-  const earliest = ({ precisionMs = 0 }: Exchange) => -precisionMs;
+  const earliest = ({ precisionMs = 0 }: ClientExchange) => -precisionMs;
   withOverlaps(exchanges, overlapsIn(exchanges, earliest));
   const otherReadings: Reading[] = [];
   if (exchanges.some(isInexact)) {
@@ -37,7 +39,7 @@ export function exchangesOfTraffic(
     // A copy of all exchanges is made only if it differs.
     if (exchanges.some(({ openUntil }, at) => openUntil !== overlaps[at]?.openUntil))
       otherReadings.push(renumbered(withOverlaps(copied(exchanges), overlaps)));
-    if (exchanges.some(({ atMs }, at) => atMs === exchanges[at - 1]?.atMs)) {
+    if (exchanges.some(({ sentAt }, at) => sentAt === exchanges[at - 1]?.sentAt)) {
       const reversed = withTiesReversed(copied(exchanges));
       otherReadings.push(renumbered(withOverlaps(reversed, overlapsIn(reversed, earliest))));
     }
@@ -45,11 +47,11 @@ export function exchangesOfTraffic(
   return { exchanges, otherReadings };
 }
 
-function isInexact({ precisionMs = 0, lacksEnd = false }: Exchange): boolean {
+function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
   return precisionMs > 0 || lacksEnd;
 }
 
-function copied(exchanges: readonly Exchange[]): MutableExchange[] {
+function copied(exchanges: readonly ClientExchange[]): MutableExchange[] {
   return exchanges.map((one) => ({ ...one }));
 }
 
@@ -58,7 +60,7 @@ function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchang
   const reversed: MutableExchange[] = [];
   let start = 0;
   for (const [at, one] of exchanges.entries()) {
-    if (one.atMs !== exchanges[at - 1]?.atMs) start = at;
+    if (one.sentAt !== exchanges[at - 1]?.sentAt) start = at;
     reversed.splice(start, 0, one);
   }
   return reversed;
@@ -71,19 +73,19 @@ function renumbered(exchanges: readonly MutableExchange[]): Reading {
   return { exchanges, numbers };
 }
 
-/** Until when an exchange is open, see `Exchange`. */
+/** Until when an exchange is open, see `ClientExchange`. */
 type Overlap = Pick<MutableExchange, 'openUntil' | 'isOpenAtEnd'>;
 
 /** Which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
 function overlapsIn(
-  exchanges: readonly Exchange[],
-  lateMsOf: (exchange: Exchange) => number,
+  exchanges: readonly ClientExchange[],
+  lateMsOf: (exchange: ClientExchange) => number,
 ): Overlap[] {
-  const lastMs = exchanges.at(-1)?.atMs ?? 0;
+  const lastMs = exchanges.at(-1)?.sentAt ?? 0;
   return exchanges.map((exchange, at) => {
-    const latestMs = exchange.answeredAtMs + lateMsOf(exchange);
+    const latestMs = exchange.answeredAt + lateMsOf(exchange);
     let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
-    while ((exchanges[openUntil]?.atMs ?? latestMs) < latestMs) openUntil++;
+    while ((exchanges[openUntil]?.sentAt ?? latestMs) < latestMs) openUntil++;
     return { openUntil, isOpenAtEnd: latestMs > lastMs };
   });
 }
@@ -93,10 +95,58 @@ function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]
   return exchanges;
 }
 
-const noReply: TrafficReply = { status: 0, headers: {}, body: '' };
-
 /** An exchange whose later neighbours are not known yet. */
-type MutableExchange = Exchange & { openUntil: number; isOpenAtEnd: boolean };
+export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExchange[K] };
+
+/** What a record says of an exchange beside its traffic; bodies and path with names for keys. */
+type Known = Pick<
+  MutableExchange,
+  'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'body' | 'showsKey'
+> & { readonly replyBody: string; readonly waitRate: number; readonly serviceMs: number };
+
+/** An exchange as the referee judges it, whatever recorded it. */
+export function clientExchangeOf(
+  traffic: Omit<TrafficExchange, 'path' | 'query' | 'body' | 'host' | 'showsCredential'>,
+  known: Known,
+): MutableExchange {
+  const { sentAt, answeredAt, method, headers, precisionMs, setMs, connection } = traffic;
+  const { number, path, query, body, replyBody } = known;
+  const reply = new RecordedReply(traffic, traffic.reply?.status, replyBody);
+  const { status } = reply;
+  const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
+  const hasBrokenBody =
+    traffic.isGarbled ?? (!isObject(reply.json) && isGarbled(status, replyBody));
+  return {
+    number,
+    sentAt,
+    answeredAt,
+    openUntil: number,
+    isOpenAtEnd: false,
+    precisionMs,
+    lacksEnd: traffic.lacksEnd,
+    setMs,
+    connection,
+    caller: known.caller,
+    endpoint: known.endpoint,
+    method,
+    path,
+    query,
+    target: query === '' ? path : `${path}?${query}`,
+    headers,
+    body,
+    fields: objectIn(body),
+    reply,
+    isRetried: false,
+    isForced: traffic.isForced,
+    retryAfterMs: waitMs(retryAfter, known.waitRate, known.serviceMs),
+    retryAfter,
+    isSeen: traffic.isSeen && !hasBrokenBody,
+    isGarbled: hasBrokenBody || undefined,
+    showsKey: known.showsKey,
+    lacksBody: undefined,
+    lacksCaller: undefined,
+  };
+}
 
 /** `names`: those of all keys. `isCallerShown`: by some exchange of the record. */
 function exchangeOf(
@@ -106,47 +156,33 @@ function exchangeOf(
   names: ReadonlySet<string>,
   isCallerShown: boolean,
 ): MutableExchange {
-  const { sentAt, answeredAt, method, query, precisionMs, setMs, connection } = traffic;
-  const { status, headers, lacksHeaders = false, body: replyText = '' } = traffic.reply ?? noReply;
-  const retryAfter = asksForWait(status) ? headers['retry-after'] : undefined;
-  const key = keyOf(traffic);
-  const caller = key || 'unauthenticated';
+  const { status = 0, headers, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);
-  const target = query === '' ? path : `${path}?${keys.hiddenInAddress(query)}`;
-  const text = keys.hiddenIn(traffic.body ?? '');
-  const reply = objectIn(keys.hiddenIn(replyText));
-  const hasBrokenBody = traffic.isGarbled ?? (reply === undefined && isGarbled(status, replyText));
-  return {
+  const query = keys.hiddenInAddress(traffic.query);
+  const body = keys.hiddenIn(traffic.body ?? '');
+  const exchange = clientExchangeOf(traffic, {
     number,
-    atMs: sentAt,
-    answeredAtMs: answeredAt,
-    openUntil: number,
-    isOpenAtEnd: false,
-    precisionMs,
-    lacksEnd: traffic.lacksEnd,
-    setMs,
-    connection,
-    caller,
-    credential: caller,
-    accountId: key === '' || status === 401 ? undefined : caller,
-    accountName: undefined,
+    caller: callerOf(keyOf(traffic), status),
     endpoint: matchRoute(path)?.route.endpoint,
-    method,
-    target,
-    text,
-    body: objectIn(text),
-    status,
-    isForced: traffic.isForced,
-    lacksBody: lacksBody(traffic) || undefined,
-    lacksHeaders: lacksHeaders || undefined,
-    lacksCaller: (isCallerShown && !traffic.showsCredential && status !== 401) || undefined,
-    retryAfterMs: waitMs(retryAfter, 1, serviceTimeOf(headers['date'], sentAt)),
-    retryAfter,
-    reply,
-    isSeen: traffic.isSeen && !hasBrokenBody,
-    isGarbled: hasBrokenBody || undefined,
-    showsKey: shows(target, names) || shows(text, names),
-  };
+    path,
+    query,
+    body,
+    replyBody: keys.hiddenIn(replyBody),
+    showsKey: shows(path, names) || shows(query, names) || shows(body, names),
+    waitRate: 1,
+    serviceMs: serviceTimeOf(headers?.['date'], traffic.sentAt),
+  });
+  if (lacksBody(traffic)) exchange.lacksBody = true;
+  if (isCallerShown && !traffic.showsCredential && status !== 401) exchange.lacksCaller = true;
+  return exchange;
+}
+
+/** `key`: its name; empty without one. */
+function callerOf(key: string, status: number): ClientCaller {
+  const name = key || 'unauthenticated';
+  const isKnown = key !== '' && status !== 401;
+  const known = { account: isKnown ? name : undefined, key: isKnown ? 'valid' : 'wrong' } as const;
+  return { name, credential: name, isNew: false, ...known };
 }
 
 /** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */

@@ -41,13 +41,13 @@ export class KnownExchanges {
   isNew(checksum: number, atMs: number, number: number): boolean {
     // The lowest 21 bits of the time, behind 32 bits.
     const key = ((checksum + number) >>> 0) * 2 ** 21 + (atMs & (2 ** 21 - 1));
-    const isKnown = this.#seen.has(key) || this.#older.has(key);
-    if (isKnown) this.copies++;
     if (this.#seen.size >= mostRemembered) {
       this.#older = this.#seen;
       this.#seen = new Set();
     }
-    this.#seen.add(key);
+    const { size } = this.#seen;
+    const isKnown = this.#seen.add(key).size === size || this.#older.has(key);
+    if (isKnown) this.copies++;
     return !isKnown;
   }
 }
@@ -146,12 +146,15 @@ export class FileReading {
   #isCopy({ answeredAt, reply }: TrafficExchange, text: string): boolean {
     if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
       this.#moment = answeredAt;
-      this.#timesAtMoment.clear();
+      if (this.#timesAtMoment.size > 0) this.#timesAtMoment.clear();
     }
     // No two sends create one message: an equal 202 is a copy.
     const checksum = crc32(text);
-    const number = reply?.status === 202 ? 0 : (this.#timesAtMoment.get(checksum) ?? 0);
-    this.#timesAtMoment.set(checksum, number + 1);
+    let number = 0;
+    if (reply?.status !== 202) {
+      number = this.#timesAtMoment.get(checksum) ?? 0;
+      this.#timesAtMoment.set(checksum, number + 1);
+    }
     return !this.shared.known.isNew(checksum, answeredAt, this.#cuts + number * 2 ** 16);
   }
 }

@@ -1,9 +1,13 @@
-/** What is known of the caller and the sender number of a request; makes exchanges with it. */
+/**
+ * Makes exchanges of requests, their replies, and what is known of the caller and the sender number;
+ * and replies of what was recorded.
+ */
+import type { TrafficExchange } from '#contract/exchange.ts';
 import { documentedLimits } from '#contract/limits.ts';
 import { matchRoute, type RouteMatch } from '#contract/routes.ts';
-import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import type { Ahead } from './clock-offset.ts';
-import { objectIn } from './reading.ts';
+import type { Caller, Exchange, Sender } from './exchange.ts';
+import { objectIn, valueIn } from './reading.ts';
 import type { Reply, RequestOptions } from './reply.ts';
 
 /** What is known of the caller and the sender number of a request. */
@@ -59,4 +63,68 @@ export function exchangeOf<R extends Request>(
     answeredAt: reply.answeredAt,
     isRetried: reply.interruptions > 0,
   };
+}
+
+type Timed = Pick<TrafficExchange, 'reply' | 'sentAt' | 'answeredAt' | 'lacksEnd' | 'precisionMs'>;
+
+/** No client waits longer for a reply. */
+const unknownDurationMs = 600_000;
+
+/** The reply of an exchange that a file or a simulator recorded. */
+export class RecordedReply implements Reply {
+  readonly status: number;
+  readonly headers: Reply['headers'];
+  readonly lacksHeaders: boolean | undefined;
+  readonly text: string;
+  readonly json: unknown;
+  readonly failure: string | undefined;
+  readonly interruptions = 0;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  /** The exchange of this reply. */
+  to: Exchange | undefined;
+  /** Fields that others do not need; private ones take longer to make. */
+  readonly recordedStatus: number;
+  readonly durationMs: number;
+  shown: Reply['exchange'] | undefined;
+
+  /** `status`: as judges see it. `text`: the body, with names for keys. */
+  constructor(
+    { reply, sentAt, answeredAt, lacksEnd, precisionMs }: Timed,
+    status = 0,
+    text = reply?.body ?? '',
+  ) {
+    this.recordedStatus = reply?.status ?? 0;
+    this.durationMs = answeredAt - sentAt;
+    this.status = status;
+    this.headers = reply?.headers ?? {};
+    this.lacksHeaders = reply?.lacksHeaders;
+    this.text = text;
+    this.json = valueIn(this.text);
+    this.failure = reply === undefined ? 'none was recorded' : undefined;
+    this.sentAt = sentAt;
+    this.answeredAt = answeredAt + (lacksEnd ? unknownDurationMs : precisionMs);
+  }
+
+  /** A recorded text is complete, so texts compare as well as digests. */
+  get digest(): string {
+    return this.text;
+  }
+
+  /** Made on demand, as few are shown. */
+  get exchange(): Reply['exchange'] {
+    const { method = '', path = '', query = '', headers = {}, body } = this.to ?? {};
+    this.shown ??= {
+      method,
+      url: query === '' ? path : `${path}?${query}`,
+      requestHeaders: headers,
+      requestBody: body,
+      status: this.recordedStatus,
+      replyHeaders: this.headers,
+      replyBody: this.text,
+      failure: this.failure,
+      durationMs: this.durationMs,
+    };
+    return this.shown;
+  }
 }

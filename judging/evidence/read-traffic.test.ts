@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import type { NoticeTaker } from '#contract/exchange.ts';
 import { FileReading, KnownExchanges } from './file-reading.ts';
-import { eventsOfText, readTraffic } from './read-traffic.ts';
+import { listsOfText, readTraffic } from './read-traffic.ts';
 import { KeyNames } from './reading.ts';
 import { SteadyClocks } from './recorded-line.ts';
 
@@ -62,8 +62,7 @@ async function readAs(pieces: readonly string[]) {
   }
   const notice = (...line: readonly unknown[]) => said.push(line);
   try {
-    const read = eventsOfText(given(), readingOf(notice));
-    for await (const event of read) said.push(event);
+    for await (const list of listsOfText(given(), readingOf(notice))) said.push(...list);
   } catch (error) {
     said.push(String(error));
   }
@@ -124,7 +123,7 @@ test.each([
       yield piece;
     }
   }
-  const events = eventsOfText(endless(), readingOf());
-  await expect(events.next()).rejects.toThrow(/week: .* has more than 67108864 characters/);
+  const lists = listsOfText(endless(), readingOf());
+  await expect(lists.next()).rejects.toThrow(/week: .* has more than 67108864 characters/);
   expect(pulled).toBe(1_024);
 });

@@ -83,16 +83,8 @@ const readers = {
   recording: recordingReader,
 } as const;
 
-/** The pieces of the text may end anywhere. */
-export async function* eventsOfText(
-  pieces: AsyncGenerator<string>,
-  reading: FileReading,
-): AsyncGenerator<TrafficEvent> {
-  for await (const list of listsOfText(pieces, reading)) yield* list;
-}
-
-/** The events of each piece that has some. */
-async function* listsOfText(
+/** The events of each piece that has some. The pieces of the text may end anywhere. */
+export async function* listsOfText(
   pieces: AsyncGenerator<string>,
   reading: FileReading,
 ): AsyncGenerator<readonly TrafficEvent[]> {

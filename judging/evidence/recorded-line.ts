@@ -85,12 +85,12 @@ export class SteadyClocks {
     answered,
     steady,
   }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'setMs'> {
-    const dates = { sentAt: Date.parse(sent), answeredAt: Date.parse(answered), precisionMs: 1 };
-    if (steady === undefined) return dates;
+    const sentAt = Date.parse(sent);
+    if (steady === undefined) return { sentAt, answeredAt: Date.parse(answered), precisionMs: 1 };
     const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
-    const startMs = this.#starts.get(process) ?? dates.sentAt - sentMs;
+    const startMs = this.#starts.get(process) ?? sentAt - sentMs;
     this.#starts.set(process, startMs);
-    const setMs = dates.sentAt - startMs - sentMs;
+    const setMs = sentAt - startMs - sentMs;
     return {
       sentAt: startMs + sentMs,
       answeredAt: startMs + answeredMs,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Exchange } from '../service/exchange.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 import { unexplained } from './explained.ts';
 import type { Bucket } from './models.ts';
 

@@ -4,7 +4,7 @@
  * LIMIT-1 to LIMIT-7, AUTH-6.
  */
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isRefused, isReplay } from '../service/exchange.ts';
+import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
 import { type Bucket, type Excess, models, type Refill, type SplitBucket } from './models.ts';
 
 /**

@@ -7,7 +7,7 @@
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Ahead } from '../evidence/clock-offset.ts';
-import type { Exchange } from '../service/exchange.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 import { type Minutes, minuteStart, minutesOf } from './minutes.ts';
 
 export type Refill = NamedAnswer<'limiterRefill'>;

@@ -1,6 +1,6 @@
 /** What statistics say about messages that the run did not send. */
 import { expect, test } from 'vitest';
-import type { Exchange } from '../service/exchange.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 import { messagesOfOthers, othersIn } from './other-traffic.ts';
 
 const caller = { account: 'own', key: 'valid', isNew: false };

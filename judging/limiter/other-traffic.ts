@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isAccepted, isSend, isUncertain } from '../service/exchange.ts';
+import { type Exchange, isAccepted, isSend, isUncertain } from '../evidence/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';
 import type { Bucket } from './models.ts';

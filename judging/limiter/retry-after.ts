@@ -9,7 +9,7 @@ import {
   isReplay,
   isUncertain,
   mayHaveRestarted,
-} from '../service/exchange.ts';
+} from '../evidence/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, spanErrorOf, type Trace } from '../service/judge.ts';
 import { othersIn } from './other-traffic.ts';

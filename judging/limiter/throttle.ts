@@ -7,7 +7,7 @@
  */
 import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isRefused, mayHaveRestarted } from '../service/exchange.ts';
+import { type Exchange, isRefused, mayHaveRestarted } from '../evidence/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';

@@ -5,7 +5,7 @@
  * never concludes anything from a missing exchange.
  */
 import { dayMs, hourMs } from '#contract/time.ts';
-import type { Exchange } from '../service/exchange.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 
 /** A group is judged once it got none of so many exchanges that came after its last one. */
 const reach = 18_000;

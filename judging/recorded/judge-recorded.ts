@@ -9,14 +9,14 @@ import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Ahead, around } from '../evidence/clock-offset.ts';
-import { judges } from '../service/all.ts';
 import {
   type Exchange,
   isMessageSend,
   isSend,
   messageIdOf,
   requestIdOf,
-} from '../service/exchange.ts';
+} from '../evidence/exchange.ts';
+import { judges } from '../service/all.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Judge, type Recorded, type Trace } from '../service/judge.ts';
 import { Groups, inOrder } from './groups.ts';
@@ -243,8 +243,7 @@ export class TrafficJudge {
     let trace = traceOf(group, group, since, recorded);
     for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
-      // The whole group if all of it fits, so that judges share what they computed for its trace.
-      const exchanges = group.every(fits) ? group : fittingIn(group, fits);
+      const exchanges = fittingIn(group, fits);
       if (exchanges.length === 0) continue;
       if (!areEqual(exchanges, trace.exchanges)) trace = traceOf(exchanges, group, since, recorded);
       for (const { judge, finding } of rows) {
@@ -267,9 +266,12 @@ export class TrafficJudge {
   }
 }
 
-/** Most groups have one exchange: no list is made for those that do not fit. */
+/** The whole group if all of it fits, so that judges share what they computed for its trace. */
 function fittingIn(group: readonly Exchange[], fits: Shown['fits']): readonly Exchange[] {
-  return group.length === 1 ? none : group.filter(fits);
+  const [only] = group;
+  // Most groups have one exchange.
+  if (only !== undefined && group.length === 1) return fits(only) ? group : none;
+  return group.every(fits) ? group : group.filter(fits);
 }
 
 function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {

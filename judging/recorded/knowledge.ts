@@ -7,10 +7,10 @@
 
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { type Ahead, ClockOffset } from '../evidence/clock-offset.ts';
-import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
-import { keyIn, valueIn } from '../evidence/reading.ts';
+import type { Caller, Exchange, Sender } from '../evidence/exchange.ts';
+import { exchangeOf, type Knowledge, RecordedReply } from '../evidence/knowledge.ts';
+import { keyIn } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
-import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
@@ -55,7 +55,8 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
 
   /** The exchange as judges see it. It does not hold the recorded one, as many are held at once. */
   exchangeOf(recorded: TrafficExchange): Exchange {
-    const reply = new RecordedReply(recorded);
+    // A scripted 429 does not say whether the limiter counted the request.
+    const reply = new RecordedReply(recorded, recorded.isScripted ? 0 : recorded.reply?.status);
     const exchange = exchangeOf(recorded, reply, this);
     reply.to = exchange;
     return exchange;
@@ -114,63 +115,6 @@ const refusedSenders = [
   { status: 403, code: 'from_number_access_deniedd', is: 'denied' },
   { status: 503, code: 'device_inactive', is: 'inactive' },
 ] as const;
-
-/** No client waits longer for a reply. */
-const unknownDurationMs = 600_000;
-
-class RecordedReply implements Reply {
-  readonly status: number;
-  readonly headers: Reply['headers'];
-  readonly lacksHeaders: boolean | undefined;
-  readonly text: string;
-  readonly json: unknown;
-  readonly failure: string | undefined;
-  readonly interruptions = 0;
-  readonly sentAt: number;
-  readonly answeredAt: number;
-  /** The exchange of this reply. */
-  to: Exchange | undefined;
-  readonly #recordedStatus: number;
-  readonly #durationMs: number;
-  #exchange: Reply['exchange'] | undefined;
-
-  constructor(recorded: TrafficExchange) {
-    const { reply, sentAt, answeredAt, isScripted, lacksEnd, precisionMs } = recorded;
-    this.#recordedStatus = reply?.status ?? 0;
-    this.#durationMs = answeredAt - sentAt;
-    // A scripted 429 does not say whether the limiter counted the request.
-    this.status = isScripted ? 0 : this.#recordedStatus;
-    this.headers = reply?.headers ?? {};
-    this.lacksHeaders = reply?.lacksHeaders;
-    this.text = reply?.body ?? '';
-    this.json = valueIn(this.text);
-    this.failure = reply === undefined ? 'none was recorded' : undefined;
-    this.sentAt = sentAt;
-    this.answeredAt = answeredAt + (lacksEnd ? unknownDurationMs : precisionMs);
-  }
-
-  /** A recorded text is complete, so texts compare as well as digests. */
-  get digest(): string {
-    return this.text;
-  }
-
-  /** Made on demand, as few are shown. */
-  get exchange(): Reply['exchange'] {
-    const { method = '', path = '', query = '', headers = {}, body } = this.to ?? {};
-    this.#exchange ??= {
-      method,
-      url: query === '' ? path : `${path}?${query}`,
-      requestHeaders: headers,
-      requestBody: body,
-      status: this.#recordedStatus,
-      replyHeaders: this.headers,
-      replyBody: this.text,
-      failure: this.failure,
-      durationMs: this.#durationMs,
-    };
-    return this.#exchange;
-  }
-}
 
 /** True if the service itself answered, not a gateway: below 500, or with the documented 503. */
 export function isOfService({ reply }: Exchange): boolean {

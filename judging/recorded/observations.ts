@@ -6,9 +6,9 @@
 
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import * as single from '../discovery/single-replies.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../evidence/exchange.ts';
 import { routeIn } from '../evidence/knowledge.ts';
 import type { Discovered } from '../report/outcome.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../service/exchange.ts';
 import { isObject } from '../service/expectations.ts';
 import { namesField } from '../service/named-fields.ts';
 import { holdEndOf, validityOf } from '../service/validity.ts';
@@ -50,7 +50,9 @@ const isDeclaredJson = ({ headers }: Exchange) =>
   /^application\/json\b/i.test(headers['content-type'] ?? '');
 /** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
-  id === undefined && ![undefined, 'read', 'tasks'].includes(routeIn(`${path}/`)?.route.endpoint);
+  id === undefined &&
+  !path.endsWith('/') &&
+  ![undefined, 'read', 'tasks'].includes(routeIn(`${path}/`)?.route.endpoint);
 
 function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
   if (endpoint === undefined || !path.endsWith('/') || method === 'HEAD') return false;

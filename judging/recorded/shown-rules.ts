@@ -4,7 +4,7 @@
  * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
 import type { RuleId } from '#contract/rules.ts';
-import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../service/exchange.ts';
+import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
 import { isObject } from '../service/expectations.ts';
 import { onceInTurn } from '../service/judge.ts';
 import { isOfService } from './knowledge.ts';

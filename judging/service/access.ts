@@ -4,7 +4,6 @@
  * a valid key or the account's own number.
  */
 
-import { uuid } from './body.ts';
 import {
   bodyOf,
   type Exchange,
@@ -12,7 +11,8 @@ import {
   isMessageSend,
   isSend,
   type Sender,
-} from './exchange.ts';
+} from '../evidence/exchange.ts';
+import { uuid } from './body.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Trace } from './judge.ts';
 import { earlierUse } from './replay.ts';

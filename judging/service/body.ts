@@ -6,7 +6,7 @@
 
 import { statuses } from '#contract/message-status.ts';
 import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
 import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';

@@ -13,7 +13,7 @@ import {
   isRead,
   isSend,
   messageIdOf,
-} from './exchange.ts';
+} from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import { onceInTurn, type Trace } from './judge.ts';
 import { holdEndOf } from './validity.ts';

@@ -5,8 +5,8 @@
  */
 
 import type { Ahead } from '../evidence/clock-offset.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 import type { Reply } from '../evidence/reply.ts';
-import type { Exchange } from './exchange.ts';
 import { type Actual, Lacking, PreconditionMissing, RuleBroken, that } from './expectations.ts';
 
 export interface Trace {

@@ -1,8 +1,8 @@
 /** Judges on exchanges that no case made: what they find, and what they must leave alone. */
 import { expect, test } from 'vitest';
 import type { RuleId } from '#contract/rules.ts';
+import type { Caller, Exchange } from '../evidence/exchange.ts';
 import { judges } from './all.ts';
-import type { Caller, Exchange } from './exchange.ts';
 import { Findings, type Trace } from './judge.ts';
 
 const id = '7b0f7f3e-2c44-4a7e-9a39-0d6f4a1f6a01';

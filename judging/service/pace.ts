@@ -6,7 +6,7 @@
  */
 
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isMessageSend, tasksIn } from './exchange.ts';
+import { type Exchange, isMessageSend, tasksIn } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import {
   describeHistory,

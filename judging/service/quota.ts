@@ -3,8 +3,8 @@
  * when the count starts again, so a message counts for certain only if both answers count it.
  */
 import { dayMs } from '#contract/time.ts';
+import { type Exchange, isAccepted, isMessageSend, isSend } from '../evidence/exchange.ts';
 import type { Reply } from '../evidence/reply.ts';
-import { type Exchange, isAccepted, isMessageSend, isSend } from './exchange.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Trace } from './judge.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';

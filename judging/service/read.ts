@@ -4,7 +4,6 @@
  */
 
 import { dayMs } from '#contract/time.ts';
-import type { Reply } from '../evidence/reply.ts';
 import {
   bodyOf,
   type Exchange,
@@ -12,7 +11,8 @@ import {
   isMessageSend,
   isSend,
   messageIdOf,
-} from './exchange.ts';
+} from '../evidence/exchange.ts';
+import type { Reply } from '../evidence/reply.ts';
 import * as verify from './expectations.ts';
 import { type Findings, onceInTurn, type Trace } from './judge.ts';
 import { judgeCurrentStatus } from './pace.ts';

@@ -14,7 +14,7 @@ import {
   messageIdOf,
   requestIdOf,
   tasksIn,
-} from './exchange.ts';
+} from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';

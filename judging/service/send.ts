@@ -5,7 +5,6 @@
  */
 
 import { messageMaxCharacters } from '#contract/limits.ts';
-import { requireSevenFields } from './body.ts';
 import {
   bodyOf,
   type Exchange,
@@ -14,7 +13,8 @@ import {
   isRead,
   isUncertain,
   messageIdOf,
-} from './exchange.ts';
+} from '../evidence/exchange.ts';
+import { requireSevenFields } from './body.ts';
 import * as verify from './expectations.ts';
 import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
 import { namesField } from './named-fields.ts';

@@ -12,7 +12,7 @@ import {
   isMessageSend,
   messageIdOf,
   tasksIn,
-} from './exchange.ts';
+} from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import {
   describeHistory,

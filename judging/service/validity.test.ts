@@ -13,7 +13,7 @@ import {
   bodyOf,
 } from '#verify/testkit/send-bodies.ts';
 import { type Fields, Twin } from '#verify/testkit/twin/twin.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from '../evidence/exchange.ts';
 import { validityOf } from './validity.ts';
 
 type Answers = (typeof answersAboutBodies)[number];

@@ -5,15 +5,9 @@
 
 import { sha256 } from '#io/digest.ts';
 import { atOnce } from '#io/slices.ts';
-import type { Exchange } from '#judging/client/exchange.ts';
-import {
-  asksForWait,
-  isGarbled,
-  objectIn,
-  plainAddress,
-  plainJson,
-  waitMs,
-} from '#judging/evidence/reading.ts';
+import type { ClientExchange } from '#judging/client/exchange.ts';
+import { clientExchangeOf, type MutableExchange } from '#judging/evidence/exchanges-of-traffic.ts';
+import { plainAddress, plainJson } from '#judging/evidence/reading.ts';
 import type { KeyTexts } from '../sim/accounts/key-ring.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import { type RecordedExchange, textOf } from './recorded-exchange.ts';
@@ -21,7 +15,7 @@ import { type RecordedExchange, textOf } from './recorded-exchange.ts';
 const exchangesPerSlice = 50;
 
 /** `keys`: the API keys of the world, which exchanges must not show (CLIENT-16). */
-export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): Exchange[] {
+export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): ClientExchange[] {
   return atOnce(readingOf(record, keys));
 }
 
@@ -37,7 +31,7 @@ const readings = new WeakMap<readonly RecordedExchange[], Reading>();
 export function* readingOf(
   { first }: ExchangeRecord,
   keys: KeyTexts,
-): Generator<undefined, Exchange[]> {
+): Generator<undefined, ClientExchange[]> {
   const recorded = [...first];
   let reading = readings.get(first);
   // Other keys are hidden.
@@ -58,62 +52,64 @@ export function* readingOf(
   const firstNumber = exchanges[0]?.number ?? 0;
   // If the record does not show when a delayed reply left, it left after its delay.
   for (const [index, delayed] of exchanges.entries()) {
-    if (recorded[index]?.end !== undefined || delayed.answeredAtMs === delayed.atMs) continue;
+    if (recorded[index]?.end !== undefined || delayed.answeredAt === delayed.sentAt) continue;
     while (isBefore(exchanges[delayed.openUntil + 1 - firstNumber], delayed)) delayed.openUntil++;
   }
   return exchanges;
 }
 
-/** An exchange whose later neighbours are not known yet. */
-type MutableExchange = Exchange & { openUntil: number };
-
-function isBefore(later: Exchange | undefined, { answeredAtMs }: Exchange): boolean {
-  return later !== undefined && later.atMs < answeredAtMs;
+function isBefore(later: ClientExchange | undefined, { answeredAt }: ClientExchange): boolean {
+  return later !== undefined && later.sentAt < answeredAt;
 }
 
 /** One exchange, with the keys that it shows hidden. */
 export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): MutableExchange {
-  const { number, atMs, end, delivery, status, accountId, address, authorization } = recorded;
-  const { target, text, showsKey } = shownIn(recorded, keys);
-  const replyText = keys.hidden(recorded.reply ?? '');
-  const reply = objectIn(replyText);
-  const isWhole = reply !== undefined || !isGarbled(status, replyText);
-  const header = asksForWait(status) ? recorded.headers?.['retry-after'] : undefined;
-  return {
-    number,
-    atMs,
-    answeredAtMs: end?.atMs ?? atMs + (delivery?.delayMs ?? 0),
-    openUntil: end?.openUntil ?? number,
-    isOpenAtEnd: end === undefined && delivery?.delayMs !== undefined,
-    caller: accountId ?? address,
-    credential: recorded.keyId ?? (authorization && sha256(authorization)),
-    accountId,
-    accountName: recorded.accountName,
-    endpoint: recorded.endpoint,
+  const { number, atMs, end, delivery, accountId, address, authorization } = recorded;
+  const traffic = {
+    sentAt: atMs,
+    answeredAt: end?.atMs ?? atMs + (delivery?.delayMs ?? 0),
+    precisionMs: 0,
     method: recorded.method,
-    target,
-    text,
-    body: objectIn(text),
-    status,
+    headers: {},
+    reply: { status: recorded.status, headers: recorded.headers ?? {}, body: undefined },
     isForced: recorded.isForced,
-    retryAfterMs: waitMs(header, recorded.waitRate, atMs),
-    retryAfter: header,
-    reply,
-    isSeen: end?.isSeen !== false && delivery?.cut === undefined && isWhole,
-    ...(!isWhole && { isGarbled: true }),
-    showsKey,
+    isSeen: end?.isSeen !== false && delivery?.cut === undefined,
   };
+  const exchange = clientExchangeOf(traffic, {
+    number,
+    caller: {
+      name: accountId ?? address,
+      credential: recorded.keyId ?? (authorization && sha256(authorization)),
+      account: accountId,
+      accountName: recorded.accountName,
+      key: accountId === undefined ? 'wrong' : 'valid',
+      isNew: false,
+    },
+    endpoint: recorded.endpoint,
+    ...shownIn(recorded, keys),
+    replyBody: keys.hidden(recorded.reply ?? ''),
+    waitRate: recorded.waitRate,
+    serviceMs: atMs,
+  });
+  exchange.openUntil = end?.openUntil ?? number;
+  exchange.isOpenAtEnd = end === undefined && delivery?.delayMs !== undefined;
+  return exchange;
 }
 
 /** The request with its keys hidden. Also finds keys in a body that is not UTF-8. */
-function shownIn(
-  { path, query, body = '' }: RecordedExchange,
-  keys: KeyTexts,
-): Pick<Exchange, 'target' | 'text' | 'showsKey'> {
-  const target = query === '' ? path : `${path}?${query}`;
+function shownIn({ path, query, body = '' }: RecordedExchange, keys: KeyTexts) {
   const text = typeof body === 'string' ? body : '';
-  const plain = { target: plainAddress(target), text: plainJson(textOf(body)) };
-  const showsKey = keys.findIn(`${plain.target}\n${plain.text}`).length > 0;
-  if (!showsKey) return { target, text, showsKey };
-  return { target: keys.hidden(plain.target), text: keys.hidden(plainJson(text)), showsKey };
+  const plain = {
+    path: plainAddress(path),
+    query: plainAddress(query),
+    body: plainJson(textOf(body)),
+  };
+  const showsKey = keys.findIn(`${plain.path}?${plain.query}\n${plain.body}`).length > 0;
+  if (!showsKey) return { path, query, body: text, showsKey };
+  return {
+    path: keys.hidden(plain.path),
+    query: keys.hidden(plain.query),
+    body: keys.hidden(plainJson(text)),
+    showsKey,
+  };
 }

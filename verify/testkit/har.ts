@@ -2,7 +2,7 @@
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { exchangesOfTraffic, type ReadTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { FileReading, KnownExchanges } from '#judging/evidence/file-reading.ts';
-import { eventsOfText } from '#judging/evidence/read-traffic.ts';
+import { listsOfText } from '#judging/evidence/read-traffic.ts';
 import { KeyNames } from '#judging/evidence/reading.ts';
 import { SteadyClocks } from '#judging/evidence/recorded-line.ts';
 
@@ -20,8 +20,8 @@ export async function readText(
     for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length);
   }
   const traffic: TrafficExchange[] = [];
-  for await (const event of eventsOfText(pieces(), reading))
-    if (event !== 'cut') traffic.push(event);
+  for await (const list of listsOfText(pieces(), reading))
+    traffic.push(...list.filter((event) => event !== 'cut'));
   return exchangesOfTraffic(traffic, keys);
 }
 

@@ -24,9 +24,15 @@ test('GET /control/har gives the last requests in order, and the referee reads t
     response: { status: 429 },
   });
   expect(await exchangesOfHar(text)).toMatchObject([
-    { number: 1, endpoint: 'send', status: 202, isSeen: true, body: { request_id: 'a' } },
-    { number: 2, status: 202, isSeen: false },
-    { number: 3, status: 429, retryAfterMs: 60_000 },
+    {
+      number: 1,
+      endpoint: 'send',
+      reply: { status: 202 },
+      isSeen: true,
+      fields: { request_id: 'a' },
+    },
+    { number: 2, reply: { status: 202 }, isSeen: false },
+    { number: 3, reply: { status: 429 }, retryAfterMs: 60_000 },
   ]);
   await simulator.close();
 });

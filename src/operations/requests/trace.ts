@@ -5,8 +5,9 @@
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { type Exchange, messageIdOf, requestIdOf } from '#judging/client/exchange.ts';
+import { type ClientExchange, messageIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs, type RefereeReport } from '#judging/client/judge.ts';
+import { requestIdOf } from '#judging/evidence/exchange.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
@@ -78,7 +79,7 @@ export function* traceOf(
   const shownAttempts = closestTo(traced, attempts);
   const shownReads = closestTo(reads[0], reads);
   const recordedFirst = exchangeRecord.first;
-  const recordedOf = (exchange: Exchange) =>
+  const recordedOf = (exchange: ClientExchange) =>
     recordedFirst[exchange.number - (recordedFirst[0]?.number ?? 0)];
   const events = [
     ...[...shownAttempts, ...shownReads].map((exchange) =>
@@ -87,9 +88,9 @@ export function* traceOf(
     ...(message === undefined ? [] : messageHistory(message).map(statusEvent)),
     ...findingEvents(report, new Set([...shownAttempts, ...shownReads])),
   ];
-  const to = traced?.body?.['to'];
+  const to = traced?.fields?.['to'];
   return {
-    account: message?.account.name ?? traced?.accountName ?? null,
+    account: message?.account.name ?? traced?.caller.accountName ?? null,
     what: traced === undefined ? null : `${traced.method} ${traced.target}`,
     to: message?.to ?? (typeof to === 'string' ? to : null),
     request_id: message?.requestId || ((traced && requestIdOf(traced)) ?? null),
@@ -111,17 +112,17 @@ export function exchangesOfIntent(
   number: number | undefined,
   tracedId: string | undefined,
 ) {
-  const isTraced = (exchange: Exchange) =>
+  const isTraced = (exchange: ClientExchange) =>
     tracedId === undefined
       ? exchange.number === number
       : messageIdOf(exchange) === tracedId && exchange.endpoint !== 'read';
   const traced = exchanges.find(isTraced);
-  const isSimilar = ({ caller, method, target }: Exchange) =>
-    caller === traced?.caller && method === traced.method && target === traced.target;
+  const isSimilar = ({ caller, method, target }: ClientExchange) =>
+    caller.name === traced?.caller.name && method === traced.method && target === traced.target;
   const intent = traced && intents.all.find(({ attempts }) => attempts.includes(traced));
   const attempts = intent?.attempts ?? exchanges.filter(isSimilar);
   const messageId = tracedId ?? attempts.map(messageIdOf).find((id) => id !== undefined);
-  const isRead = ({ endpoint, target }: Exchange) =>
+  const isRead = ({ endpoint, target }: ClientExchange) =>
     endpoint === 'read' && messageId !== undefined && target.includes(messageId);
   const reads = traced?.endpoint === 'read' ? [] : exchanges.filter(isRead);
   return { traced, messageId, attempts, reads };
@@ -129,9 +130,9 @@ export function exchangesOfIntent(
 
 /** The exchanges around `center`, `mostRequests` at most. */
 function closestTo(
-  center: Exchange | undefined,
-  exchanges: readonly Exchange[],
-): readonly Exchange[] {
+  center: ClientExchange | undefined,
+  exchanges: readonly ClientExchange[],
+): readonly ClientExchange[] {
   const index = center === undefined ? 0 : exchanges.indexOf(center);
   const first = Math.min(index - mostRequests / 2, exchanges.length - mostRequests);
   return exchanges.slice(Math.max(0, first)).slice(0, mostRequests);
@@ -140,15 +141,15 @@ function closestTo(
 const noRequest = { number: null, reply: null, seen: true, fault: null, retry_after_ms: null };
 
 function requestEvent(
-  exchange: Exchange,
+  exchange: ClientExchange,
   recorded: RecordedExchange | undefined,
-  firstAttempt: Exchange | undefined,
+  firstAttempt: ClientExchange | undefined,
 ): Event {
   return {
-    at: isoTime(exchange.atMs),
+    at: isoTime(exchange.sentAt),
     kind: requestKind(exchange, firstAttempt),
     number: exchange.number,
-    reply: exchange.status,
+    reply: exchange.reply.status,
     seen: exchange.isSeen,
     fault: recorded === undefined ? null : faultOf(recorded),
     retry_after_ms: exchange.retryAfterMs ?? null,
@@ -156,9 +157,12 @@ function requestEvent(
   };
 }
 
-function requestKind(exchange: Exchange, firstAttempt: Exchange | undefined): Event['kind'] {
+function requestKind(
+  exchange: ClientExchange,
+  firstAttempt: ClientExchange | undefined,
+): Event['kind'] {
   if (exchange.endpoint === 'read') return 'read';
-  if (exchange.status === 200 && exchange.method === 'POST') return 'replay';
+  if (exchange.reply.status === 200 && exchange.method === 'POST') return 'replay';
   return exchange === firstAttempt ? 'request' : 'retry';
 }
 
@@ -167,12 +171,15 @@ function statusEvent({ status, at }: HistoryEntry): Event {
 }
 
 /** The referee's findings, each at its last exchange, if that is shown. */
-function findingEvents({ rules }: RefereeReport, listed: ReadonlySet<Exchange>): readonly Event[] {
+function findingEvents(
+  { rules }: RefereeReport,
+  listed: ReadonlySet<ClientExchange>,
+): readonly Event[] {
   return rules.flatMap(({ id, findings }) =>
     findings.flatMap(({ what, exchanges }): Event[] => {
       const last = exchanges.at(-1);
       if (last === undefined || !listed.has(last)) return [];
-      const place = { at: isoTime(last.atMs), number: last.number };
+      const place = { at: isoTime(last.sentAt), number: last.number };
       return [{ ...noRequest, ...place, kind: 'finding', text: `${id}: ${what}` }];
     }),
   );

@@ -159,7 +159,7 @@ function* subjectOf(
   const id = traced ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
   const message = id === undefined ? undefined : live.simulation.world.messages.get(id);
   const [first] = found.attempts;
-  const account = live.simulation.world.accounts.get(first?.accountId ?? '');
+  const account = live.simulation.world.accounts.get(first?.caller.account ?? '');
   const keyIds = new Set((account?.keys ?? []).map(({ keyId }) => keyId));
   const match =
     message === undefined
@@ -168,7 +168,7 @@ function* subjectOf(
   return {
     title:
       message === undefined
-        ? `${first?.method} ${first?.target} is answered ${first?.status}`
+        ? `${first?.method} ${first?.target} is answered ${first?.reply.status}`
         : `a message to ${message.to} is ${message.status}`,
     match,
     statuses: message === undefined ? undefined : statusesIn(live, match),

@@ -1,3 +1,4 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { expect, test } from 'vitest';
 import { isPhoneNumber, rememberedVerdicts, verdictCount } from './phone-number.ts';
 
@@ -38,6 +39,16 @@ test.each([
   // Twice, as the second verdict comes from memory.
   for (let i = 0; i < 2; i++) {
     expect(checks.map((check) => isPhoneNumber(text, check))).toEqual(expected);
+  }
+});
+
+test('the last three digits of a North American number decide nothing, so it shares a verdict', () => {
+  const isValid = (text: string) => parsePhoneNumberFromString(text)?.isValid() === true;
+  for (let prefix = 2_000_137; prefix < 10_000_000; prefix += 7_919) {
+    const expected = isValid(`+1${prefix}000`);
+    for (const last of ['421', '999'])
+      expect([prefix, isValid(`+1${prefix}${last}`)]).toEqual([prefix, expected]);
+    expect([prefix, isPhoneNumber(`+1${prefix}777`, 'valid')]).toEqual([prefix, expected]);
   }
 });
 

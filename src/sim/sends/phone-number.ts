@@ -16,15 +16,19 @@ const strictness: Record<Verdict, number> = { not_e164: 0, shape: 1, possible: 2
 // A verdict depends only on the number, so all simulators of a process share this cache.
 const verdicts = new LRUCache<string, Verdict>({ max: rememberedVerdicts });
 
+/** The last three digits decide nothing: no plan of these countries looks at them. */
+const northAmerican = /^\+1[2-9]\d{9}$/;
+
 /** Whether `text` is an E.164 number, as strictly as `numberCheck` asks. */
 export function isPhoneNumber(text: string, check: Assumptions['numberCheck']): boolean {
-  if (check === 'shape') return e164.test(text);
-  let verdict = verdicts.get(text);
+  if (!e164.test(text)) return false;
+  if (check === 'shape') return true;
+  // Without its plus sign, which every other key has.
+  const key = northAmerican.test(text) ? text.slice(1, -3) : text;
+  let verdict = verdicts.get(key);
   if (verdict === undefined) {
-    // The cache holds only numbers of the right shape, so a hit needs no check of the shape.
-    if (!e164.test(text)) return false;
     verdict = judge(text);
-    verdicts.set(text, verdict);
+    verdicts.set(key, verdict);
   }
   return strictness[verdict] >= strictness[check];
 }

@@ -1,19 +1,20 @@
 /**
- * An exchange: one request and its reply, as judges see them. It says who sent the request, from
- * which number, when, and whether it was retried. Judges know nothing else, so they can also judge
- * traffic that somebody else recorded; a property that a recording does not show is undefined.
+ * An exchange: one request and its reply, as all judges see them, those of the service and those of
+ * its clients. It says who sent the request, from which number, when, and whether it was retried.
+ * Judges know nothing else, so they can also judge traffic that somebody else recorded; a property
+ * that a recording does not show is undefined.
  */
 
 import type { TrafficExchange } from '#contract/exchange.ts';
 import type { EndpointName } from '#contract/limits.ts';
-import type { Ahead } from '../evidence/clock-offset.ts';
-import type { Reply } from '../evidence/reply.ts';
-import { isObject, textOf } from './expectations.ts';
+import { isObject, textOf } from '../service/expectations.ts';
+import type { Ahead } from './clock-offset.ts';
+import type { Reply } from './reply.ts';
 
 /** The account and the state of the key that a request carries. */
 export interface Caller {
   /** Undefined if the key is missing, wrong or revoked, so that the request has no account. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   readonly key: 'valid' | 'revoked' | 'wrong' | 'missing';
   /** True if nothing used the account before this run. */
   readonly isNew: boolean;
