@@ -41,11 +41,10 @@ export class Allowance {
 
   /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
   get windowMs(): Span {
-    const usual = usualWindow(this.#evidence);
-    const [least, most] = this.measuredMs ?? [0, 0];
-    if (most > 0) return [least, Math.min(most * usualSpan, Math.max(most, usual))];
-    const longest = Math.min(usual, this.#refillMs);
-    return [Math.min(this.#evidence.windowMs[0], longest), longest];
+    const [least] = this.#evidence.windowMs;
+    const measured = this.measuredMs?.[1] ?? Number.POSITIVE_INFINITY;
+    const most = Math.min(usualWindow(this.#evidence), measured, this.#refillMs) * usualSpan;
+    return [Math.min(least, most), most];
   }
 
   get isShortWindow(): boolean {

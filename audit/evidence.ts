@@ -49,7 +49,8 @@ export class Evidence {
   #nearMs: number;
   #isLearned = false;
   #seen = 0;
-  #isDoubted = false;
+  /** True if requests that are not among the decisions may be, too. */
+  isDoubted = false;
   #longer = longerWindow;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
@@ -71,7 +72,7 @@ export class Evidence {
   /** Requests that were sent at once. */
   addTogether(exchanges: readonly Exchange[]): void {
     this.decisions.push(...decisionsAtOnce(exchanges));
-    this.numbers.push(...['passed', 'refused'].flatMap((outcome) => numbersOf(exchanges, outcome)));
+    this.numbers.push(...inOrderOfReplies(exchanges).map(({ number }) => number));
   }
 
   /**
@@ -88,8 +89,9 @@ export class Evidence {
       space.widen(i === 0 ? this.#longestMs : longestMs);
       space.update(decisions);
     }
-    this.#isDoubted = spaces.some(({ candidates }) => candidates.length > 0);
-    return this.#isDoubted;
+    const isDoubted = spaces.some(({ candidates }) => candidates.length > 0);
+    this.isDoubted ||= isDoubted;
+    return isDoubted;
   }
 
   /** The versions that all decisions so far permit. */
@@ -141,7 +143,7 @@ export class Evidence {
   /** True if no limiter that is known explains the decisions, unless something came before them. */
   get isAfterOthers(): boolean {
     const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
-    return this.candidates.length > 0 && (isUnexplained || this.#isDoubted);
+    return this.candidates.length > 0 && (isUnexplained || this.isDoubted);
   }
 
   /** True if what came before the audit is allowed for in each window that remains. */
@@ -237,33 +239,6 @@ export class Evidence {
     });
   }
 
-  /**
-   * When the next request passes, by each version: the earliest time, and the latest one no later than
-   * `until`. `counts`: so many have passed right before, by each version.
-   */
-  firstPasses(
-    now: number,
-    until: number,
-    versions: readonly OneVersion[],
-    counts: readonly number[] = [],
-  ): readonly Span[] {
-    const steps = 1 << 12;
-    const timeOf = (step: number) => now + ((until - now) * step) / steps;
-    const [mayPass, mayRefuse] = [true, false].map((passed) =>
-      this.#next((key: number) => {
-        const [count, at] = [Math.floor(key / steps), timeOf(key % steps)];
-        const before = { from: now, to: now, passed: true, count };
-        return [...(count > 0 ? [before] : []), { from: at, to: at, passed, count: 1 }];
-      }),
-    ) as [May, May];
-    return versions.map((version, i) => {
-      const count = (counts[i] ?? 0) * steps;
-      const earliest = lastThat(steps - 1, (step) => !mayPass(version, count + step));
-      const latest = lastThat(steps - 1, (step) => mayRefuse(version, count + step));
-      return [timeOf(earliest), timeOf(Math.max(earliest, latest))];
-    });
-  }
-
   /** Tells whether a version permits further decisions. Those of one key are made once. */
   #next(decisionsOf: (key: number) => readonly Decision[]): May {
     const made = new Map<readonly Decision[], Map<number, readonly Decision[]>>();
@@ -277,29 +252,23 @@ export class Evidence {
     };
   }
 
-  /**
-   * True if so many more may have passed before this decision, by a version that remains. `times`: when;
-   * otherwise with the decision before.
-   */
-  couldPass(at: number, count: number, times?: Span): boolean {
-    const last = this.decisions[at - 1];
-    if (last === undefined) return true;
-    const [from, to] = times ?? [last.from, last.to];
+  /** True if so many more may have passed before this decision, by a version that remains. */
+  couldPass(at: number, count: number, [from, to]: Span): boolean {
     const decisions = this.decisions.toSpliced(at, 0, { from, to, passed: true, count });
     return this.candidates.some((each) => isPossible(each, decisions));
   }
 }
 
-/** Those that passed came first, as far as one can tell. */
+/** In the order of their replies: a window that ends meanwhile lets some pass after a refusal. */
 function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
-  const [from, to] = timesOf(exchanges);
-  return ['passed', 'refused'].flatMap((outcome) =>
-    numbersOf(exchanges, outcome).map(() => ({ from, to, passed: outcome === 'passed', count: 1 })),
-  );
+  const [from] = timesOf(exchanges);
+  return inOrderOfReplies(exchanges).map((each) => ({ ...decisionOf(each), from }));
 }
 
-function numbersOf(exchanges: readonly Exchange[], outcome: string): number[] {
-  return exchanges.filter((each) => each.outcome === outcome).map(({ number }) => number);
+function inOrderOfReplies(exchanges: readonly Exchange[]): readonly Exchange[] {
+  return exchanges
+    .filter(({ outcome }) => outcome !== 'broken')
+    .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
 }
 
 /** From the first that was sent to the last answer. */

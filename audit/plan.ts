@@ -3,13 +3,12 @@
  * comes back of a limit that was spent in two parts, or bit by bit; a burst after a pause, at another
  * place of a clock's windows. After that, the burst that separates most of what remains.
  */
-import { Allowance, type Cost, usualSpan } from './allowance.ts';
+import { Allowance, type Cost } from './allowance.ts';
 import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
 import {
   bestBurst,
-  bestTime,
   isOpen,
   mostPasses,
   type Planned,
@@ -30,8 +29,8 @@ export interface KeyTest {
   readonly subject: Subject;
   readonly isShared: boolean;
   readonly exchanges: readonly number[];
-  /** So many decisions came before. */
-  readonly at: number;
+  /** What passed, if it had a limit of its own. */
+  readonly own: Omitted;
 }
 
 export interface Race {
@@ -45,12 +44,14 @@ export interface Race {
 const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
+/** So many requests of another caller pass: more than come back of a limit meanwhile. */
+const mostOfOther = 4;
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
-/** So many times for a burst after a pause are compared. */
-const pauseTimes = 12;
-/** A burst may begin so much of a window later than all has come back. */
-const leastChoice = 0.6;
+/** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
+const goldenShare = 0.382;
+/** So many bursts after a pause leave little open of a short window. */
+const surelyFresh = 3;
 /** Bursts after a pause for what others sent may take an audit to so many requests. */
 const mostAfterOthers = 300;
 /** They take so long. */
@@ -68,6 +69,8 @@ export class Audit {
   readonly #evidence: Evidence;
   readonly #requests: Recovery;
   readonly #allowance: Allowance;
+  /** So many bursts followed a pause. */
+  #fresh = 0;
 
   constructor(run: Run, plan: Plan, evidence: Evidence) {
     this.#run = run;
@@ -85,22 +88,14 @@ export class Audit {
     const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
     if (!first.isRefused) return;
     const lengthMs = this.#lastPassedAt(begin) - begin;
-    await this.#testKeys();
+    await this.#testKeys(first.passed);
     this.#run.doing('when the first request passes again');
     if (await this.#requests.recover(begin, doubling(30))) {
-      const part = Math.max(1, Math.ceil(first.passed / 3));
-      if (!this.#isOpen()) {
-        await this.#requests.exhaust(first.passed + 2, 1);
-      } else if (await this.#spendInParts(first.passed, part, lengthMs)) {
-        if (this.#isOpen()) {
-          this.#allowance.measuredMs = this.#requests.span;
-          await this.#requests.exhaust(part + 2, 1);
-        }
-        if (this.#isOpen()) await this.#startAfresh(0);
-      } else {
-        await this.#takeBitByBit(first.passed);
-        await this.#startAfresh(0);
-      }
+      const isWhole = await this.#spendInParts(first.passed, lengthMs);
+      if (isWhole) this.#allowance.measuredMs = this.#requests.span;
+      else await this.#takeBitByBit(first.passed);
+      do await this.#startAfresh();
+      while (this.#allowance.isShortWindow && this.#fresh < surelyFresh);
     }
     do await this.#separate(this.#afresh);
     while (await this.#repeat());
@@ -129,6 +124,8 @@ export class Audit {
 
   /** What surely passed in excess, or exactly; others of a known limiter make all else doubtful. */
   finish(): readonly Race[] {
+    const own = this.keyTests.map((test) => test.own).filter(({ sent }) => sent.length > 0);
+    if (own.length > 0) this.#evidence.isDoubtedBy(own);
     const isDoubted = this.#excess.length > 0 && this.#evidence.isDoubtedBy(this.#excess);
     return isDoubted ? this.races.filter(({ most, passed }) => passed <= most) : this.races;
   }
@@ -143,40 +140,52 @@ export class Audit {
   }
 
   /** While the first caller is refused: which others are refused, too? */
-  async #testKeys(): Promise<void> {
+  async #testKeys(limit: number): Promise<void> {
     this.#run.doing('who shares the limit');
+    const most = Math.min(limit, mostOfOther);
     for (const subject of this.#plan.others) {
       const at = this.#evidence.decisions.length;
-      const first = await this.#run.ask(subject);
-      if (first.outcome === 'broken') continue;
-      const isShared = first.outcome === 'refused';
-      const numbers = [first.number];
-      if (isShared) this.#evidence.add(first);
-      else numbers.push((await this.#run.ask(subject)).number);
+      const sent: Exchange[] = [];
+      while (sent.length < most && sent.at(-1)?.outcome !== 'refused')
+        sent.push(await this.#run.ask(subject));
+      const isShared = sent.at(-1)?.outcome === 'refused';
+      if (isShared) for (const each of sent) this.#evidence.add(each);
       const again = await this.#requests.ask();
-      numbers.push(again.number);
-      this.keyTests.push({ subject, isShared, exchanges: numbers, at });
+      const exchanges = [...sent, again].map(({ number }) => number);
+      const own = { sent: isShared ? [] : sent, at };
+      if (sent.some(({ outcome }) => outcome !== 'broken'))
+        this.keyTests.push({ subject, isShared, exchanges, own });
     }
   }
 
   /**
-   * Spends a part, then the rest half a window later, and asks when the window is over: what comes
+   * Spends a part, then the rest half a window later, and asks until the window is over: what comes
    * back then differs from one limiter to another. False if the part does not pass.
    */
-  async #spendInParts(limit: number, part: number, lengthMs: number): Promise<boolean> {
+  async #spendInParts(limit: number, lengthMs: number): Promise<boolean> {
     this.#run.doing('the limit in two parts');
     const begin = this.#run.now();
     const [, high] = this.#requests.span;
     // In a sliding log, the requests of the first burst come back as far apart as they were sent.
     if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
+    const part = Math.ceil(limit / 3);
     for (let passed = 1; passed < part; passed += 1) {
       if ((await this.#requests.ask()).outcome === 'refused') return false;
     }
     await this.#run.until(begin + 0.45 * high);
     await this.#requests.exhaust(limit * 2 + 2, firmRefusals - 1);
-    if (!this.#isOpen()) return true;
+    await this.#seeComeBack(begin, high, part);
+    return true;
+  }
+
+  /**
+   * Asks every now and then until the window that began then is over, and whether more come back than
+   * the part that was spent at its begin.
+   */
+  async #seeComeBack(begin: number, windowMs: number, part: number): Promise<void> {
     this.#run.doing('when the window is over');
-    return this.#requests.recover(begin, this.#requests.turns(begin));
+    if (!(await this.#requests.recover(begin, this.#requests.sweep(begin, windowMs)))) return;
+    await this.#requests.exhaust(part + 2, 1);
   }
 
   /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
@@ -193,39 +202,36 @@ export class Audit {
   }
 
   /**
-   * After a pause: one request, the others a part of a window later, and one when a window of the
-   * clock would be over that began when the last one did.
+   * After a pause: one request, the others a part of a window later, and then one every now and then:
+   * the window may have begun with either, or by the clock. Every second time, some are asked before
+   * and the others after the window that the first one may have opened: where a refusal begins a
+   * block, only what comes before it shows the window.
    */
-  async #startAfresh(share: number): Promise<void> {
-    await this.#pause(share);
-    const [shortest] = this.#allowance.windowMs;
+  async #startAfresh(): Promise<void> {
+    const isSpread = this.#fresh % 2 === 1;
+    this.#fresh += 1;
+    await this.#pause();
+    const [shortest, longest] = this.#allowance.windowMs;
     this.#run.doing('a burst at another time of the window');
-    const isOpener = this.#evidence.candidates.some(
-      ({ family: { algorithm } }) => algorithm === 'fixed_window' || algorithm === 'sliding_log',
-    );
-    if (isOpener) {
-      const opened = this.#run.now();
-      await this.#requests.ask();
-      await this.#run.until(opened + 0.4 * shortest);
+    const opened = this.#run.now();
+    await this.#requests.ask();
+    await this.#run.until(opened + (isSpread ? 0.6 : 0.4) * shortest);
+    if (isSpread) {
+      await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 3), 1);
+      await this.#run.until(opened + 1.1 * longest);
     }
-    const begin = this.#run.now();
+    const begin = isSpread ? this.#run.now() : opened;
     await this.#exhaustTogether();
-    if (this.#isOpen()) await this.#requests.recover(begin, this.#requests.turns(begin));
+    await this.#seeComeBack(begin, longest, 1);
   }
 
   /** Waits until what was spent has come back, and a part of a window more. */
-  async #pause(share: number): Promise<void> {
+  async #pause(): Promise<void> {
     const [, likely] = this.#allowance.windowMs;
-    const [, longest] = this.#evidence.windowMs;
-    const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
-    const over = this.#run.now() + windowMs * 1.01 + 20;
-    const moreMs = (likely * Math.max(share, leastChoice)) / pauseTimes;
-    const times = Array.from({ length: pauseTimes }, (_, i) => over + i * moreMs).filter(
-      (at, i) => i === 0 || at <= this.#allowance.endMs,
-    );
-    const { paceMs } = this.#run.settings;
-    await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
+    // Where the clock has its windows, those of the next bursts begin at other places of them.
+    const share = (this.#fresh * goldenShare) % 1;
+    await this.#run.until(this.#run.now() + likely * (1.01 + share + this.#pauseShare) + 20);
   }
 
   /** Spends what has come back: the last of it at once, with some requests more than may pass. */
@@ -253,7 +259,7 @@ export class Audit {
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
     this.#excess.push({ sent, at });
-    await this.#pause(0);
+    await this.#pause();
     const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
     // A window may have ended meanwhile.
@@ -292,7 +298,7 @@ export class Audit {
   get #afresh(): Cost {
     return {
       requests: usualLimit(this.#evidence) + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
-      windows: this.#pauseShare + 1.1,
+      windows: this.#pauseShare + 3,
     };
   }
 
@@ -318,7 +324,7 @@ export class Audit {
     const isDone = !this.#isOpen() && this.races.length > 0;
     if ((isDone && !this.#allowance.isShortWindow) || !this.#allowance.affords(this.#afresh))
       return false;
-    await this.#startAfresh(this.#pauseShare);
+    await this.#startAfresh();
     return true;
   }
 

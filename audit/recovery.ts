@@ -6,7 +6,6 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { waitOf } from './fields.ts';
-import { turnsOf } from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Burst {
@@ -21,7 +20,11 @@ const mostStated = 4;
 /** So many stated waits are as long as any other window that a limiter with this wait may have. */
 const mostHeld = 4;
 
-/** Each wait is at most so many times as long as the one before. */
+/** So many requests look for the end of a window. */
+const sweeps = 40;
+/** Windows that are longer than expected end in this time, too. */
+const sweptWindows = 1.3;
+/** After that, each wait is so many times as long as the one before. */
 const longerWait = 1.4;
 
 export class Recovery {
@@ -118,23 +121,14 @@ export class Recovery {
     }
   }
 
-  /** The times at which the versions that remain let a request pass, and later ones. */
-  *turns(begin: number): Generator<number> {
-    let last = 0;
-    for (let round = 0; round < 2; round += 1) {
-      const now = this.#run.now();
-      for (const at of turnsOf(this.#evidence, now, now + this.#longestMs)) {
-        // A few long windows that remain are no reason to wait as long.
-        while (last > 0 && at - begin > last * longerWait) {
-          last *= longerWait;
-          if (begin + last > this.#run.now()) yield last;
-        }
-        if (at - begin <= last) continue;
-        last = at - begin + 10;
-        yield last;
-      }
+  /** Waits that are evenly spaced over a window, closer at first, and longer after its end. */
+  *sweep(begin: number, windowMs: number): Generator<number> {
+    const from = this.#run.now() - begin;
+    for (let waitMs = from; ; ) {
+      const evenly = Math.min(30 + (waitMs - from) / 4, windowMs / sweeps);
+      waitMs += waitMs < sweptWindows * windowMs ? evenly : waitMs * (longerWait - 1);
+      yield waitMs;
     }
-    for (let waitMs = Math.max(last, 30) * 1.15; ; waitMs *= longerWait) yield waitMs;
   }
 
   /** When a request passes again, as the last reply said. */
