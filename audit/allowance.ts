@@ -24,7 +24,7 @@ const mostInShortWindows = 300;
 /** So few passes show nothing about how fast a limit comes back. */
 const fewPasses = 3;
 /** A window is taken to be at most so much longer than the usual one. */
-export const usualSpan = 1.3;
+export const usualSpan = 1.15;
 
 export class Allowance {
   /** The time between two recoveries, if all came back at once. */
@@ -41,10 +41,11 @@ export class Allowance {
 
   /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
   get windowMs(): Span {
-    const [least] = this.#evidence.windowMs;
+    const [least, most] = this.#evidence.windowMs;
     const measured = this.measuredMs?.[1] ?? Number.POSITIVE_INFINITY;
-    const most = Math.min(usualWindow(this.#evidence), measured, this.#refillMs) * usualSpan;
-    return [Math.min(least, most), most];
+    const usual = Math.min(usualWindow(this.#evidence), measured, this.#refillMs);
+    const likely = Math.min(most, usual * usualSpan);
+    return [Math.min(least, likely), likely];
   }
 
   get isShortWindow(): boolean {

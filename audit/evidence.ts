@@ -30,6 +30,9 @@ const longerWindow = 1.5;
  */
 const longerPause = 3;
 
+/** So often spans are looked into that may hold no possible version. */
+const mostLooks = 6;
+
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
   readonly sent: readonly Exchange[];
@@ -82,14 +85,20 @@ export class Evidence {
   isDoubtedBy(omitted: readonly Omitted[]): boolean {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
-      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
+      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent).map(alone));
     const longestMs = Math.min(this.windowMs[1] * this.#longer, this.#coveredMs);
-    const spaces = [new Space(), new Space(0)];
-    for (const [i, space] of spaces.entries()) {
-      space.widen(i === 0 ? this.#longestMs : longestMs);
-      space.update(decisions);
-    }
-    const isDoubted = spaces.some(({ candidates }) => candidates.length > 0);
+    const isDoubted = [undefined, 0].some((knownSince) => {
+      const space = new Space(knownSince);
+      space.widen(knownSince === undefined ? this.#longestMs : longestMs);
+      // Each look goes further into what is neither excluded nor shown to be possible.
+      for (let look = 0; look < mostLooks; look += 1) {
+        space.update(decisions);
+        const { candidates } = space;
+        if (candidates.length === 0) return false;
+        if (candidates.some(({ middle }) => middle !== undefined)) return true;
+      }
+      return true;
+    });
     this.isDoubted ||= isDoubted;
     return isDoubted;
   }
@@ -149,6 +158,11 @@ export class Evidence {
   /** True if what came before the audit is allowed for in each window that remains. */
   get isPastCovered(): boolean {
     return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
+  }
+
+  /** From then on, it is allowed for. */
+  get coveredAtMs(): number {
+    return (this.decisions[0]?.from ?? 0) + fewWindows * this.#plainMs * this.#longer;
   }
 
   get #plainMs(): number {
@@ -261,14 +275,23 @@ export class Evidence {
 
 /** In the order of their replies: a window that ends meanwhile lets some pass after a refusal. */
 function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
-  const [from] = timesOf(exchanges);
-  return inOrderOfReplies(exchanges).map((each) => ({ ...decisionOf(each), from }));
+  let from = Number.POSITIVE_INFINITY;
+  const decisions = inOrderOfReplies(exchanges).map(decisionOf);
+  for (const [i, each] of [...decisions.entries()].toReversed()) {
+    from = Math.min(from, each.from);
+    decisions[i] = { ...each, from };
+  }
+  return decisions;
 }
 
 function inOrderOfReplies(exchanges: readonly Exchange[]): readonly Exchange[] {
   return exchanges
     .filter(({ outcome }) => outcome !== 'broken')
     .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
+}
+
+function alone(decision: Decision): Decision {
+  return { ...decision, isAlone: true };
 }
 
 /** From the first that was sent to the last answer. */

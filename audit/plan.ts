@@ -9,6 +9,7 @@ import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
 import {
   bestBurst,
+  disagrees,
   isOpen,
   mostPasses,
   type Planned,
@@ -44,6 +45,8 @@ export interface Race {
 const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
+/** Pauses in which a part of a limit comes back. */
+const gradualShares = [0.12, 0.25];
 /** So many requests of another caller pass: more than come back of a limit meanwhile. */
 const mostOfOther = 4;
 /** So many bursts that show nothing end the search for better ones. */
@@ -97,13 +100,24 @@ export class Audit {
       do await this.#startAfresh();
       while (this.#allowance.isShortWindow && this.#fresh < surelyFresh);
     }
-    do await this.#separate(this.#afresh);
-    while (await this.#repeat());
+    do {
+      await this.#outlastPast();
+      await this.#separate(this.#afresh);
+    } while (await this.#repeat());
     await this.#separate({ requests: 0, windows: 0 });
     if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
     // What follows an answer that nothing explains shows what it was.
     if (this.#evidence.candidates.length === 0)
       await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+  }
+
+  /** Where all is known but what came before the audit, some requests later will do. */
+  async #outlastPast(): Promise<void> {
+    const at = this.#evidence.coveredAtMs;
+    if (!this.#isOpen() || disagrees(this.#evidence) || at > this.#allowance.endMs) return;
+    this.#run.doing('a pause, so that what was sent before no longer counts');
+    await this.#run.until(at);
+    await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 6), 1);
   }
 
   /** Asks again when nothing counts any more that came before: a counter looks back two windows. */
@@ -186,6 +200,11 @@ export class Audit {
     this.#run.doing('when the window is over');
     if (!(await this.#requests.recover(begin, this.#requests.sweep(begin, windowMs)))) return;
     await this.#requests.exhaust(part + 2, 1);
+    // Where it came back at once, it may come back bit by bit.
+    for (const share of this.#run.now() < begin + windowMs / 2 ? gradualShares : []) {
+      await this.#run.until(this.#run.now() + share * windowMs);
+      await this.#requests.exhaust(Math.min(this.#mostInBurst, this.#allowance.requests), 1);
+    }
   }
 
   /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
@@ -211,18 +230,20 @@ export class Audit {
     const isSpread = this.#fresh % 2 === 1;
     this.#fresh += 1;
     await this.#pause();
-    const [shortest, longest] = this.#allowance.windowMs;
+    const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
     const opened = this.#run.now();
     await this.#requests.ask();
-    await this.#run.until(opened + (isSpread ? 0.6 : 0.4) * shortest);
+    await this.#run.until(opened + (isSpread ? 0.5 : 0.35) * windowMs);
     if (isSpread) {
       await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 3), 1);
-      await this.#run.until(opened + 1.1 * longest);
+      await this.#run.until(opened + 1.1 * windowMs);
     }
     const begin = isSpread ? this.#run.now() : opened;
     await this.#exhaustTogether();
-    await this.#seeComeBack(begin, longest, 1);
+    // Where refusals count, too, they are few this time.
+    if (isSpread) await this.#run.until(begin + 0.75 * windowMs);
+    await this.#seeComeBack(begin, windowMs, 1);
   }
 
   /** Waits until what was spent has come back, and a part of a window more. */
@@ -231,7 +252,9 @@ export class Audit {
     this.#run.doing('a pause, until all has come back');
     // Where the clock has its windows, those of the next bursts begin at other places of them.
     const share = (this.#fresh * goldenShare) % 1;
-    await this.#run.until(this.#run.now() + likely * (1.01 + share + this.#pauseShare) + 20);
+    const isWhole = this.#fresh % 2 === 1 || !this.#allowance.isShortWindow;
+    const windows = isWhole ? 1.01 + share : 0.2 + share / 2;
+    await this.#run.until(this.#run.now() + likely * windows + 20);
   }
 
   /** Spends what has come back: the last of it at once, with some requests more than may pass. */
@@ -298,7 +321,7 @@ export class Audit {
   get #afresh(): Cost {
     return {
       requests: usualLimit(this.#evidence) + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
-      windows: this.#pauseShare + 3,
+      windows: 3,
     };
   }
 
@@ -306,14 +329,6 @@ export class Audit {
   get #isRaceDue(): boolean {
     const requests = usualLimit(this.#evidence) + 2 * halfRace;
     return this.races.length === 0 && requests <= this.#allowance.requests;
-  }
-
-  /** The part of a window to wait longer than one. A counter forgets after two windows. */
-  get #pauseShare(): number {
-    const isCounter = this.#evidence.candidates.some(
-      ({ family }) => family.algorithm === 'sliding_counter',
-    );
-    return isCounter ? 1.01 : 0;
   }
 
   /**

@@ -14,8 +14,12 @@ const mostTimes = 20;
 const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
-export function isOpen({ candidates, windowMs, limit, isPastCovered }: Evidence): boolean {
-  if (candidates.length > 0 && !isPastCovered) return true;
+export function isOpen(evidence: Evidence): boolean {
+  return (evidence.candidates.length > 0 && !evidence.isPastCovered) || disagrees(evidence);
+}
+
+/** The same of what is known without what was sent before the audit. */
+export function disagrees({ candidates, windowMs, limit }: Evidence): boolean {
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(candidates.map(kindOf));
   return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
