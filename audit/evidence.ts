@@ -86,7 +86,7 @@ export class Evidence {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent).map(alone));
-    const longestMs = Math.min(this.windowMs[1] * this.#longer, this.#coveredMs);
+    const longestMs = Math.min(this.#plainMs * this.#longer, this.#coveredMs);
     const isDoubted = [undefined, 0].some((knownSince) => {
       const space = new Space(knownSince);
       space.widen(knownSince === undefined ? this.#longestMs : longestMs);

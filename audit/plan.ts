@@ -47,8 +47,11 @@ const firmRefusals = 4;
 const halfRace = 25;
 /** Pauses in which a part of a limit comes back. */
 const gradualShares = [0.12, 0.25];
-/** So many requests of another caller pass: more than come back of a limit meanwhile. */
+/** So many requests of another caller, and a part of a limit, are more than come back meanwhile. */
 const mostOfOther = 4;
+/** In so many windows all of before is forgotten, wherever a clock's windows begin. */
+const pastWindows = 2.6;
+const nothing: Cost = { requests: 0, windows: 0 };
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
 /** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
@@ -91,7 +94,6 @@ export class Audit {
     const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
     if (!first.isRefused) return;
     const lengthMs = this.#lastPassedAt(begin) - begin;
-    await this.#testKeys(first.passed);
     this.#run.doing('when the first request passes again');
     if (await this.#requests.recover(begin, doubling(30))) {
       const isWhole = await this.#spendInParts(first.passed, lengthMs);
@@ -104,8 +106,13 @@ export class Audit {
       await this.#outlastPast();
       await this.#separate(this.#afresh);
     } while (await this.#repeat());
-    await this.#separate({ requests: 0, windows: 0 });
+    await this.#separate(this.#allowance.isShortWindow ? this.#raceCost : nothing);
+    if (this.#evidence.candidates.length > 0) await this.#race();
     if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
+    if (this.keyTests.length === 0) {
+      await this.#requests.exhaust(this.#mostInBurst, 1);
+      await this.#testKeys();
+    }
     // What follows an answer that nothing explains shows what it was.
     if (this.#evidence.candidates.length === 0)
       await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
@@ -154,9 +161,10 @@ export class Audit {
   }
 
   /** While the first caller is refused: which others are refused, too? */
-  async #testKeys(limit: number): Promise<void> {
+  async #testKeys(): Promise<void> {
     this.#run.doing('who shares the limit');
-    const most = Math.min(limit, mostOfOther);
+    const limit = this.#evidence.longestRun;
+    const most = Math.min(limit, mostOfOther + (limit >> 4));
     for (const subject of this.#plan.others) {
       const at = this.#evidence.decisions.length;
       const sent: Exchange[] = [];
@@ -240,7 +248,9 @@ export class Audit {
       await this.#run.until(opened + 1.1 * windowMs);
     }
     const begin = isSpread ? this.#run.now() : opened;
-    await this.#exhaustTogether();
+    await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
+    // Only now is it known that no requests of before count.
+    if (this.keyTests.length === 0) await this.#testKeys();
     // Where refusals count, too, they are few this time.
     if (isSpread) await this.#run.until(begin + 0.75 * windowMs);
     await this.#seeComeBack(begin, windowMs, 1);
@@ -254,16 +264,19 @@ export class Audit {
     const share = (this.#fresh * goldenShare) % 1;
     const isWhole = this.#fresh % 2 === 1 || !this.#allowance.isShortWindow;
     const windows = isWhole ? 1.01 + share : 0.2 + share / 2;
-    await this.#run.until(this.#run.now() + likely * windows + 20);
+    // Who shares the limit shows when nothing of before the audit counts any more.
+    const untested = this.keyTests.length === 0 ? pastWindows * likely : 0;
+    await this.#run.until(Math.max(this.#run.now() + likely * windows + 20, untested));
   }
 
-  /** Spends what has come back: the last of it at once, with some requests more than may pass. */
-  async #exhaustTogether(): Promise<void> {
+  /**
+   * After all else, as the order of answers at once is not known: more than may pass, where the last of
+   * a limit is left.
+   */
+  async #race(): Promise<void> {
     const limit = usualLimit(this.#evidence);
-    if (!this.#isRaceDue) {
-      await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
-      return;
-    }
+    if (!this.#allowance.affords(this.#raceCost)) return;
+    await this.#pause();
     const now = this.#run.now();
     const ready = mostPasses(this.#evidence, [now, now]);
     const alone = Math.max(0, ready - halfRace);
@@ -273,11 +286,12 @@ export class Audit {
     const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
     const at = this.#evidence.decisions.length;
     const sent = await this.#run.race(this.#plan.subject, count);
-    const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
+    const passes = sent.filter(({ outcome }) => outcome === 'passed');
+    const passed = passes.length;
     const most = mostPasses(this.#evidence, timesOf(sent));
     if (passed <= most) {
       this.races.push({ sent, most, passed });
-      this.#evidence.addTogether(sent);
+      this.#evidence.addTogether(passes);
       return;
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
@@ -317,18 +331,15 @@ export class Audit {
     return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
   }
 
-  /** What a burst after a pause takes. */
-  get #afresh(): Cost {
-    return {
-      requests: usualLimit(this.#evidence) + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
-      windows: 3,
-    };
+  /** What a race takes. */
+  get #raceCost(): Cost {
+    const requests = usualLimit(this.#evidence) + 2 * halfRace;
+    return { requests, windows: 0 };
   }
 
-  /** A race is worth its requests, unless a burst after a pause needs them. */
-  get #isRaceDue(): boolean {
-    const requests = usualLimit(this.#evidence) + 2 * halfRace;
-    return this.races.length === 0 && requests <= this.#allowance.requests;
+  /** What a burst after a pause takes, and a race after it. */
+  get #afresh(): Cost {
+    return { requests: usualLimit(this.#evidence) + 2 * halfRace, windows: 5 };
   }
 
   /**
@@ -336,7 +347,7 @@ export class Audit {
    * over a longer time shows only after more requests than one short window takes.
    */
   async #repeat(): Promise<boolean> {
-    const isDone = !this.#isOpen() && this.races.length > 0;
+    const isDone = !this.#isOpen();
     if ((isDone && !this.#allowance.isShortWindow) || !this.#allowance.affords(this.#afresh))
       return false;
     await this.#startAfresh();
