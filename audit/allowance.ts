@@ -15,6 +15,8 @@ const mostWindows = 5.7;
 const shortAuditMs = 19_000;
 /** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
 const longAuditMs = 32_000;
+/** A small limit is learned in so many windows. */
+const fewWindows = 14;
 /** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
 const fewInAWindow = 8;
 /** A window is short up to this length. */
@@ -55,7 +57,8 @@ export class Allowance {
   /** When the audit ends. */
   get endMs(): number {
     const isFew = usualLimit(this.#evidence) < fewInAWindow;
-    const shortMs = isFew || !this.isShortWindow ? shortAuditMs : longAuditMs;
+    const fewMs = Math.max(shortAuditMs, Math.min(longAuditMs, fewWindows * this.windowMs[1]));
+    const shortMs = isFew || !this.isShortWindow ? fewMs : longAuditMs;
     return Math.max(mostWindows * this.windowMs[1], shortMs);
   }
 

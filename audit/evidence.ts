@@ -32,6 +32,8 @@ const longerPause = 3;
 
 /** So often spans are looked into that may hold no possible version. */
 const mostLooks = 6;
+/** So many of them are looked into at once. */
+const manySpans = 4_000;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
@@ -85,15 +87,15 @@ export class Evidence {
   isDoubtedBy(omitted: readonly Omitted[]): boolean {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
-      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent).map(alone));
+      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent).map(inTurn));
     const longestMs = Math.min(this.#plainMs * this.#longer, this.#coveredMs);
     const isDoubted = [undefined, 0].some((knownSince) => {
-      const space = new Space(knownSince);
+      const space = new Space(knownSince, manySpans);
       space.widen(knownSince === undefined ? this.#longestMs : longestMs);
       // Each look goes further into what is neither excluded nor shown to be possible.
       for (let look = 0; look < mostLooks; look += 1) {
         space.update(decisions);
-        const { candidates } = space;
+        const candidates = space.candidates.filter((each) => this.#isNear(each, this.#plainMs));
         if (candidates.length === 0) return false;
         if (candidates.some(({ middle }) => middle !== undefined)) return true;
       }
@@ -121,10 +123,7 @@ export class Evidence {
     const coveredMs = isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#coveredMs;
     afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
-    const others = afterAny.candidates.filter(
-      ({ family: { refusals }, version: { windowMs } }) =>
-        !isNear || windowMs[0] <= (refusals === 'spend' ? knownMs * longerWindow : this.#nearMs),
-    );
+    const others = afterAny.candidates.filter((each) => !isNear || this.#isNear(each, knownMs));
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
     this.#windowMs = hull(this.#candidates.map(({ version }) => version.windowMs));
@@ -132,6 +131,12 @@ export class Evidence {
     const bounded = limits.filter(([, most]) => most < anyLimit);
     this.#limit = hull(bounded.length > 0 ? bounded : limits);
     return this.#candidates;
+  }
+
+  /** True if its window is not so much longer than the known ones that a past must be allowed for. */
+  #isNear({ family, version }: Candidate, knownMs: number): boolean {
+    const longer = family.refusals === 'spend' ? longerWindow : this.#longer;
+    return version.windowMs[0] <= knownMs * longer;
   }
 
   /**
@@ -290,8 +295,11 @@ function inOrderOfReplies(exchanges: readonly Exchange[]): readonly Exchange[] {
     .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
 }
 
-function alone(decision: Decision): Decision {
-  return { ...decision, isAlone: true };
+/** Of those one by one, each is judged by itself. */
+function inTurn(decision: Decision, i: number, { [i - 1]: last }: readonly Decision[]): Decision {
+  return last !== undefined && decision.from > last.from
+    ? { ...decision, isAlone: true }
+    : decision;
 }
 
 /** From the first that was sent to the last answer. */

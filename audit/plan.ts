@@ -75,6 +75,8 @@ export class Audit {
   readonly #evidence: Evidence;
   readonly #requests: Recovery;
   readonly #allowance: Allowance;
+  /** So many passed at first. */
+  #firstRun = 0;
   /** So many bursts followed a pause. */
   #fresh = 0;
 
@@ -93,6 +95,7 @@ export class Audit {
     const begin = this.#run.now();
     const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
     if (!first.isRefused) return;
+    this.#firstRun = first.passed;
     const lengthMs = this.#lastPassedAt(begin) - begin;
     this.#run.doing('when the first request passes again');
     if (await this.#requests.recover(begin, doubling(30))) {
@@ -163,8 +166,10 @@ export class Audit {
   /** While the first caller is refused: which others are refused, too? */
   async #testKeys(): Promise<void> {
     this.#run.doing('who shares the limit');
-    const limit = this.#evidence.longestRun;
-    const most = Math.min(limit, mostOfOther + (limit >> 4));
+    const most = Math.min(
+      this.#firstRun,
+      mostOfOther + Math.min(this.#firstRun >> 2, 3 * mostOfOther),
+    );
     for (const subject of this.#plan.others) {
       const at = this.#evidence.decisions.length;
       const sent: Exchange[] = [];
@@ -206,6 +211,13 @@ export class Audit {
    */
   async #seeComeBack(begin: number, windowMs: number, part: number): Promise<void> {
     this.#run.doing('when the window is over');
+    const readyAt = this.#requests.readyAt();
+    if (this.#requests.isMoved && readyAt !== undefined) {
+      // Where each refusal prolongs the wait, only a pause ends it.
+      await this.#run.until(readyAt + 25);
+      await this.#requests.exhaust(this.#mostInBurst, 1);
+      return;
+    }
     if (!(await this.#requests.recover(begin, this.#requests.sweep(begin, windowMs)))) return;
     await this.#requests.exhaust(part + 2, 1);
     // Where it came back at once, it may come back bit by bit.
@@ -275,7 +287,7 @@ export class Audit {
    */
   async #race(): Promise<void> {
     const limit = usualLimit(this.#evidence);
-    if (!this.#allowance.affords(this.#raceCost)) return;
+    if (this.#raceCost.requests > this.#allowance.requests) return;
     await this.#pause();
     const now = this.#run.now();
     const ready = mostPasses(this.#evidence, [now, now]);

@@ -35,7 +35,7 @@ export class Recovery {
   readonly #evidence: Evidence;
   readonly #longestMs: number;
   /** True if a refusal has moved the time at which a request passes. */
-  #isMoved = false;
+  isMoved = false;
   #isHeld = false;
   /** True if a request passed when a refusal had said so. */
   #isWaitKept = false;
@@ -69,10 +69,10 @@ export class Recovery {
   /** Asks these times after `begin`, and when a refusal said that a request passes, until one does. */
   async recover(begin: number, waits: Iterable<number>): Promise<boolean> {
     let [refusedAt, stated] = [this.#run.now(), 0];
-    const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
+    const firstReadyAt = this.readyAt() ?? Number.POSITIVE_INFINITY;
     for (const waitMs of waits) {
       if (waitMs > this.#longestMs * 1.05) return false;
-      if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
+      if (this.isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
       for (let isPlanned = false; !isPlanned; ) {
         const planned = begin + waitMs;
         const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
@@ -103,11 +103,11 @@ export class Recovery {
    */
   async #hold(begin: number): Promise<boolean> {
     this.#isHeld = true;
-    const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
+    const stated = (this.readyAt() ?? this.#run.now()) - this.#run.now();
     const until = begin + Math.min(this.#longestMs * 1.02, mostHeld * stated);
     for (let step = 0; ; step += 1) {
       const now = this.#run.now();
-      const readyAt = this.#readyAt();
+      const readyAt = this.readyAt();
       if (readyAt === undefined) return false;
       const isOver = now >= until;
       // Pauses of one length could each be two windows of a counter.
@@ -132,7 +132,7 @@ export class Recovery {
   }
 
   /** When a request passes again, as the last reply said. */
-  #readyAt(): number | undefined {
+  readyAt(): number | undefined {
     const last = this.#run.exchanges.at(-1);
     const stated = last === undefined ? undefined : waitOf(last);
     if (last === undefined || stated === undefined || Number.isNaN(stated)) return undefined;
@@ -141,11 +141,11 @@ export class Recovery {
 
   /** First a second before the stated wait is over, then right after it. */
   #statedTime(firstReadyAt: number, stated: number): number | undefined {
-    const readyAt = this.#readyAt();
+    const readyAt = this.readyAt();
     if (readyAt === undefined) return undefined;
     const [early, late] = [readyAt - 1_040, readyAt + 25];
-    this.#isMoved ||= readyAt > firstReadyAt + 2_000;
-    if (stated === 0 && !this.#isMoved && this.#run.now() < early) return early;
+    this.isMoved ||= readyAt > firstReadyAt + 2_000;
+    if (stated === 0 && !this.isMoved && this.#run.now() < early) return early;
     return this.#run.now() < late ? late : undefined;
   }
 }
