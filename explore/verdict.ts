@@ -12,7 +12,7 @@ import {
   isRefusal,
   recipientAndTextOf,
 } from '#judging/client/exchange.ts';
-import { plainNumber, type Report } from '#judging/client/intents-file.ts';
+import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import type { KnownIntents } from './points.ts';
@@ -181,31 +181,18 @@ function miscounted(
   expected: Expected | undefined,
 ): Failure[] {
   if (expected === undefined) return [];
+  const mustSucceed = ending.kind === 'passed' && reports === undefined;
   const found = acceptedIn(exchanges);
   const sends = exchanges.filter(isSend);
-  const messageOf = (send: ClientExchange) => requestIdOf(send) ?? recipientAndTextOf(send);
-  const acceptedMessages = new Set(sends.filter(isAccepted).map(messageOf));
-  /** With an intents file: true if a message was tried in vain, and no line says so. */
-  const isConcealed = (tried: readonly ClientExchange[], recipient?: string) => {
-    const isOfAnother = (to: string) => to !== recipient && expected.accepted?.has(to) === true;
-    const isGivenUp = ({ to, reported }: Report) =>
-      (reported === 'failed' || reported === 'unknown') && !isOfAnother(plainNumber(to));
-    return (
-      !tried.every((send) => acceptedMessages.has(messageOf(send))) && !reports?.some(isGivenUp)
-    );
-  };
-  const mustSucceed = (tried: readonly ClientExchange[], recipient?: string) =>
-    ending.kind === 'passed' && (reports === undefined || isConcealed(tried, recipient));
   if (expected.accepted === undefined) {
     const counts = { found: totalOf(found), times: expected.total };
-    return miscount('messages', counts, mustSucceed(sends), sends);
+    return miscount('messages', counts, mustSucceed, sends);
   }
   return [...new Set([...expected.accepted.keys(), ...found.keys()])].flatMap((recipient) => {
     const times = expected.accepted?.get(recipient) ?? 0;
     const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
     const counts = { found: found.get(recipient) ?? 0, times };
-    const isDue = mustSucceed(toRecipient, recipient);
-    return miscount(`messages to ${recipient}`, counts, isDue, toRecipient);
+    return miscount(`messages to ${recipient}`, counts, mustSucceed, toRecipient);
   });
 }
 
@@ -221,7 +208,7 @@ function miscount(
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAccepted) }];
   }
   if (found === times || !mustSucceed) return [];
-  const what = `the client ended without an error, but ${counts}; retry what was not accepted, report it as failed, or exit with an error`;
+  const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 
