@@ -49,7 +49,6 @@ const gradualShares = [0.12, 0.25];
 const mostOfOther = 4;
 /** In so many windows all of before is forgotten, wherever a clock's windows begin. */
 const pastWindows = 2.6;
-const nothing: Cost = { requests: 0, windows: 0 };
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
 /** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
@@ -110,7 +109,8 @@ export class Audit {
       await this.#outlastPast();
       await this.#separate(this.#afresh);
     } while (await this.#repeat());
-    await this.#separate(this.#allowance.isShortWindow ? { ...this.#afresh, windows: 0 } : nothing);
+    const requests = this.#allowance.isShortWindow ? this.#afresh.requests : 0;
+    await this.#separate({ requests, windows: 0 });
     if (this.keyTests.length === 0 && this.#plan.others.length > 0) {
       await this.#requests.exhaust(this.#mostInBurst, 1);
       await this.#testKeys();
@@ -205,10 +205,9 @@ export class Audit {
   }
 
   /**
-   * After a pause: one request, the others a part of a window later, and then one every now and then:
-   * the window may have begun with either, or by the clock. Every second time, some are asked before
-   * and the others after the window that the first one may have opened: where a refusal begins a
-   * block, only what comes before it shows the window.
+   * After a pause: one request, the others a part of a window later, and then one every now and then.
+   * Every second time, the others come when the window is over that the first one may have opened:
+   * where a refusal begins a block, only what comes before it shows the window.
    */
   async #startAfresh(): Promise<void> {
     const isSpread = this.#fresh % 2 === 1;
