@@ -157,7 +157,7 @@ export class Evidence {
   /** True if no limiter that is known explains the decisions, unless something came before them. */
   get isAfterOthers(): boolean {
     const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
-    return this.candidates.length > 0 && (isUnexplained || this.isDoubted);
+    return this.isDoubted || (this.candidates.length > 0 && isUnexplained);
   }
 
   /** True if what came before the audit is allowed for in each window that remains. */

@@ -6,7 +6,7 @@
 import { Allowance, type Cost } from './allowance.ts';
 import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
-import { doubling, Recovery } from './recovery.ts';
+import { doubling, firmRefusals, Recovery } from './recovery.ts';
 import {
   bestBurst,
   disagrees,
@@ -41,8 +41,6 @@ export interface Race {
   readonly passed: number;
 }
 
-/** This many refusals in a row end a burst. Fewer can come from one of several counters. */
-const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
 /** Pauses in which a part of a limit comes back. */
@@ -51,7 +49,6 @@ const gradualShares = [0.12, 0.25];
 const mostOfOther = 4;
 /** In so many windows all of before is forgotten, wherever a clock's windows begin. */
 const pastWindows = 2.6;
-const nothing: Cost = { requests: 0, windows: 0 };
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
 /** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
@@ -96,12 +93,15 @@ export class Audit {
     const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
     if (!first.isRefused) return;
     this.#firstRun = first.passed;
-    const lengthMs = this.#lastPassedAt(begin) - begin;
+    const last = this.#evidence.decisions.findLast(({ passed }) => passed);
+    const lengthMs = (last?.to ?? begin) - begin;
     this.#run.doing('when the first request passes again');
     if (await this.#requests.recover(begin, doubling(30))) {
-      const isWhole = await this.#spendInParts(first.passed, lengthMs);
-      if (isWhole) this.#allowance.measuredMs = this.#requests.span;
-      else await this.#takeBitByBit(first.passed);
+      const [again, [, high]] = [this.#run.now(), this.#requests.span];
+      if (await this.#requests.spendInParts(first.passed, lengthMs)) {
+        await this.#seeComeBack(again, high, Math.ceil(first.passed / 3));
+        this.#allowance.measuredMs = this.#requests.span;
+      } else await this.#requests.takeBitByBit(first.passed);
       do await this.#startAfresh();
       while (this.#allowance.isShortWindow && this.#fresh < surelyFresh);
     }
@@ -109,13 +109,14 @@ export class Audit {
       await this.#outlastPast();
       await this.#separate(this.#afresh);
     } while (await this.#repeat());
-    await this.#separate(this.#allowance.isShortWindow ? this.#raceCost : nothing);
-    if (this.#evidence.candidates.length > 0) await this.#race();
-    if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
-    if (this.keyTests.length === 0) {
+    const requests = this.#allowance.isShortWindow ? this.#afresh.requests : 0;
+    await this.#separate({ requests, windows: 0 });
+    if (this.keyTests.length === 0 && this.#plan.others.length > 0) {
       await this.#requests.exhaust(this.#mostInBurst, 1);
       await this.#testKeys();
     }
+    if (this.#evidence.candidates.length > 0) await this.#race();
+    if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
     // What follows an answer that nothing explains shows what it was.
     if (this.#evidence.candidates.length === 0)
       await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
@@ -159,10 +160,6 @@ export class Audit {
     return Math.max(1, Math.floor((this.#run.settings.budget - 60) / 4)) + 1;
   }
 
-  #lastPassedAt(otherwise: number): number {
-    return this.#evidence.decisions.findLast(({ passed }) => passed)?.to ?? otherwise;
-  }
-
   /** While the first caller is refused: which others are refused, too? */
   async #testKeys(): Promise<void> {
     this.#run.doing('who shares the limit');
@@ -175,7 +172,7 @@ export class Audit {
       const sent: Exchange[] = [];
       while (sent.length < most && sent.at(-1)?.outcome !== 'refused')
         sent.push(await this.#run.ask(subject));
-      const isShared = sent.at(-1)?.outcome === 'refused';
+      const isShared = sent[0]?.outcome === 'refused';
       if (isShared) for (const each of sent) this.#evidence.add(each);
       const again = await this.#requests.ask();
       const exchanges = [...sent, again].map(({ number }) => number);
@@ -183,26 +180,6 @@ export class Audit {
       if (sent.some(({ outcome }) => outcome !== 'broken'))
         this.keyTests.push({ subject, isShared, exchanges, own });
     }
-  }
-
-  /**
-   * Spends a part, then the rest half a window later, and asks until the window is over: what comes
-   * back then differs from one limiter to another. False if the part does not pass.
-   */
-  async #spendInParts(limit: number, lengthMs: number): Promise<boolean> {
-    this.#run.doing('the limit in two parts');
-    const begin = this.#run.now();
-    const [, high] = this.#requests.span;
-    // In a sliding log, the requests of the first burst come back as far apart as they were sent.
-    if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
-    const part = Math.ceil(limit / 3);
-    for (let passed = 1; passed < part; passed += 1) {
-      if ((await this.#requests.ask()).outcome === 'refused') return false;
-    }
-    await this.#run.until(begin + 0.45 * high);
-    await this.#requests.exhaust(limit * 2 + 2, firmRefusals - 1);
-    await this.#seeComeBack(begin, high, part);
-    return true;
   }
 
   /**
@@ -227,24 +204,10 @@ export class Audit {
     }
   }
 
-  /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
-  async #takeBitByBit(limit: number): Promise<void> {
-    this.#run.doing('how many come back in a pause');
-    const begin = this.#run.now();
-    if (!(await this.#requests.recover(begin, doubling(30)))) return;
-    const [, gapMs] = this.#requests.span;
-    let sum = 0;
-    for (let waitMs = 2 * gapMs; sum < limit / 3 && waitMs < this.#plan.longestMs; waitMs *= 2) {
-      await this.#run.until(this.#run.now() + waitMs);
-      sum += (await this.#requests.exhaust(limit + 2, 1)).passed;
-    }
-  }
-
   /**
-   * After a pause: one request, the others a part of a window later, and then one every now and then:
-   * the window may have begun with either, or by the clock. Every second time, some are asked before
-   * and the others after the window that the first one may have opened: where a refusal begins a
-   * block, only what comes before it shows the window.
+   * After a pause: one request, the others a part of a window later, and then one every now and then.
+   * Every second time, the others come when the window is over that the first one may have opened:
+   * where a refusal begins a block, only what comes before it shows the window.
    */
   async #startAfresh(): Promise<void> {
     const isSpread = this.#fresh % 2 === 1;
@@ -286,8 +249,7 @@ export class Audit {
    * a limit is left.
    */
   async #race(): Promise<void> {
-    const limit = usualLimit(this.#evidence);
-    if (this.#raceCost.requests > this.#allowance.requests) return;
+    if (this.#afresh.requests > this.#allowance.requests) return;
     await this.#pause();
     const now = this.#run.now();
     const ready = mostPasses(this.#evidence, [now, now]);
@@ -295,7 +257,8 @@ export class Audit {
     for (let i = 0; i < alone; i += 1)
       if ((await this.#requests.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
-    const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
+    const count =
+      Math.min(ready, halfRace) + Math.min((usualLimit(this.#evidence) >> 1) + 6, halfRace);
     const at = this.#evidence.decisions.length;
     const sent = await this.#run.race(this.#plan.subject, count);
     const passes = sent.filter(({ outcome }) => outcome === 'passed');
@@ -343,12 +306,6 @@ export class Audit {
     return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
   }
 
-  /** What a race takes. */
-  get #raceCost(): Cost {
-    const requests = usualLimit(this.#evidence) + 2 * halfRace;
-    return { requests, windows: 0 };
-  }
-
   /** What a burst after a pause takes, and a race after it. */
   get #afresh(): Cost {
     return { requests: usualLimit(this.#evidence) + 2 * halfRace, windows: 5 };
@@ -359,9 +316,8 @@ export class Audit {
    * over a longer time shows only after more requests than one short window takes.
    */
   async #repeat(): Promise<boolean> {
-    const isDone = !this.#isOpen();
-    if ((isDone && !this.#allowance.isShortWindow) || !this.#allowance.affords(this.#afresh))
-      return false;
+    const isUseful = this.#isOpen() || this.#allowance.isShortWindow;
+    if (!isUseful || !this.#allowance.affords(this.#afresh)) return false;
     await this.#startAfresh();
     return true;
   }

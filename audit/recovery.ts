@@ -13,6 +13,8 @@ export interface Burst {
   readonly isRefused: boolean;
 }
 
+/** This many refusals in a row end a burst. Fewer can come from one of several counters. */
+export const firmRefusals = 4;
 /** Refusals may be mixed with passes where tokens come back quickly. */
 const mostMixed = 16;
 /** So many stated waits are tried: one that is too short would be tried again and again. */
@@ -128,6 +130,36 @@ export class Recovery {
       const evenly = Math.min(30 + (waitMs - from) / 4, windowMs / sweeps);
       waitMs += waitMs < sweptWindows * windowMs ? evenly : waitMs * (longerWait - 1);
       yield waitMs;
+    }
+  }
+
+  /**
+   * Spends a part, then the rest half a window later: what then comes back differs from one limiter to
+   * another. False if the part does not pass.
+   */
+  async spendInParts(limit: number, lengthMs: number): Promise<boolean> {
+    this.#run.doing('the limit in two parts');
+    const begin = this.#run.now();
+    const [, high] = this.span;
+    // In a sliding log, the requests of the first burst come back as far apart as they were sent.
+    if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
+    for (let passed = 1; passed < limit / 3; passed += 1)
+      if ((await this.ask()).outcome === 'refused') return false;
+    await this.#run.until(begin + 0.45 * high);
+    await this.exhaust(limit * 2 + 2, firmRefusals - 1);
+    return true;
+  }
+
+  /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
+  async takeBitByBit(limit: number): Promise<void> {
+    this.#run.doing('how many come back in a pause');
+    const begin = this.#run.now();
+    if (!(await this.recover(begin, doubling(30)))) return;
+    const [, gapMs] = this.span;
+    let sum = 0;
+    for (let waitMs = 2 * gapMs; sum < limit / 3 && waitMs < this.#longestMs; waitMs *= 2) {
+      await this.#run.until(this.#run.now() + waitMs);
+      sum += (await this.exhaust(limit + 2, 1)).passed;
     }
   }
 

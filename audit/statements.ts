@@ -87,6 +87,11 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     const none = undetermined(sentence);
     return { ...all(none), algorithm: certain('no_limit_seen', sentence) };
   }
+  if (evidence.isAfterOthers) {
+    const sentence =
+      'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
+    return all(undetermined(sentence, turningPoints(evidence)));
+  }
   if (candidates.length === 0 && evidence.isLongerPossible) {
     const sentence = 'its window may be longer than --max-window';
     return all(undetermined(sentence, turningPoints(evidence)));
@@ -101,11 +106,6 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const turning = turningPoints(evidence);
   const [limit, highest] = evidence.limit;
   const [least, most] = evidence.windowMs;
-  if (evidence.isAfterOthers) {
-    const sentence =
-      'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
-    return all(undetermined(sentence, turning));
-  }
   if (!evidence.isPastCovered) {
     const sentence = 'the audit was too short to allow for what was sent before it';
     return all(undetermined(sentence, turning));
