@@ -15,6 +15,8 @@ const mostWindows = 5.7;
 const shortAuditMs = 19_000;
 /** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
 const longAuditMs = 32_000;
+/** A small limit is learned in so many windows. */
+const fewWindows = 14;
 /** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
 const fewInAWindow = 8;
 /** A window is short up to this length. */
@@ -24,7 +26,7 @@ const mostInShortWindows = 300;
 /** So few passes show nothing about how fast a limit comes back. */
 const fewPasses = 3;
 /** A window is taken to be at most so much longer than the usual one. */
-export const usualSpan = 1.3;
+export const usualSpan = 1.15;
 
 export class Allowance {
   /** The time between two recoveries, if all came back at once. */
@@ -41,11 +43,11 @@ export class Allowance {
 
   /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
   get windowMs(): Span {
-    const usual = usualWindow(this.#evidence);
-    const [least, most] = this.measuredMs ?? [0, 0];
-    if (most > 0) return [least, Math.min(most * usualSpan, Math.max(most, usual))];
-    const longest = Math.min(usual, this.#refillMs);
-    return [Math.min(this.#evidence.windowMs[0], longest), longest];
+    const [least, most] = this.#evidence.windowMs;
+    const measured = this.measuredMs?.[1] ?? Number.POSITIVE_INFINITY;
+    const usual = Math.min(usualWindow(this.#evidence), measured, this.#refillMs);
+    const likely = Math.min(most, usual * usualSpan);
+    return [Math.min(least, likely), likely];
   }
 
   get isShortWindow(): boolean {
@@ -55,7 +57,8 @@ export class Allowance {
   /** When the audit ends. */
   get endMs(): number {
     const isFew = usualLimit(this.#evidence) < fewInAWindow;
-    const shortMs = isFew || !this.isShortWindow ? shortAuditMs : longAuditMs;
+    const fewMs = Math.max(shortAuditMs, Math.min(longAuditMs, fewWindows * this.windowMs[1]));
+    const shortMs = isFew || !this.isShortWindow ? fewMs : longAuditMs;
     return Math.max(mostWindows * this.windowMs[1], shortMs);
   }
 

@@ -30,6 +30,11 @@ const longerWindow = 1.5;
  */
 const longerPause = 3;
 
+/** So often spans are looked into that may hold no possible version. */
+const mostLooks = 6;
+/** So many of them are looked into at once. */
+const manySpans = 4_000;
+
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
   readonly sent: readonly Exchange[];
@@ -49,7 +54,8 @@ export class Evidence {
   #nearMs: number;
   #isLearned = false;
   #seen = 0;
-  #isDoubted = false;
+  /** True if requests that are not among the decisions may be, too. */
+  isDoubted = false;
   #longer = longerWindow;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
@@ -71,7 +77,7 @@ export class Evidence {
   /** Requests that were sent at once. */
   addTogether(exchanges: readonly Exchange[]): void {
     this.decisions.push(...decisionsAtOnce(exchanges));
-    this.numbers.push(...['passed', 'refused'].flatMap((outcome) => numbersOf(exchanges, outcome)));
+    this.numbers.push(...inOrderOfReplies(exchanges).map(({ number }) => number));
   }
 
   /**
@@ -81,15 +87,22 @@ export class Evidence {
   isDoubtedBy(omitted: readonly Omitted[]): boolean {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
-      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
-    const longestMs = Math.min(this.windowMs[1] * this.#longer, this.#coveredMs);
-    const spaces = [new Space(), new Space(0)];
-    for (const [i, space] of spaces.entries()) {
-      space.widen(i === 0 ? this.#longestMs : longestMs);
-      space.update(decisions);
-    }
-    this.#isDoubted = spaces.some(({ candidates }) => candidates.length > 0);
-    return this.#isDoubted;
+      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent).map(inTurn));
+    const longestMs = Math.min(this.#plainMs * this.#longer, this.#coveredMs);
+    const isDoubted = [undefined, 0].some((knownSince) => {
+      const space = new Space(knownSince, manySpans);
+      space.widen(knownSince === undefined ? this.#longestMs : longestMs);
+      // Each look goes further into what is neither excluded nor shown to be possible.
+      for (let look = 0; look < mostLooks; look += 1) {
+        space.update(decisions);
+        const candidates = space.candidates.filter((each) => this.#isNear(each, this.#plainMs));
+        if (candidates.length === 0) return false;
+        if (candidates.some(({ middle }) => middle !== undefined)) return true;
+      }
+      return true;
+    });
+    this.isDoubted ||= isDoubted;
+    return isDoubted;
   }
 
   /** The versions that all decisions so far permit. */
@@ -110,10 +123,7 @@ export class Evidence {
     const coveredMs = isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#coveredMs;
     afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
-    const others = afterAny.candidates.filter(
-      ({ family: { refusals }, version: { windowMs } }) =>
-        !isNear || windowMs[0] <= (refusals === 'spend' ? knownMs * longerWindow : this.#nearMs),
-    );
+    const others = afterAny.candidates.filter((each) => !isNear || this.#isNear(each, knownMs));
     this.#candidates = [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
     this.#windowMs = hull(this.#candidates.map(({ version }) => version.windowMs));
@@ -121,6 +131,12 @@ export class Evidence {
     const bounded = limits.filter(([, most]) => most < anyLimit);
     this.#limit = hull(bounded.length > 0 ? bounded : limits);
     return this.#candidates;
+  }
+
+  /** True if its window is not so much longer than the known ones that a past must be allowed for. */
+  #isNear({ family, version }: Candidate, knownMs: number): boolean {
+    const longer = family.refusals === 'spend' ? longerWindow : this.#longer;
+    return version.windowMs[0] <= knownMs * longer;
   }
 
   /**
@@ -141,12 +157,17 @@ export class Evidence {
   /** True if no limiter that is known explains the decisions, unless something came before them. */
   get isAfterOthers(): boolean {
     const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
-    return this.candidates.length > 0 && (isUnexplained || this.#isDoubted);
+    return this.candidates.length > 0 && (isUnexplained || this.isDoubted);
   }
 
   /** True if what came before the audit is allowed for in each window that remains. */
   get isPastCovered(): boolean {
     return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
+  }
+
+  /** From then on, it is allowed for. */
+  get coveredAtMs(): number {
+    return (this.decisions[0]?.from ?? 0) + fewWindows * this.#plainMs * this.#longer;
   }
 
   get #plainMs(): number {
@@ -237,33 +258,6 @@ export class Evidence {
     });
   }
 
-  /**
-   * When the next request passes, by each version: the earliest time, and the latest one no later than
-   * `until`. `counts`: so many have passed right before, by each version.
-   */
-  firstPasses(
-    now: number,
-    until: number,
-    versions: readonly OneVersion[],
-    counts: readonly number[] = [],
-  ): readonly Span[] {
-    const steps = 1 << 12;
-    const timeOf = (step: number) => now + ((until - now) * step) / steps;
-    const [mayPass, mayRefuse] = [true, false].map((passed) =>
-      this.#next((key: number) => {
-        const [count, at] = [Math.floor(key / steps), timeOf(key % steps)];
-        const before = { from: now, to: now, passed: true, count };
-        return [...(count > 0 ? [before] : []), { from: at, to: at, passed, count: 1 }];
-      }),
-    ) as [May, May];
-    return versions.map((version, i) => {
-      const count = (counts[i] ?? 0) * steps;
-      const earliest = lastThat(steps - 1, (step) => !mayPass(version, count + step));
-      const latest = lastThat(steps - 1, (step) => mayRefuse(version, count + step));
-      return [timeOf(earliest), timeOf(Math.max(earliest, latest))];
-    });
-  }
-
   /** Tells whether a version permits further decisions. Those of one key are made once. */
   #next(decisionsOf: (key: number) => readonly Decision[]): May {
     const made = new Map<readonly Decision[], Map<number, readonly Decision[]>>();
@@ -277,29 +271,35 @@ export class Evidence {
     };
   }
 
-  /**
-   * True if so many more may have passed before this decision, by a version that remains. `times`: when;
-   * otherwise with the decision before.
-   */
-  couldPass(at: number, count: number, times?: Span): boolean {
-    const last = this.decisions[at - 1];
-    if (last === undefined) return true;
-    const [from, to] = times ?? [last.from, last.to];
+  /** True if so many more may have passed before this decision, by a version that remains. */
+  couldPass(at: number, count: number, [from, to]: Span): boolean {
     const decisions = this.decisions.toSpliced(at, 0, { from, to, passed: true, count });
     return this.candidates.some((each) => isPossible(each, decisions));
   }
 }
 
-/** Those that passed came first, as far as one can tell. */
+/** In the order of their replies: a window that ends meanwhile lets some pass after a refusal. */
 function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
-  const [from, to] = timesOf(exchanges);
-  return ['passed', 'refused'].flatMap((outcome) =>
-    numbersOf(exchanges, outcome).map(() => ({ from, to, passed: outcome === 'passed', count: 1 })),
-  );
+  let from = Number.POSITIVE_INFINITY;
+  const decisions = inOrderOfReplies(exchanges).map(decisionOf);
+  for (const [i, each] of [...decisions.entries()].toReversed()) {
+    from = Math.min(from, each.from);
+    decisions[i] = { ...each, from };
+  }
+  return decisions;
 }
 
-function numbersOf(exchanges: readonly Exchange[], outcome: string): number[] {
-  return exchanges.filter((each) => each.outcome === outcome).map(({ number }) => number);
+function inOrderOfReplies(exchanges: readonly Exchange[]): readonly Exchange[] {
+  return exchanges
+    .filter(({ outcome }) => outcome !== 'broken')
+    .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
+}
+
+/** Of those one by one, each is judged by itself. */
+function inTurn(decision: Decision, i: number, { [i - 1]: last }: readonly Decision[]): Decision {
+  return last !== undefined && decision.from > last.from
+    ? { ...decision, isAlone: true }
+    : decision;
 }
 
 /** From the first that was sent to the last answer. */

@@ -3,13 +3,13 @@
  * comes back of a limit that was spent in two parts, or bit by bit; a burst after a pause, at another
  * place of a clock's windows. After that, the burst that separates most of what remains.
  */
-import { Allowance, type Cost, usualSpan } from './allowance.ts';
+import { Allowance, type Cost } from './allowance.ts';
 import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { doubling, Recovery } from './recovery.ts';
 import {
   bestBurst,
-  bestTime,
+  disagrees,
   isOpen,
   mostPasses,
   type Planned,
@@ -30,8 +30,8 @@ export interface KeyTest {
   readonly subject: Subject;
   readonly isShared: boolean;
   readonly exchanges: readonly number[];
-  /** So many decisions came before. */
-  readonly at: number;
+  /** What passed, if it had a limit of its own. */
+  readonly own: Omitted;
 }
 
 export interface Race {
@@ -45,12 +45,19 @@ export interface Race {
 const firmRefusals = 4;
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
+/** Pauses in which a part of a limit comes back. */
+const gradualShares = [0.12, 0.25];
+/** So many requests of another caller, and a part of a limit, are more than come back meanwhile. */
+const mostOfOther = 4;
+/** In so many windows all of before is forgotten, wherever a clock's windows begin. */
+const pastWindows = 2.6;
+const nothing: Cost = { requests: 0, windows: 0 };
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
-/** So many times for a burst after a pause are compared. */
-const pauseTimes = 12;
-/** A burst may begin so much of a window later than all has come back. */
-const leastChoice = 0.6;
+/** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
+const goldenShare = 0.382;
+/** So many bursts after a pause leave little open of a short window. */
+const surelyFresh = 3;
 /** Bursts after a pause for what others sent may take an audit to so many requests. */
 const mostAfterOthers = 300;
 /** They take so long. */
@@ -68,6 +75,10 @@ export class Audit {
   readonly #evidence: Evidence;
   readonly #requests: Recovery;
   readonly #allowance: Allowance;
+  /** So many passed at first. */
+  #firstRun = 0;
+  /** So many bursts followed a pause. */
+  #fresh = 0;
 
   constructor(run: Run, plan: Plan, evidence: Evidence) {
     this.#run = run;
@@ -84,31 +95,39 @@ export class Audit {
     const begin = this.#run.now();
     const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
     if (!first.isRefused) return;
+    this.#firstRun = first.passed;
     const lengthMs = this.#lastPassedAt(begin) - begin;
-    await this.#testKeys();
     this.#run.doing('when the first request passes again');
     if (await this.#requests.recover(begin, doubling(30))) {
-      const part = Math.max(1, Math.ceil(first.passed / 3));
-      if (!this.#isOpen()) {
-        await this.#requests.exhaust(first.passed + 2, 1);
-      } else if (await this.#spendInParts(first.passed, part, lengthMs)) {
-        if (this.#isOpen()) {
-          this.#allowance.measuredMs = this.#requests.span;
-          await this.#requests.exhaust(part + 2, 1);
-        }
-        if (this.#isOpen()) await this.#startAfresh(0);
-      } else {
-        await this.#takeBitByBit(first.passed);
-        await this.#startAfresh(0);
-      }
+      const isWhole = await this.#spendInParts(first.passed, lengthMs);
+      if (isWhole) this.#allowance.measuredMs = this.#requests.span;
+      else await this.#takeBitByBit(first.passed);
+      do await this.#startAfresh();
+      while (this.#allowance.isShortWindow && this.#fresh < surelyFresh);
     }
-    do await this.#separate(this.#afresh);
-    while (await this.#repeat());
-    await this.#separate({ requests: 0, windows: 0 });
+    do {
+      await this.#outlastPast();
+      await this.#separate(this.#afresh);
+    } while (await this.#repeat());
+    await this.#separate(this.#allowance.isShortWindow ? this.#raceCost : nothing);
+    if (this.#evidence.candidates.length > 0) await this.#race();
     if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
+    if (this.keyTests.length === 0) {
+      await this.#requests.exhaust(this.#mostInBurst, 1);
+      await this.#testKeys();
+    }
     // What follows an answer that nothing explains shows what it was.
     if (this.#evidence.candidates.length === 0)
       await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+  }
+
+  /** Where all is known but what came before the audit, some requests later will do. */
+  async #outlastPast(): Promise<void> {
+    const at = this.#evidence.coveredAtMs;
+    if (!this.#isOpen() || disagrees(this.#evidence) || at > this.#allowance.endMs) return;
+    this.#run.doing('a pause, so that what was sent before no longer counts');
+    await this.#run.until(at);
+    await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 6), 1);
   }
 
   /** Asks again when nothing counts any more that came before: a counter looks back two windows. */
@@ -129,6 +148,8 @@ export class Audit {
 
   /** What surely passed in excess, or exactly; others of a known limiter make all else doubtful. */
   finish(): readonly Race[] {
+    const own = this.keyTests.map((test) => test.own).filter(({ sent }) => sent.length > 0);
+    if (own.length > 0) this.#evidence.isDoubtedBy(own);
     const isDoubted = this.#excess.length > 0 && this.#evidence.isDoubtedBy(this.#excess);
     return isDoubted ? this.races.filter(({ most, passed }) => passed <= most) : this.races;
   }
@@ -145,38 +166,65 @@ export class Audit {
   /** While the first caller is refused: which others are refused, too? */
   async #testKeys(): Promise<void> {
     this.#run.doing('who shares the limit');
+    const most = Math.min(
+      this.#firstRun,
+      mostOfOther + Math.min(this.#firstRun >> 2, 3 * mostOfOther),
+    );
     for (const subject of this.#plan.others) {
       const at = this.#evidence.decisions.length;
-      const first = await this.#run.ask(subject);
-      if (first.outcome === 'broken') continue;
-      const isShared = first.outcome === 'refused';
-      const numbers = [first.number];
-      if (isShared) this.#evidence.add(first);
-      else numbers.push((await this.#run.ask(subject)).number);
+      const sent: Exchange[] = [];
+      while (sent.length < most && sent.at(-1)?.outcome !== 'refused')
+        sent.push(await this.#run.ask(subject));
+      const isShared = sent.at(-1)?.outcome === 'refused';
+      if (isShared) for (const each of sent) this.#evidence.add(each);
       const again = await this.#requests.ask();
-      numbers.push(again.number);
-      this.keyTests.push({ subject, isShared, exchanges: numbers, at });
+      const exchanges = [...sent, again].map(({ number }) => number);
+      const own = { sent: isShared ? [] : sent, at };
+      if (sent.some(({ outcome }) => outcome !== 'broken'))
+        this.keyTests.push({ subject, isShared, exchanges, own });
     }
   }
 
   /**
-   * Spends a part, then the rest half a window later, and asks when the window is over: what comes
+   * Spends a part, then the rest half a window later, and asks until the window is over: what comes
    * back then differs from one limiter to another. False if the part does not pass.
    */
-  async #spendInParts(limit: number, part: number, lengthMs: number): Promise<boolean> {
+  async #spendInParts(limit: number, lengthMs: number): Promise<boolean> {
     this.#run.doing('the limit in two parts');
     const begin = this.#run.now();
     const [, high] = this.#requests.span;
     // In a sliding log, the requests of the first burst come back as far apart as they were sent.
     if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
+    const part = Math.ceil(limit / 3);
     for (let passed = 1; passed < part; passed += 1) {
       if ((await this.#requests.ask()).outcome === 'refused') return false;
     }
     await this.#run.until(begin + 0.45 * high);
     await this.#requests.exhaust(limit * 2 + 2, firmRefusals - 1);
-    if (!this.#isOpen()) return true;
+    await this.#seeComeBack(begin, high, part);
+    return true;
+  }
+
+  /**
+   * Asks every now and then until the window that began then is over, and whether more come back than
+   * the part that was spent at its begin.
+   */
+  async #seeComeBack(begin: number, windowMs: number, part: number): Promise<void> {
     this.#run.doing('when the window is over');
-    return this.#requests.recover(begin, this.#requests.turns(begin));
+    const readyAt = this.#requests.readyAt();
+    if (this.#requests.isMoved && readyAt !== undefined) {
+      // Where each refusal prolongs the wait, only a pause ends it.
+      await this.#run.until(readyAt + 25);
+      await this.#requests.exhaust(this.#mostInBurst, 1);
+      return;
+    }
+    if (!(await this.#requests.recover(begin, this.#requests.sweep(begin, windowMs)))) return;
+    await this.#requests.exhaust(part + 2, 1);
+    // Where it came back at once, it may come back bit by bit.
+    for (const share of this.#run.now() < begin + windowMs / 2 ? gradualShares : []) {
+      await this.#run.until(this.#run.now() + share * windowMs);
+      await this.#requests.exhaust(Math.min(this.#mostInBurst, this.#allowance.requests), 1);
+    }
   }
 
   /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
@@ -193,48 +241,54 @@ export class Audit {
   }
 
   /**
-   * After a pause: one request, the others a part of a window later, and one when a window of the
-   * clock would be over that began when the last one did.
+   * After a pause: one request, the others a part of a window later, and then one every now and then:
+   * the window may have begun with either, or by the clock. Every second time, some are asked before
+   * and the others after the window that the first one may have opened: where a refusal begins a
+   * block, only what comes before it shows the window.
    */
-  async #startAfresh(share: number): Promise<void> {
-    await this.#pause(share);
-    const [shortest] = this.#allowance.windowMs;
+  async #startAfresh(): Promise<void> {
+    const isSpread = this.#fresh % 2 === 1;
+    this.#fresh += 1;
+    await this.#pause();
+    const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
-    const isOpener = this.#evidence.candidates.some(
-      ({ family: { algorithm } }) => algorithm === 'fixed_window' || algorithm === 'sliding_log',
-    );
-    if (isOpener) {
-      const opened = this.#run.now();
-      await this.#requests.ask();
-      await this.#run.until(opened + 0.4 * shortest);
+    const opened = this.#run.now();
+    await this.#requests.ask();
+    await this.#run.until(opened + (isSpread ? 0.5 : 0.35) * windowMs);
+    if (isSpread) {
+      await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 3), 1);
+      await this.#run.until(opened + 1.1 * windowMs);
     }
-    const begin = this.#run.now();
-    await this.#exhaustTogether();
-    if (this.#isOpen()) await this.#requests.recover(begin, this.#requests.turns(begin));
+    const begin = isSpread ? this.#run.now() : opened;
+    await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
+    // Only now is it known that no requests of before count.
+    if (this.keyTests.length === 0) await this.#testKeys();
+    // Where refusals count, too, they are few this time.
+    if (isSpread) await this.#run.until(begin + 0.75 * windowMs);
+    await this.#seeComeBack(begin, windowMs, 1);
   }
 
   /** Waits until what was spent has come back, and a part of a window more. */
-  async #pause(share: number): Promise<void> {
+  async #pause(): Promise<void> {
     const [, likely] = this.#allowance.windowMs;
-    const [, longest] = this.#evidence.windowMs;
-    const windowMs = longest < likely * usualSpan ? longest : likely;
     this.#run.doing('a pause, until all has come back');
-    const over = this.#run.now() + windowMs * 1.01 + 20;
-    const moreMs = (likely * Math.max(share, leastChoice)) / pauseTimes;
-    const times = Array.from({ length: pauseTimes }, (_, i) => over + i * moreMs).filter(
-      (at, i) => i === 0 || at <= this.#allowance.endMs,
-    );
-    const { paceMs } = this.#run.settings;
-    await this.#run.until(this.#isOpen() ? bestTime(this.#evidence, paceMs, times) : over);
+    // Where the clock has its windows, those of the next bursts begin at other places of them.
+    const share = (this.#fresh * goldenShare) % 1;
+    const isWhole = this.#fresh % 2 === 1 || !this.#allowance.isShortWindow;
+    const windows = isWhole ? 1.01 + share : 0.2 + share / 2;
+    // Who shares the limit shows when nothing of before the audit counts any more.
+    const untested = this.keyTests.length === 0 ? pastWindows * likely : 0;
+    await this.#run.until(Math.max(this.#run.now() + likely * windows + 20, untested));
   }
 
-  /** Spends what has come back: the last of it at once, with some requests more than may pass. */
-  async #exhaustTogether(): Promise<void> {
+  /**
+   * After all else, as the order of answers at once is not known: more than may pass, where the last of
+   * a limit is left.
+   */
+  async #race(): Promise<void> {
     const limit = usualLimit(this.#evidence);
-    if (!this.#isRaceDue) {
-      await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
-      return;
-    }
+    if (this.#raceCost.requests > this.#allowance.requests) return;
+    await this.#pause();
     const now = this.#run.now();
     const ready = mostPasses(this.#evidence, [now, now]);
     const alone = Math.max(0, ready - halfRace);
@@ -244,16 +298,17 @@ export class Audit {
     const count = Math.min(ready, halfRace) + Math.min(Math.ceil(limit / 2) + 5, halfRace);
     const at = this.#evidence.decisions.length;
     const sent = await this.#run.race(this.#plan.subject, count);
-    const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
+    const passes = sent.filter(({ outcome }) => outcome === 'passed');
+    const passed = passes.length;
     const most = mostPasses(this.#evidence, timesOf(sent));
     if (passed <= most) {
       this.races.push({ sent, most, passed });
-      this.#evidence.addTogether(sent);
+      this.#evidence.addTogether(passes);
       return;
     }
     // Either more pass at once, or the limit is higher than what was seen: one by one, they tell.
     this.#excess.push({ sent, at });
-    await this.#pause(0);
+    await this.#pause();
     const whole = usualLimit(this.#evidence);
     const inTurn = await this.#requests.exhaust(alone + passed + 2, 1);
     // A window may have ended meanwhile.
@@ -288,26 +343,15 @@ export class Audit {
     return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
   }
 
-  /** What a burst after a pause takes. */
-  get #afresh(): Cost {
-    return {
-      requests: usualLimit(this.#evidence) + (this.#isRaceDue ? 2 * halfRace : firmRefusals),
-      windows: this.#pauseShare + 1.1,
-    };
-  }
-
-  /** A race is worth its requests, unless a burst after a pause needs them. */
-  get #isRaceDue(): boolean {
+  /** What a race takes. */
+  get #raceCost(): Cost {
     const requests = usualLimit(this.#evidence) + 2 * halfRace;
-    return this.races.length === 0 && requests <= this.#allowance.requests;
+    return { requests, windows: 0 };
   }
 
-  /** The part of a window to wait longer than one. A counter forgets after two windows. */
-  get #pauseShare(): number {
-    const isCounter = this.#evidence.candidates.some(
-      ({ family }) => family.algorithm === 'sliding_counter',
-    );
-    return isCounter ? 1.01 : 0;
+  /** What a burst after a pause takes, and a race after it. */
+  get #afresh(): Cost {
+    return { requests: usualLimit(this.#evidence) + 2 * halfRace, windows: 5 };
   }
 
   /**
@@ -315,10 +359,10 @@ export class Audit {
    * over a longer time shows only after more requests than one short window takes.
    */
   async #repeat(): Promise<boolean> {
-    const isDone = !this.#isOpen() && this.races.length > 0;
+    const isDone = !this.#isOpen();
     if ((isDone && !this.#allowance.isShortWindow) || !this.#allowance.affords(this.#afresh))
       return false;
-    await this.#startAfresh(this.#pauseShare);
+    await this.#startAfresh();
     return true;
   }
 

@@ -6,7 +6,6 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
 import type { Exchange, Subject } from './exchange.ts';
 import { waitOf } from './fields.ts';
-import { turnsOf } from './remaining.ts';
 import type { Run } from './run.ts';
 
 export interface Burst {
@@ -21,7 +20,11 @@ const mostStated = 4;
 /** So many stated waits are as long as any other window that a limiter with this wait may have. */
 const mostHeld = 4;
 
-/** Each wait is at most so many times as long as the one before. */
+/** So many requests look for the end of a window. */
+const sweeps = 40;
+/** Windows that are longer than expected end in this time, too. */
+const sweptWindows = 1.3;
+/** After that, each wait is so many times as long as the one before. */
 const longerWait = 1.4;
 
 export class Recovery {
@@ -32,7 +35,7 @@ export class Recovery {
   readonly #evidence: Evidence;
   readonly #longestMs: number;
   /** True if a refusal has moved the time at which a request passes. */
-  #isMoved = false;
+  isMoved = false;
   #isHeld = false;
   /** True if a request passed when a refusal had said so. */
   #isWaitKept = false;
@@ -66,10 +69,10 @@ export class Recovery {
   /** Asks these times after `begin`, and when a refusal said that a request passes, until one does. */
   async recover(begin: number, waits: Iterable<number>): Promise<boolean> {
     let [refusedAt, stated] = [this.#run.now(), 0];
-    const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
+    const firstReadyAt = this.readyAt() ?? Number.POSITIVE_INFINITY;
     for (const waitMs of waits) {
       if (waitMs > this.#longestMs * 1.05) return false;
-      if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
+      if (this.isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
       for (let isPlanned = false; !isPlanned; ) {
         const planned = begin + waitMs;
         const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
@@ -100,11 +103,11 @@ export class Recovery {
    */
   async #hold(begin: number): Promise<boolean> {
     this.#isHeld = true;
-    const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
+    const stated = (this.readyAt() ?? this.#run.now()) - this.#run.now();
     const until = begin + Math.min(this.#longestMs * 1.02, mostHeld * stated);
     for (let step = 0; ; step += 1) {
       const now = this.#run.now();
-      const readyAt = this.#readyAt();
+      const readyAt = this.readyAt();
       if (readyAt === undefined) return false;
       const isOver = now >= until;
       // Pauses of one length could each be two windows of a counter.
@@ -118,27 +121,18 @@ export class Recovery {
     }
   }
 
-  /** The times at which the versions that remain let a request pass, and later ones. */
-  *turns(begin: number): Generator<number> {
-    let last = 0;
-    for (let round = 0; round < 2; round += 1) {
-      const now = this.#run.now();
-      for (const at of turnsOf(this.#evidence, now, now + this.#longestMs)) {
-        // A few long windows that remain are no reason to wait as long.
-        while (last > 0 && at - begin > last * longerWait) {
-          last *= longerWait;
-          if (begin + last > this.#run.now()) yield last;
-        }
-        if (at - begin <= last) continue;
-        last = at - begin + 10;
-        yield last;
-      }
+  /** Waits that are evenly spaced over a window, closer at first, and longer after its end. */
+  *sweep(begin: number, windowMs: number): Generator<number> {
+    const from = this.#run.now() - begin;
+    for (let waitMs = from; ; ) {
+      const evenly = Math.min(30 + (waitMs - from) / 4, windowMs / sweeps);
+      waitMs += waitMs < sweptWindows * windowMs ? evenly : waitMs * (longerWait - 1);
+      yield waitMs;
     }
-    for (let waitMs = Math.max(last, 30) * 1.15; ; waitMs *= longerWait) yield waitMs;
   }
 
   /** When a request passes again, as the last reply said. */
-  #readyAt(): number | undefined {
+  readyAt(): number | undefined {
     const last = this.#run.exchanges.at(-1);
     const stated = last === undefined ? undefined : waitOf(last);
     if (last === undefined || stated === undefined || Number.isNaN(stated)) return undefined;
@@ -147,11 +141,11 @@ export class Recovery {
 
   /** First a second before the stated wait is over, then right after it. */
   #statedTime(firstReadyAt: number, stated: number): number | undefined {
-    const readyAt = this.#readyAt();
+    const readyAt = this.readyAt();
     if (readyAt === undefined) return undefined;
     const [early, late] = [readyAt - 1_040, readyAt + 25];
-    this.#isMoved ||= readyAt > firstReadyAt + 2_000;
-    if (stated === 0 && !this.#isMoved && this.#run.now() < early) return early;
+    this.isMoved ||= readyAt > firstReadyAt + 2_000;
+    if (stated === 0 && !this.isMoved && this.#run.now() < early) return early;
     return this.#run.now() < late ? late : undefined;
   }
 }

@@ -4,8 +4,6 @@ import type { Span, Version } from '#judging/limiter/space/decision.ts';
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
-/** So many requests look for the end of a window. */
-const turns = 12;
 /** A burst that separates less of what remains is not worth its requests. */
 const leastSeparated = 0.1;
 /** The share of what is left that a burst costs in any case. */
@@ -16,8 +14,12 @@ const mostTimes = 20;
 const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
-export function isOpen({ candidates, windowMs, limit, isPastCovered }: Evidence): boolean {
-  if (candidates.length > 0 && !isPastCovered) return true;
+export function isOpen(evidence: Evidence): boolean {
+  return (evidence.candidates.length > 0 && !evidence.isPastCovered) || disagrees(evidence);
+}
+
+/** The same of what is known without what was sent before the audit. */
+export function disagrees({ candidates, windowMs, limit }: Evidence): boolean {
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(candidates.map(kindOf));
   return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
@@ -64,26 +66,6 @@ function usual({ plain }: Evidence, numberOf: (version: Version) => number): num
   return 0;
 }
 
-/** When the versions that remain let the next request pass, in steps of equal weight. */
-export function turnsOf(evidence: Evidence, now: number, until: number): readonly number[] {
-  const sample = weighted(evidence.candidates);
-  const passes = evidence
-    .firstPasses(
-      now,
-      until,
-      sample.map(({ candidate }) => candidate),
-    )
-    .map(([at], i) => ({ at, weight: sample[i]?.weight ?? 0 }))
-    .sort((one, other) => one.at - other.at);
-  let [sum, step] = [0, 0];
-  return passes.flatMap(({ at, weight }) => {
-    sum += weight;
-    if (sum * turns < step) return [];
-    step = Math.ceil(sum * turns);
-    return [at];
-  });
-}
-
 export interface Planned {
   readonly at: number;
   /** The burst ends at a refusal, or after so many requests. */
@@ -117,24 +99,6 @@ export function bestBurst(
     if (score > (best?.score ?? 0)) best = { at: now + waitMs, count, separated, score };
   }
   return best;
-}
-
-/** The time for a burst until a refusal that shows most, with when a request passes again. */
-export function bestTime(evidence: Evidence, paceMs: number, times: readonly number[]): number {
-  const sample = weighted(evidence.candidates);
-  const spans = sample.map(({ span }) => span);
-  const [limit, windowMs] = [2 * usualLimit(evidence), usualWindow(evidence)];
-  const rows = times.map((at) => {
-    const passes = evidence.passesAt(at, (count) => count * paceMs, spans, limit);
-    const over = at + usualLimit(evidence) * paceMs;
-    const counts = passes.map(([, most]) => most);
-    const turns = evidence.firstPasses(over, over + 2 * windowMs, spans, counts);
-    return { at, separated: separation(sample, passes, turns) };
-  });
-  const most = Math.max(...rows.map(({ separated }) => separated));
-  // Not the first of those that show as much: what is not compared differs more in their midst.
-  const best = rows.filter(({ separated }) => separated >= most);
-  return best[best.length >> 1]?.at ?? 0;
 }
 
 interface Sampled {

@@ -219,14 +219,14 @@ function keyedBy({
     return undetermined('no other caller was asked: name some with --caller or --vary-path');
   const keys: string[] = [];
   const shared: string[] = [];
-  for (const { subject, isShared, at } of keyTests) {
+  for (const { subject, isShared } of keyTests) {
     const difference = differenceOf(subject);
     if (isShared) {
       shared.push(`${subject.caller} ${subject.path}`);
       continue;
     }
     // A token that came back just then would have let it pass, too.
-    if (evidence.couldPass(at, 2))
+    if (evidence.isDoubted)
       return undetermined(
         `${difference}: a request passed, but a token may have come back just then`,
         numbersIn(keyTests),

@@ -12,7 +12,7 @@ import {
   isRefusal,
   recipientAndTextOf,
 } from '#judging/client/exchange.ts';
-import { plainNumber, type Report } from '#judging/client/intents-file.ts';
+import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import type { KnownIntents } from './points.ts';
@@ -176,41 +176,30 @@ function areAllAccepted(
 }
 
 function miscounted(
-  { ending, reports = [] }: RawRun,
+  { ending, reports }: RawRun,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
   if (expected === undefined) return [];
+  const mustSucceed = ending.kind === 'passed' && reports === undefined;
   const found = acceptedIn(exchanges);
   const sends = exchanges.filter(isSend);
-  const givenUp = reports.filter(({ reported }) => reported === 'failed' || reported === 'unknown');
-  /** How many messages may be missing: those that the client says it gave up. */
-  const excused = (recipient?: string) => {
-    if (ending.kind !== 'passed') return Number.POSITIVE_INFINITY;
-    const isOfAnother = (to: string) => to !== recipient && expected.accepted?.has(to) === true;
-    return givenUp.filter(({ to }) => !isOfAnother(plainNumber(to))).length;
-  };
   if (expected.accepted === undefined) {
-    const counts = { found: totalOf(found), times: expected.total, excused: excused() };
-    return miscount('messages', counts, sends);
+    const counts = { found: totalOf(found), times: expected.total };
+    return miscount('messages', counts, mustSucceed, sends);
   }
   return [...new Set([...expected.accepted.keys(), ...found.keys()])].flatMap((recipient) => {
     const times = expected.accepted?.get(recipient) ?? 0;
     const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
-    const counts = { found: found.get(recipient) ?? 0, times, excused: excused(recipient) };
-    return miscount(`messages to ${recipient}`, counts, toRecipient);
+    const counts = { found: found.get(recipient) ?? 0, times };
+    return miscount(`messages to ${recipient}`, counts, mustSucceed, toRecipient);
   });
-}
-
-interface Counts {
-  readonly found: number;
-  readonly times: number;
-  readonly excused: number;
 }
 
 function miscount(
   noun: string,
-  { found, times, excused }: Counts,
+  { found, times }: { readonly found: number; readonly times: number },
+  mustSucceed: boolean,
   sends: readonly ClientExchange[],
 ): Failure[] {
   const counts = `${found} ${noun} were accepted, and ${times} without faults`;
@@ -218,8 +207,8 @@ function miscount(
     const what = `a message was sent twice: ${counts}; retry under the same request_id`;
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAccepted) }];
   }
-  if (found + excused >= times) return [];
-  const what = `the client ended without an error, but ${counts}; retry what was not accepted, report it as failed, or exit with an error`;
+  if (found === times || !mustSucceed) return [];
+  const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 

@@ -342,6 +342,6 @@ test('no number, text or key of an exchange is in its line, however a service wr
       const line = atOnce(new LineMaker('salt', ['numbers', 'text']).line(exchange));
       expect(leaksIn(JSON.stringify(line), secrets)).toEqual([]);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   );
 });

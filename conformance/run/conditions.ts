@@ -74,17 +74,22 @@ export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Res
   if (ofOthers === 0 && client.lag.times === 0 && refusedSend !== undefined)
     return brokenLimit(refusedSend, refusedSends.length);
   const messages = ofOthers ?? 0;
-  const throttled = refused.length;
   const signs: string[] = [];
   if (messages > 0)
     signs.push(`statistics count at least ${messages} messages that this run did not send`);
-  if (throttled > 0)
-    signs.push(`${throttled} requests were answered 429 although this run had left room for them`);
+  if (refused.length > 0)
+    signs.push(
+      `${refused.length} requests were answered 429 although this run had left room for them`,
+    );
   if (signs.length === 0) return undefined;
+  const whose =
+    messages > 0
+      ? 'another client seems to use the account'
+      : 'another client uses the account, or the service limits more than the requests of a minute';
   return notice(
     'LIMIT-7/other-traffic',
     'it looks at the statistics and at all 429s',
-    `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
+    `${whose}: ${signs.join('; ')}. Keep other clients off for a full run`,
   );
 }
 

@@ -97,7 +97,7 @@ function Now({ report, finished }: ReportProps) {
       return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
     }),
     ...broken.map(({ id, found = 0 }) =>
-      row('#/referee?finished=no', id, `${counted(found, 'finding')}: ${ruleText(id)}`),
+      row('#/referee?finished=no', id, `${counted(found, 'finding')}: `, ruleText(id)),
     ),
     later.length > 0 &&
       row(

@@ -53,13 +53,14 @@ test.each(rows)('$name, $limit in $windowMs ms, run $run', async ({ exam, limit,
   const isThere = exam.needs === undefined || spawnSync('which', [exam.needs]).status === 0;
   if (!isThere) return;
   const port = await freePort(0, '127.0.0.1');
-  const [program = '', ...words] = exam.command(port, { limit, windowMs }, folder);
-  server = spawn(program, words, { cwd: folder, stdio: 'ignore' });
+  const [program = '', ...rest] = exam.command(port, { limit, windowMs }, folder);
+  server = spawn(program, rest, { cwd: folder, stdio: 'ignore' });
   await expect.poll(() => isListening(port)).toBe(true);
   const file = join(folder, 'report.json');
   const silent = { out: () => {}, error: () => {}, env: {}, version: '1' };
   const before = process.cpuUsage();
-  await audit([`http://127.0.0.1:${port}/`, '--report', `json=${file}`], silent);
+  const words = ['--report', `json=${file}`, ...(exam.flags ?? [])];
+  await audit([`http://127.0.0.1:${port}/`, ...words], silent);
   const cpu = process.cpuUsage(before);
   server.kill('SIGKILL');
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report;

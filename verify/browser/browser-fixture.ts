@@ -96,6 +96,7 @@ export function pageTest(
         });
         // The console also reports files that the content policy blocked.
         expect(errors).toEqual([]);
+        expect(await page.innerText('body')).not.toContain('[object ');
       } finally {
         await resetPage(page);
         await simulator.close();

@@ -548,6 +548,10 @@ pageTest(
     await seen(open.getByText('open', { exact: true }));
     await page.getByRole('checkbox', { name: /^Judge as finished/ }).check();
     await seen(givenUp.getByText('the message was given up after a 429'));
+    await page.getByRole('link', { name: 'Home', exact: true }).click();
+    const now = page.getByRole('listitem').filter({ hasText: 'CLIENT-1' });
+    await seen(now.getByText('1 finding: The client waits at least Retry-After'));
+    await page.getByRole('link', { name: 'Referee', exact: true }).click();
     await page.getByRole('button', { name: 'Clear record' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Clear record' }).click();
     await seen(page.getByText('No request yet.'));

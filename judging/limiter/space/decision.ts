@@ -10,6 +10,8 @@ export interface Decision {
   readonly passed: boolean;
   /** How many requests. */
   readonly count: number;
+  /** True if it matters enough never to be joined with its neighbours. */
+  readonly isAlone?: true;
 }
 
 /** A span of a number that is not known exactly; both ends are possible. */
@@ -85,7 +87,7 @@ export function joined(decisions: readonly Decision[], withinMs: number): Decisi
     const last = groups.at(-1);
     const { from, to, passed, count } = decision;
     const isClose = last !== undefined && to - last.from <= Math.max(withinMs, to - from);
-    if (isClose && last.passed === passed)
+    if (isClose && last.passed === passed && !decision.isAlone && !last.isAlone)
       groups[groups.length - 1] = { ...last, to, count: last.count + count };
     else groups.push(decision);
   }

@@ -56,6 +56,7 @@ export function tokenBucket(
         const earlier = decisions[j] as Decision;
         const needed = before - (spent[j] as number) + count - rounding;
         const back = (to - earlier.from) / shortest;
+        if (before + count <= back * least) break;
         const bound = earlier.passed ? needed / (1 + back) : (needed - 1) / back;
         least = Math.max(least, Math.ceil(bound));
       }

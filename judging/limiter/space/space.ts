@@ -38,7 +38,7 @@ const coarse = { window: 0.1, place: 1 / 8 };
 /** How wide a span may stay whose middle is impossible. */
 const fine = { window: 0.008, place: 1 / 32 };
 /** While few remain, they are cut finer, down to this width of a window. */
-const few = 400;
+const usuallyFew = 400;
 const finer = 4;
 const hairline = 1e-5;
 /** How exact the outermost numbers become. */
@@ -60,13 +60,18 @@ export class Space {
   #groups: readonly (readonly Candidate[])[] = [];
   readonly #judged = new JudgedDecisions();
   readonly #knownSince: number;
+  readonly #few: number;
   #longestMs = 0;
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
 
-  /** `knownSince`: before it, others may have spent; without it, they have not. */
-  constructor(knownSince = Number.NEGATIVE_INFINITY) {
+  /**
+   * `knownSince`: before it, others may have spent; without it, they have not. `few`: while fewer spans
+   * of a family remain, each update cuts them finer.
+   */
+  constructor(knownSince = Number.NEGATIVE_INFINITY, few = usuallyFew) {
     this.#knownSince = knownSince;
+    this.#few = few;
   }
 
   /** Looks into windows up to this length, too. */
@@ -110,7 +115,7 @@ export class Space {
     this.#groups = this.#groups
       .map((group) => group.flatMap((each) => narrowed(each, this.#judged)))
       .filter((group) => group.length > 0)
-      .map((group) => cutDown(group, this.#judged));
+      .map((group) => cutDown(group, this.#judged, this.#few));
   }
 }
 
@@ -134,7 +139,11 @@ function half(whole: OneVersion, version: Version, judged: JudgedDecisions): Can
 }
 
 /** Cuts spans in two until all are as fine as they need be, or that takes too long. */
-function cutDown(group: readonly Candidate[], judged: JudgedDecisions): readonly Candidate[] {
+function cutDown(
+  group: readonly Candidate[],
+  judged: JudgedDecisions,
+  few: number,
+): readonly Candidate[] {
   let [spans, hidden] = [cutTo(coarse, fine, group, judged), fine];
   while (spans.length < few && hidden.window > hairline) {
     hidden = { window: hidden.window / finer, place: hidden.place / finer };

@@ -59,10 +59,13 @@ function followed(decisions: readonly Decision[], version: Version, step: Step):
   for (const decision of decisions) {
     const { from, to, passed, count } = decision;
     const next: Open[] = [];
+    let fresh: Open | undefined;
     const add = (opened: Span, limits: Span | undefined, least: number, most: number) => {
       if (limits === undefined) return;
       const isFull = !passed;
-      next.push({ limit: limits, opened, least, most: Math.min(limits[1], most), isFull });
+      const open = { limit: limits, opened, least, most: Math.min(limits[1], most), isFull };
+      if (opened[0] === from) fresh = fresh === undefined ? open : either(fresh, open);
+      else next.push(open);
     };
     for (const open of states) {
       const { isIn, isAfter, opened = open.opened } = step(open, decision, version);
@@ -79,31 +82,27 @@ function followed(decisions: readonly Decision[], version: Version, step: Step):
       if (isIn && !open.isFull) add([from, to], open.limit, 1, count);
       else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
     }
+    if (fresh !== undefined) next.push(fresh);
     if (next.length === 0) return undefined;
-    states = merged(next);
+    // The oldest ones of many differ least.
+    if (next.length > mostOpen) next.splice(0, 2, either(next[0] as Open, next[1] as Open));
+    states = next;
   }
   return hullOf(states.map((state) => state.limit));
 }
 
-/** Of windows with one opener, one that may hold what any of them holds. */
-function merged(states: readonly Open[]): Open[] {
-  const byOpener = new Map<number, Open>();
-  for (const open of states) {
-    const same = byOpener.get(open.opened[0]);
-    byOpener.set(
-      open.opened[0],
-      same === undefined
-        ? open
-        : {
-            opened: open.opened,
-            limit: hullOf([same.limit, open.limit]) ?? open.limit,
-            least: Math.min(same.least, open.least),
-            most: Math.max(same.most, open.most),
-            isFull: same.isFull && open.isFull,
-          },
-    );
-  }
-  return [...byOpener.values()];
+/** So many windows are followed apart. */
+const mostOpen = 12;
+
+/** A window that may hold what either may hold. */
+function either(one: Open, other: Open): Open {
+  return {
+    opened: [Math.min(one.opened[0], other.opened[0]), Math.max(one.opened[1], other.opened[1])],
+    limit: [Math.min(one.limit[0], other.limit[0]), Math.max(one.limit[1], other.limit[1])],
+    least: Math.min(one.least, other.least),
+    most: Math.max(one.most, other.most),
+    isFull: one.isFull && other.isFull,
+  };
 }
 
 /** When the window of this number may begin, and how far that is known. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
+import { runs } from '#verify/testkit/runs.ts';
 import { acmeNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import type { ApiKey } from '../accounts/account.ts';
 import type { Assumptions } from '../assumptions.ts';
@@ -193,7 +194,7 @@ test('SEND-4 in any scope, a use is found exactly when a list of all uses has it
         for (let i = 0; i < others; i++) window.burn(`other ${serial++}`, '', key, endpoint);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(75) },
   );
 });
 

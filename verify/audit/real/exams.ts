@@ -21,6 +21,8 @@ export interface Exam {
   readonly isKnown: boolean;
   /** The program that must be installed. */
   readonly needs?: string;
+  /** What its user adds to the command, so that all is asked that may tell callers apart. */
+  readonly flags?: readonly string[];
 }
 
 /** What a limiter of a known kind is. */
@@ -114,11 +116,14 @@ export const exams: readonly Exam[] = [
   learned('@nestjs/throttler', node('nest'), { ...window, algorithm: 'sliding_log' }),
   learned('hono-rate-limiter', node('hono'), window),
   learned('koa-ratelimit', node('koa'), { ...window, retryAfter: ['short'], fields: false }),
-  learned('limiter TokenBucket', node('limiter-bucket'), {
-    algorithm: 'token_bucket',
-    keyedBy: 'all',
-    retryAfter: absent,
-  }),
+  {
+    ...learned('limiter TokenBucket', node('limiter-bucket'), {
+      algorithm: 'token_bucket',
+      keyedBy: 'all',
+      retryAfter: absent,
+    }),
+    flags: ['--caller', 'Authorization: Bearer a, Bearer b'],
+  },
   {
     name: 'limiter RateLimiter',
     command: node('limiter'),
