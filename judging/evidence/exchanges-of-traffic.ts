@@ -143,8 +143,6 @@ export function clientExchangeOf(
     isSeen: traffic.isSeen && !hasBrokenBody,
     isGarbled: hasBrokenBody || undefined,
     showsKey: known.showsKey,
-    lacksBody: undefined,
-    lacksCaller: undefined,
   };
 }
 

@@ -269,7 +269,6 @@ export class TrafficJudge {
 /** The whole group if all of it fits, so that judges share what they computed for its trace. */
 function fittingIn(group: readonly Exchange[], fits: Shown['fits']): readonly Exchange[] {
   const [only] = group;
-  // Most groups have one exchange.
   if (only !== undefined && group.length === 1) return fits(only) ? group : none;
   return group.every(fits) ? group : group.filter(fits);
 }
@@ -285,8 +284,7 @@ function noteIn(finding: RuleFinding, found: Findings): void {
   finding.isTouched = true;
   finding.missing ??= reasonOf(found);
   if (broken === undefined) return;
-  const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
-  if (!isSmaller) return;
+  if (finding.broken !== undefined && proof.length >= finding.proof.length) return;
   finding.broken = broken;
   finding.proof = proof;
 }

@@ -313,7 +313,9 @@ function mutilated(kind: Kind, text: string, rng: Rng): Mutilation {
       : parts.map((part) => `${JSON.stringify(part)}\n`).join('');
   }
   const bytes = isChosen('plain', 0.7) ? Buffer.from(changed) : gzipSync(changed);
-  let length = isChosen('tail', 0.3) ? rng.below(bytes.length) : bytes.length;
+  // What the cut leaves of shuffled lines may be in order, and then looks like the first of all lines.
+  const mayBeCut = kind !== 'recording' || !what.includes('order');
+  let length = isChosen('tail', 0.3) && mayBeCut ? rng.below(bytes.length) : bytes.length;
   // A file that is cut where a line ends looks like a whole one.
   while (length < bytes.length && bytes.subarray(length - 1, length + 1).includes('\n')) length--;
   return { text: bytes.subarray(0, length), what };
