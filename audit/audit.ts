@@ -3,13 +3,13 @@
  * function of the caller's, on a clock of the caller's: with fake timers an hour takes milliseconds.
  */
 import { Evidence } from './evidence.ts';
-import type { Exchange, Reply, Subject } from './exchange.ts';
+import type { AuditedExchange, Reply, Subject } from './exchange.ts';
 import { Audit } from './plan.ts';
 import { Run, Stopped, type StopReason } from './run.ts';
 import type { Statements } from './statement.ts';
 import { statementsOf } from './statements.ts';
 
-export type { Exchange, Headers, Reply, Subject } from './exchange.ts';
+export type { AuditedExchange, Headers, Reply, Subject } from './exchange.ts';
 export type { StopReason } from './run.ts';
 export type { AlgorithmValue, RetryAfter, Statement, Statements } from './statement.ts';
 
@@ -48,7 +48,7 @@ export interface AuditResult {
   /** One statement for each question. */
   readonly statements: Statements;
   /** All requests, in the order in which they were sent. */
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly AuditedExchange[];
   /** Why it ended before all was learned. */
   readonly stopped?: StopReason | undefined;
 }
@@ -62,7 +62,7 @@ export interface AuditSettings extends AuditOptions {
   /** Headers that may name a caller, and of which all requests had the same value. */
   readonly unvaried?: readonly string[];
   /** Called before each request. */
-  readonly onProgress?: (exchanges: readonly Exchange[], doing: string) => void;
+  readonly onProgress?: (exchanges: readonly AuditedExchange[], doing: string) => void;
   /** Interrupts the audit. */
   readonly signal?: AbortSignal | undefined;
 }

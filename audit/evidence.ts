@@ -14,7 +14,7 @@ import {
   type OneVersion,
   Space,
 } from '#judging/limiter/space/space.ts';
-import type { Exchange } from './exchange.ts';
+import type { AuditedExchange } from './exchange.ts';
 import { decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
@@ -37,7 +37,7 @@ const manySpans = 4_000;
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
-  readonly sent: readonly Exchange[];
+  readonly sent: readonly AuditedExchange[];
   readonly at: number;
 }
 
@@ -69,13 +69,13 @@ export class Evidence {
     this.#spaces.afterNothing.widen(longestMs);
   }
 
-  add(exchange: Exchange): void {
+  add(exchange: AuditedExchange): void {
     this.decisions.push(decisionOf(exchange));
     this.numbers.push(exchange.number);
   }
 
   /** Requests that were sent at once. */
-  addTogether(exchanges: readonly Exchange[]): void {
+  addTogether(exchanges: readonly AuditedExchange[]): void {
     this.decisions.push(...decisionsAtOnce(exchanges));
     this.numbers.push(...inOrderOfReplies(exchanges).map(({ number }) => number));
   }
@@ -279,7 +279,7 @@ export class Evidence {
 }
 
 /** In the order of their replies: a window that ends meanwhile lets some pass after a refusal. */
-function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
+function decisionsAtOnce(exchanges: readonly AuditedExchange[]): Decision[] {
   let from = Number.POSITIVE_INFINITY;
   const decisions = inOrderOfReplies(exchanges).map(decisionOf);
   for (const [i, each] of [...decisions.entries()].toReversed()) {
@@ -289,7 +289,7 @@ function decisionsAtOnce(exchanges: readonly Exchange[]): Decision[] {
   return decisions;
 }
 
-function inOrderOfReplies(exchanges: readonly Exchange[]): readonly Exchange[] {
+function inOrderOfReplies(exchanges: readonly AuditedExchange[]): readonly AuditedExchange[] {
   return exchanges
     .filter(({ outcome }) => outcome !== 'broken')
     .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
@@ -303,7 +303,7 @@ function inTurn(decision: Decision, i: number, { [i - 1]: last }: readonly Decis
 }
 
 /** From the first that was sent to the last answer. */
-export function timesOf(exchanges: readonly Exchange[]): Span {
+export function timesOf(exchanges: readonly AuditedExchange[]): Span {
   const decisions = exchanges.map(decisionOf);
   return hull(decisions.map(({ from, to }) => [from, to]));
 }

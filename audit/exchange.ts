@@ -19,7 +19,7 @@ export interface Reply {
 }
 
 /** A request and its reply, with their times since the audit began. */
-export interface Exchange extends Subject {
+export interface AuditedExchange extends Subject {
   /** From 1 on, in the order of sending. */
   readonly number: number;
   /** Since the audit began. */

@@ -3,7 +3,7 @@
  * `said.ts` compares with what then happened.
  */
 import { type Item, parseDictionary, parseList } from 'structured-headers';
-import type { Exchange } from './exchange.ts';
+import type { AuditedExchange } from './exchange.ts';
 
 /** What one reply says. */
 export interface Saying {
@@ -18,7 +18,7 @@ export interface Saying {
 interface FieldKind {
   readonly name: string;
   /** Undefined without such fields, and `unreadable` if they cannot be understood. */
-  readonly read: (exchange: Exchange) => Saying | 'unreadable' | undefined;
+  readonly read: (exchange: AuditedExchange) => Saying | 'unreadable' | undefined;
 }
 
 export const fieldKinds: readonly FieldKind[] = [
@@ -98,7 +98,7 @@ const epochSeconds = 1e9;
 const epochMs = 1e12;
 
 /** A reset in seconds from now, in seconds or milliseconds since 1970, or a date. */
-function resetIn(text: string, { headers, answeredAt }: Exchange): number {
+function resetIn(text: string, { headers, answeredAt }: AuditedExchange): number {
   const number = Number(text);
   if (number < epochSeconds) return number * 1_000;
   const epoch = number >= epochMs ? number : number * 1_000;
@@ -109,7 +109,7 @@ function resetIn(text: string, { headers, answeredAt }: Exchange): number {
 }
 
 /** The seconds that a refusal asks to wait; undefined without a header, NaN if it is no wait. */
-export function waitOf({ headers, answeredAt }: Exchange): number | undefined {
+export function waitOf({ headers, answeredAt }: AuditedExchange): number | undefined {
   const text = headers['retry-after'];
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text);

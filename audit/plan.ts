@@ -5,7 +5,7 @@
  */
 import { Allowance, type Cost } from './allowance.ts';
 import { type Evidence, type Omitted, timesOf } from './evidence.ts';
-import type { Exchange, Subject } from './exchange.ts';
+import type { AuditedExchange, Subject } from './exchange.ts';
 import { doubling, firmRefusals, Recovery } from './recovery.ts';
 import {
   bestBurst,
@@ -35,7 +35,7 @@ export interface KeyTest {
 }
 
 export interface Race {
-  readonly sent: readonly Exchange[];
+  readonly sent: readonly AuditedExchange[];
   /** The requests that would have passed one by one. */
   readonly most: number;
   readonly passed: number;
@@ -169,7 +169,7 @@ export class Audit {
     );
     for (const subject of this.#plan.others) {
       const at = this.#evidence.decisions.length;
-      const sent: Exchange[] = [];
+      const sent: AuditedExchange[] = [];
       while (sent.length < most && sent.at(-1)?.outcome !== 'refused')
         sent.push(await this.#run.ask(subject));
       const isShared = sent[0]?.outcome === 'refused';

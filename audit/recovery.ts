@@ -4,7 +4,7 @@
  */
 import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
-import type { Exchange, Subject } from './exchange.ts';
+import type { AuditedExchange, Subject } from './exchange.ts';
 import { waitOf } from './fields.ts';
 import type { Run } from './run.ts';
 
@@ -49,7 +49,7 @@ export class Recovery {
     this.#longestMs = longestMs;
   }
 
-  async ask(): Promise<Exchange> {
+  async ask(): Promise<AuditedExchange> {
     const exchange = await this.#run.ask(this.#subject);
     if (exchange.outcome !== 'broken') this.#evidence.add(exchange);
     return exchange;

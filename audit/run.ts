@@ -3,7 +3,7 @@
  * budget or the time is used up. It never sends a request again.
  */
 import type { Decision } from '#judging/limiter/space/decision.ts';
-import type { Exchange, Reply, Subject } from './exchange.ts';
+import type { AuditedExchange, Reply, Subject } from './exchange.ts';
 
 export interface RunSettings {
   readonly request: (subject: Subject) => Promise<Reply>;
@@ -14,7 +14,9 @@ export interface RunSettings {
   /** The shortest time between two requests. */
   readonly paceMs: number;
   readonly timeoutMs: number;
-  readonly onProgress?: ((exchanges: readonly Exchange[], doing: string) => void) | undefined;
+  readonly onProgress?:
+    | ((exchanges: readonly AuditedExchange[], doing: string) => void)
+    | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,7 +44,7 @@ const firstTogether = 3;
 export const tickMs = 2;
 
 export class Run {
-  readonly exchanges: Exchange[] = [];
+  readonly exchanges: AuditedExchange[] = [];
   readonly settings: RunSettings;
   readonly #startedAt: number;
   #errorsInARow = 0;
@@ -68,7 +70,7 @@ export class Run {
     this.settings.onProgress?.(this.exchanges, what);
   }
 
-  async ask(subject: Subject): Promise<Exchange> {
+  async ask(subject: Subject): Promise<AuditedExchange> {
     const { paceMs } = this.settings;
     const last = this.exchanges.at(-1);
     // The first ones follow each other closely: at an even pace, short windows explain everything.
@@ -80,7 +82,7 @@ export class Run {
   }
 
   /** Sends requests at once. */
-  async race(subject: Subject, count: number): Promise<readonly Exchange[]> {
+  async race(subject: Subject, count: number): Promise<readonly AuditedExchange[]> {
     return Promise.all(Array.from({ length: count }, () => this.#send(subject)));
   }
 
@@ -92,14 +94,14 @@ export class Run {
     if (signal?.aborted) throw new Stopped('interrupted');
   }
 
-  async #send(subject: Subject): Promise<Exchange> {
+  async #send(subject: Subject): Promise<AuditedExchange> {
     const { budget, timeoutMs, request, refused, signal } = this.settings;
     if (signal?.aborted) throw new Stopped('interrupted');
     if (this.requests >= budget) throw new Stopped('budget');
     if (this.now() > timeoutMs) throw new Stopped('time');
     const number = this.requests + 1;
     const sentAtMs = this.now();
-    const pending: Exchange = {
+    const pending: AuditedExchange = {
       ...subject,
       number,
       sentAtMs,
@@ -115,13 +117,20 @@ export class Run {
     const outcome = status === 0 ? 'broken' : answer;
     const answeredAt = this.settings.now();
     const answeredAtMs = answeredAt - this.#startedAt;
-    const exchange: Exchange = { ...pending, answeredAtMs, answeredAt, status, headers, outcome };
+    const exchange: AuditedExchange = {
+      ...pending,
+      answeredAtMs,
+      answeredAt,
+      status,
+      headers,
+      outcome,
+    };
     this.exchanges[number - 1] = exchange;
     this.settings.onProgress?.(this.exchanges, this.#doing);
     return exchange;
   }
 
-  #noteErrors({ status, outcome, number }: Exchange): void {
+  #noteErrors({ status, outcome, number }: AuditedExchange): void {
     if (status === 0 && number === 1) throw new Stopped('not_reachable');
     const isError = status === 0 || (status >= 500 && outcome === 'passed');
     this.#errorsInARow = isError ? this.#errorsInARow + 1 : 0;
@@ -130,7 +139,7 @@ export class Run {
 }
 
 /** What a limiter decided about a request, as far as its times tell. */
-export function decisionOf({ sentAtMs, answeredAtMs, outcome }: Exchange): Decision {
+export function decisionOf({ sentAtMs, answeredAtMs, outcome }: AuditedExchange): Decision {
   return {
     from: sentAtMs - tickMs,
     to: answeredAtMs + tickMs,

@@ -1,6 +1,6 @@
 /** Compares what a limiter said in its headers with what then happened. */
 import type { Span } from '#judging/limiter/space/decision.ts';
-import type { Exchange } from './exchange.ts';
+import type { AuditedExchange } from './exchange.ts';
 import { fieldKinds, type Saying, waitOf } from './fields.ts';
 import { tickMs } from './run.ts';
 import { certain, type RetryAfter, type Statement, undetermined } from './statement.ts';
@@ -17,15 +17,15 @@ export interface Learned {
 
 /** A refusal with the time from which it lets requests pass, and the next ones of that caller. */
 interface Wait {
-  readonly refusal: Exchange;
+  readonly refusal: AuditedExchange;
   readonly readyAfterMs: number;
   /** Until the first that passed; it is the last of them. */
-  readonly later: readonly Exchange[];
+  readonly later: readonly AuditedExchange[];
 }
 
 function waitsIn(
-  exchanges: readonly Exchange[],
-  readyAfterMs: (exchange: Exchange) => number | undefined,
+  exchanges: readonly AuditedExchange[],
+  readyAfterMs: (exchange: AuditedExchange) => number | undefined,
   { mayProlong }: Learned,
 ): Wait[] {
   return exchanges.flatMap((refusal) => {
@@ -40,7 +40,7 @@ function waitsIn(
 }
 
 /** The first request that was refused although the stated time was over. */
-function brokenPromise(waits: readonly Wait[]): readonly [Wait, Exchange] | undefined {
+function brokenPromise(waits: readonly Wait[]): readonly [Wait, AuditedExchange] | undefined {
   for (const wait of waits) {
     const readyAt = wait.refusal.answeredAtMs + wait.readyAfterMs + tickMs;
     const late = wait.later.find(
@@ -56,7 +56,7 @@ const tightMs = 1_100;
 
 /** `exchanges`: those that spend from one limit, one after the other. */
 export function retryAfterOf(
-  exchanges: readonly Exchange[],
+  exchanges: readonly AuditedExchange[],
   learned: Learned,
 ): Statement<RetryAfter> {
   const refusals = exchanges.filter(({ outcome }) => outcome === 'refused');
@@ -129,17 +129,17 @@ export function retryAfterOf(
     : certain('sufficient', 'Retry-After is sufficient: after it a request passes', shown);
 }
 
-function secondsBetween(refusal: Exchange, later: Exchange): string {
+function secondsBetween(refusal: AuditedExchange, later: AuditedExchange): string {
   return ((later.sentAtMs - refusal.answeredAtMs) / 1_000).toFixed(1);
 }
 
-function numbersOf(exchanges: readonly (Exchange | undefined)[]): number[] {
+function numbersOf(exchanges: readonly (AuditedExchange | undefined)[]): number[] {
   return exchanges.flatMap((each) => (each === undefined ? [] : [each.number]));
 }
 
 /** For each kind of fields that came: `true`, or what they said against what happened. */
 export function fieldsOf(
-  exchanges: readonly Exchange[],
+  exchanges: readonly AuditedExchange[],
   learned: Learned,
 ): Statement<Readonly<Record<string, true | string>>> {
   const values: Record<string, true | string> = {};
@@ -169,16 +169,16 @@ export function fieldsOf(
 }
 
 interface Said {
-  readonly exchange: Exchange;
+  readonly exchange: AuditedExchange;
   readonly claim: Saying | 'unreadable';
 }
 
 function wrongIn(
   claims: readonly Said[],
-  exchanges: readonly Exchange[],
+  exchanges: readonly AuditedExchange[],
   learned: Learned,
-): { says: string; shown: readonly Exchange[] } | undefined {
-  const resetOf = new Map<Exchange, number>();
+): { says: string; shown: readonly AuditedExchange[] } | undefined {
+  const resetOf = new Map<AuditedExchange, number>();
   for (const { exchange, claim } of claims) {
     if (claim === 'unreadable') return { says: 'cannot be read', shown: [exchange] };
     const { limit, remaining, resetMs, windowMs } = claim;
@@ -218,7 +218,7 @@ function roundSpan([least, most]: Span): string {
 }
 
 /** How many passed after this one before the first refusal of the same first burst. */
-function following(exchanges: readonly Exchange[], exchange: Exchange) {
+function following(exchanges: readonly AuditedExchange[], exchange: AuditedExchange) {
   const first = exchanges.findIndex(({ outcome }) => outcome === 'refused');
   const at = exchanges.indexOf(exchange);
   const refusal = exchanges[first];

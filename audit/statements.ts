@@ -2,7 +2,7 @@
 import { blockMs } from '#judging/limiter/space/families.ts';
 import type { Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
-import type { Exchange, Subject } from './exchange.ts';
+import type { AuditedExchange, Subject } from './exchange.ts';
 import { turningPoints, whyNone } from './none-of-these.ts';
 import type { KeyTest, Race } from './plan.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
@@ -17,7 +17,7 @@ import {
 } from './statement.ts';
 
 export interface Seen {
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly AuditedExchange[];
   readonly evidence: Evidence;
   readonly keyTests: readonly KeyTest[];
   readonly races: readonly Race[];
@@ -70,7 +70,7 @@ export function statementsOf(seen: Seen): Statements {
 }
 
 /** The exchanges of the first caller's limit, one after the other. */
-function ofEvidence({ exchanges, evidence }: Seen): Exchange[] {
+function ofEvidence({ exchanges, evidence }: Seen): AuditedExchange[] {
   const numbers = new Set(evidence.numbers);
   return exchanges.filter(({ number }) => numbers.has(number));
 }
@@ -249,7 +249,7 @@ function numbersIn(keyTests: readonly KeyTest[]): number[] {
   return keyTests.flatMap(({ exchanges }) => exchanges);
 }
 
-function errorsSpend(exchanges: readonly Exchange[]): Statement<boolean> {
+function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> {
   const passed = exchanges.filter(({ outcome }) => outcome === 'passed');
   const errors = passed.filter(({ status }) => status >= 400);
   const [error] = errors;
@@ -286,13 +286,13 @@ function atOnce(races: readonly Race[]): Statement<'exact' | number> {
 
 function mostInAWindow({ exchanges }: Seen, windowMs: number | undefined): Statement<number> {
   if (windowMs === undefined) return undetermined('the window is not certain');
-  const byLimit = new Map<string, Exchange[]>();
+  const byLimit = new Map<string, AuditedExchange[]>();
   for (const each of exchanges) {
     if (each.outcome !== 'passed') continue;
     const key = `${each.caller} ${each.path}`;
     byLimit.set(key, [...(byLimit.get(key) ?? []), each]);
   }
-  let most: readonly Exchange[] = [];
+  let most: readonly AuditedExchange[] = [];
   for (const passed of byLimit.values())
     for (const { sentAtMs } of passed) {
       const inside = passed.filter(

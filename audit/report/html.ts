@@ -6,7 +6,7 @@ import { badge, pageHtml, plotScript } from '#judging/report/page.ts';
 import { plotHtml } from '#judging/report/plot.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
 import type { AuditResult } from '../audit.ts';
-import type { Exchange } from '../exchange.ts';
+import type { AuditedExchange } from '../exchange.ts';
 import type { Statement } from '../statement.ts';
 import { answerOf, entriesOf, type Reported, shownValue } from './report.ts';
 
@@ -30,7 +30,11 @@ export async function reportHtml({ url, result, differences }: Reported): Promis
 /** More rows would hide the others. */
 const mostRows = 12;
 
-function section(name: string, statement: Statement, exchanges: readonly Exchange[]): string {
+function section(
+  name: string,
+  statement: Statement,
+  exchanges: readonly AuditedExchange[],
+): string {
   const { certainty, sentence, exchanges: numbers } = statement;
   const rows = numbers.slice(0, mostRows).flatMap((number) => exchanges[number - 1] ?? []);
   const lines = rows.map(
