@@ -84,7 +84,7 @@ function Now({ report, finished }: ReportProps) {
       return isRecent && row(href, title, `free again since ${at?.slice(11, 19)}`);
     }),
     ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
-      const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
+      const href = addressOf('messages', id, { from, ...(group.to && { to: group.to }) });
       const name = `${counted(messages, 'message')} from ${from}`;
       const text = [<CodeText text={group.sentence.slice(0, -1)} />, '; the oldest came '];
       return row(href, name, ...text, <Time at={group.since} />);
