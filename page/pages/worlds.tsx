@@ -161,6 +161,7 @@ async function readLeaves(worldId: string): Promise<Leaves> {
   const { sims } = await callIn(prefix, 'sims.all');
   const { faults } = await callIn(prefix, 'faults.list');
   const { outcomes } = await callIn(prefix, 'outcomes.get');
+  const { buckets } = await callIn(prefix, 'limits.buckets');
   const page = await callIn(prefix, 'messages.page', { limit: mostMessages });
   const nameOf = (id: string) => accounts.find(({ account_id: each }) => each === id)?.name ?? id;
   const messages = page.messages.map(({ message_id: id, to, status }) => {
@@ -171,6 +172,10 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     const text = `${faultWords(fault)}; ${faultSubject(fault, nameOf)}; struck ${fault.hits}`;
     return [fault.fault_id, fault.paused ? `${text}; paused` : text];
   });
+  const bucketTexts = buckets.map(({ account_id: id, endpoint, next_at: nextAt, ...bucket }) => {
+    const until = nextAt === null ? '' : `, 429 until ${nextAt.slice(11, 19)}`;
+    return [`${nameOf(id)} ${endpoint}`, `${bucket.available} of ${bucket.limit}${until}`];
+  });
   return new Map([
     ...messages,
     ...leavesOf(clock, 'Clock:'),
@@ -180,6 +185,7 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     ...leavesOf(Object.fromEntries(faultTexts), 'Faults:'),
     ...outcomes.flatMap((outcome) => leavesOf(outcome, `Recipients: ${outcome.to}`)),
     ...leavesOf(await callIn(prefix, 'limits.get'), 'Limits:'),
+    ...leavesOf(Object.fromEntries(bucketTexts), 'Limits:'),
     ...leavesOf(await callIn(prefix, 'assumptions.get'), 'Assumptions:'),
   ]);
 }

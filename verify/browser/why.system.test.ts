@@ -359,6 +359,7 @@ pageTest(
   'keys go to a page or search for a text, and the next hour is seen in a copy',
   {},
   async ({ page, controlUrl, send, simulator }) => {
+    simulator.limits.patch({ send: 2 });
     send({ message: 'to be delivered' });
     send({ message: 'another' });
     await page.goto(`${controlUrl}/#/limits`);
@@ -376,6 +377,9 @@ pageTest(
     await page.getByRole('button', { name: 'Show the next hour' }).click();
     const row = page.getByRole('row').filter({ hasText: 'to +12025550123' });
     await seen(row.getByRole('cell', { name: 'delivered' }));
+    const limits = page.getByRole('row').filter({ hasText: 'acme send' });
+    await seen(limits.getByRole('cell', { name: /^0 of 2, 429 until \d\d:\d\d:\d\d$/ }));
+    await seen(limits.getByRole('cell', { name: '2 of 2' }));
     expect(simulator.state().messages.queued).toBe(2);
     const worlds = page.getByRole('region', { name: 'Worlds', exact: true });
     await seen(worlds.getByText(/; deleted in (10 min|9 min \d+ s)$/));
