@@ -7,7 +7,7 @@ import { faultSubject, faultText } from '#contract/fault-kinds.ts';
 import { limitWindowMs } from '#contract/limits.ts';
 import { durationText, isoTime } from '#contract/time.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { shownPrefix } from '../../sim/accounts/key-ring.ts';
+import { keyPrefix, shownPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { faultOf, fieldOf } from './request-views.ts';
@@ -133,13 +133,21 @@ function faultReason(
 }
 
 /** Why the key of a 401 was refused. */
-function keyProblem({ status, authorization, faultKind }: RecordedExchange, { keyRing }: Registry) {
+function keyProblem(
+  { status, authorization, faultKind }: RecordedExchange,
+  { keyRing, keys }: Registry,
+): string | null {
   if (status !== 401 || faultKind !== undefined) return null;
   if (authorization === undefined) return 'no key: it has no Authorization header';
   const text = authorization.replace(/^bearer\s+/i, '');
   const key = keyRing.find(text);
   const start = shownPrefix(text);
-  if (key === undefined) return start === '' ? 'unknown key' : `unknown key ${start}…`;
+  if (key === undefined) {
+    const [alike, ...others] = [...keys.values()].filter((each) => keyPrefix(each) === start);
+    const isOne = alike !== undefined && others.length === 0;
+    const like = isOne ? `, which begins like ${alike.account.name}'s key ${alike.name}` : '';
+    return start === '' ? 'unknown key' : `unknown key ${start}…${like}`;
+  }
   return key.revokedAtMs === undefined
     ? 'the Authorization header is malformed'
     : `revoked key of ${key.account.name}`;

@@ -31,14 +31,18 @@ test('a 401 names what was wrong with its key, of which it shows the start', asy
   const { key, key_id: keyId } = simulator.accounts.createKey(id, { name: 'old' });
   simulator.accounts.revokeKey(keyId);
   const unknownKey = 'Bearer smst_Ab12cd34ef56gh78';
-  const sentences = [undefined, unknownKey, `Bearer ${key}`].map((authorization, index) => {
-    const request = requestTo(servicePaths.stats);
-    simulator.handle(authorization === undefined ? request : { ...request, authorization });
-    return simulator.requests.get(index + 1).why;
-  });
-  const [none, unknown, revoked] = sentences;
+  const mistyped = `Bearer ${key}x`;
+  const sentences = [undefined, unknownKey, `Bearer ${key}`, mistyped].map(
+    (authorization, index) => {
+      const request = requestTo(servicePaths.stats);
+      simulator.handle(authorization === undefined ? request : { ...request, authorization });
+      return simulator.requests.get(index + 1).why;
+    },
+  );
+  const [none, unknown, revoked, alike] = sentences;
   expect(none).toBe('no key: it has no Authorization header');
   expect([unknown, revoked]).toEqual(['unknown key smst_Ab12…', 'revoked key of acme']);
+  expect(alike).toBe(`unknown key ${key.slice(0, 9)}…, which begins like acme's key old`);
   await simulator.close();
 });
 
