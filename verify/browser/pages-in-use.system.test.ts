@@ -570,13 +570,13 @@ pageTest(
     await page.goto(`${controlUrl}/#/home`);
     await seen(page.getByText('CLIENT-5: one message accepted twice'));
     const box = page.getByRole('checkbox', { name: /^Judge as finished/ });
-    await page.getByRole('link', { name: '0 findings so far' }).click();
+    await page.getByRole('link', { name: '0 rules broken so far' }).click();
     await seen(page.getByText('open: fails if the client has finished: CLIENT-3, CLIENT-5'));
     expect(await box.isChecked()).toBe(false);
     await page.getByRole('button', { name: 'Judge as finished' }).click();
     await expect.poll(() => box.isChecked()).toBe(true);
     await page.getByRole('link', { name: 'Home', exact: true }).click();
-    await page.getByRole('link', { name: '0 findings so far' }).click();
+    await page.getByRole('link', { name: '0 rules broken so far' }).click();
     await expect.poll(() => box.isChecked()).toBe(false);
     await page.getByRole('link', { name: 'Home', exact: true }).click();
     await page.getByRole('link', { name: '2 rules broken (2 findings) if the' }).click();

@@ -447,7 +447,7 @@ pageTest(
     await seen(page.getByText(`BASE_URL = "${simulator.baseUrl}"`));
 
     // Which request did my client send too early, and by how much?
-    await go(/findings? so far$/);
+    await go(/broken.* so far/);
     const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
     await seen(early.getByText('the retry arrived 57.0 s before'));
     await early.getByRole('link').last().click();
