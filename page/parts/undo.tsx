@@ -1,9 +1,10 @@
 /**
- * A notice for some seconds after an operation of this page that changed the world: it takes the
- * world back to before it. Later, the time machine does the same.
+ * A notice for some seconds after an operation of this page that changed the world, until the user
+ * acts again or leaves the page: it takes the world back. Later, the time machine does the same.
  */
 import { useEffect } from 'preact/hooks';
 import { call, lastChange } from '../control.ts';
+import { pageName } from '../route.ts';
 import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { counted } from '../words.ts';
@@ -14,9 +15,10 @@ const shownMs = 12_000;
 export function Undo() {
   const change = lastChange.value;
   useEffect(() => {
-    const timer = setTimeout(() => (lastChange.value = undefined), shownMs);
+    const timer = setTimeout(dropNotice, shownMs);
     return () => clearTimeout(timer);
   }, [change]);
+  useEffect(() => dropNotice, [pageName.value]);
   return (
     <div class="undo" role="status">
       {change !== undefined && (
@@ -27,6 +29,10 @@ export function Undo() {
       )}
     </div>
   );
+}
+
+function dropNotice(): void {
+  lastChange.value = undefined;
 }
 
 /** A changed setting is named with its value. */
@@ -46,5 +52,4 @@ async function goBackBefore(name: OperationName): Promise<void> {
     throw new Error(`${came}: the time machine goes back to line ${before}.`);
   }
   await call('past.goBack', { entry: before });
-  lastChange.value = undefined;
 }

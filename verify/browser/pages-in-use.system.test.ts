@@ -309,8 +309,11 @@ pageTest(
     await seen(fault.getByText('1st send; spent: it cannot strike again'));
     await fault.getByRole('switch', { name: /^Paused of/ }).click();
     await expect.poll(() => simulator.faults.list()[0]?.paused).toBe(true);
+    await seen(page.getByRole('button', { name: 'Undo' }));
     await fault.getByRole('link', { name: '1 Struck' }).click();
     const struck = page.getByRole('row').filter({ hasText: 'fault answered 502' });
+    await seen(struck);
+    expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
     await struck.getByRole('link', { name: 'fault-1' }).click();
     await fault.getByRole('button', { name: 'Remove' }).click();
     await seen(page.getByText('No faults are set.'));
