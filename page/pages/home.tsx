@@ -83,9 +83,9 @@ function Now({ report, finished }: ReportProps) {
       const isRecent = agoMs >= 0 && agoMs < minuteMs;
       return isRecent && row(href, title, `free again since ${at?.slice(11, 19)}`);
     }),
-    ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
-      const href = addressOf('messages', id, { from, ...(group.to && { to: group.to }) });
-      const name = `${counted(messages, 'message')} from ${from}`;
+    ...(waiting.value?.standstills ?? []).map(({ message_id: id, from, to, ...group }) => {
+      const href = addressOf('messages', id, { from, ...(to && { to }) });
+      const name = `${counted(group.messages, 'message')} from ${from}${to ? ` to ${to}` : ''}`;
       const text = [<CodeText text={group.sentence.slice(0, -1)} />, '; the oldest came '];
       return row(href, name, ...text, <Time at={group.since} />);
     }),
