@@ -11,6 +11,7 @@ import { counted } from '../words.ts';
 import { Action } from './action.tsx';
 
 const shownMs = 12_000;
+const dropNotice = () => (lastChange.value = undefined);
 
 export function Undo() {
   const change = lastChange.value;
@@ -29,10 +30,6 @@ export function Undo() {
       )}
     </div>
   );
-}
-
-function dropNotice(): void {
-  lastChange.value = undefined;
 }
 
 /** A changed setting is named with its value. */

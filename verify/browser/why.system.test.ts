@@ -490,8 +490,14 @@ pageTest(
     simulator.worlds.fork('default', { name: 'retry' });
     simulator.messages.fail(id);
     await page.goto(`${controlUrl}/#/worlds`);
-    await page.getByRole('combobox', { name: 'Compare with' }).selectOption('retry');
+    const other = page.getByRole('combobox', { name: 'Compare with' });
     const differing = page.getByRole('row').filter({ hasText: `${id.slice(0, 8)} to` });
+    // The only other world is compared without a choice.
+    await seen(differing.getByRole('cell', { name: 'failed' }));
+    simulator.worlds.create({ name: 'third' });
+    await seen(page.getByRole('region', { name: 'Worlds', exact: true }).getByText('third'));
+    await gone(differing);
+    await other.selectOption('retry');
     await seen(differing.getByRole('cell', { name: 'failed' }));
     expect(page.url()).toContain('with=');
   },
