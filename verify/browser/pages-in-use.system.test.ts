@@ -229,8 +229,10 @@ pageTest(
   async ({ page, controlUrl, send }) => {
     await page.goto(`${controlUrl}/#/limits`);
     await seen(page.getByText('No request yet.'));
-    for (let n = 0; n < 125; n++) send();
     const gauge = page.getByRole('meter', { name: 'send of acme: requests left', exact: true });
+    // A meter that is drawn at 0 first has no attribute.
+    await seen(gauge);
+    for (let n = 0; n < 125; n++) send();
     await expect.poll(() => gauge.getAttribute('value')).toBe('0');
     await seen(page.getByText('429 until 2026-01-01 00:01:00.000'));
     await seen(page.getByRole('slider', { name: /^125 requests, 5 of them answered 429/ }));
