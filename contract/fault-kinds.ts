@@ -145,17 +145,17 @@ function ordinals(numbers: readonly number[]): string {
 interface ShownFault {
   readonly fault: Readonly<{ kind: FaultKindName; ms?: number; status?: number }>;
   readonly match: Readonly<{
-    endpoint?: EndpointName;
-    account_id?: string;
-    to?: string;
-    text?: string;
-    headers?: Readonly<Record<string, string>>;
+    endpoint?: EndpointName | undefined;
+    account_id?: string | undefined;
+    to?: string | undefined;
+    text?: string | undefined;
+    headers?: Readonly<Record<string, string>> | undefined;
   }>;
   readonly when:
     | { readonly nth: readonly number[] }
     | { readonly every: number }
     | { readonly probability: number };
-  readonly times?: number;
+  readonly times?: number | undefined;
   readonly hits: number;
   readonly seen: number;
 }

@@ -111,8 +111,9 @@ export async function callIn<Name extends OperationName>(
   const reply = text === '' ? undefined : readJson(text);
   if (status < 400) {
     if (verb !== 'GET') lastWriteMs.value = performance.now();
-    if (verb !== 'GET' && prefix === worldPrefix && !notUndone.test(name)) {
-      lastChange.value = { name, input: (input ?? {}) as Row };
+    if (verb !== 'GET' && prefix === worldPrefix) {
+      const change = { name, input: (input ?? {}) as Row };
+      lastChange.value = notUndone.test(name) ? undefined : change;
     }
     return reply as Reply<Name>;
   }

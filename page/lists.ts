@@ -3,7 +3,6 @@
  * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
-
 import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
 import { outcomeText } from '#contract/message-status.ts';
 import { durationText } from '#contract/time.ts';

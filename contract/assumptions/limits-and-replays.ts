@@ -24,7 +24,7 @@ export const limitsAndReplays = {
     open: 'whether a 429 counts',
     answers: {
       no: 'a refusal costs no token, so waiting `Retry-After` is always enough, however many requests came in between.',
-      yes: 'with `sliding`, `continuous` and `sliding_counter` a refusal can move the next pass further away; the two intervals are unaffected.',
+      yes: 'with `limiterRefill` `sliding`, `continuous` and `sliding_counter` a refusal can move the next pass further away; the two intervals are unaffected.',
     },
     why: '`Retry-After` is called authoritative (ERR-3), which is easiest to keep if an early request changes nothing.',
     rules: ['ERR-3'],

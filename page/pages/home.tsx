@@ -83,9 +83,9 @@ function Now({ report, finished }: ReportProps) {
       const isRecent = agoMs >= 0 && agoMs < minuteMs;
       return isRecent && row(href, title, `free again since ${at?.slice(11, 19)}`);
     }),
-    ...(waiting.value?.standstills ?? []).map(({ message_id: id, messages, from, ...group }) => {
-      const href = `#/messages/${id}?from=${encodeURIComponent(from)}`;
-      const name = `${counted(messages, 'message')} from ${from}`;
+    ...(waiting.value?.standstills ?? []).map(({ message_id: id, from, to, ...group }) => {
+      const href = addressOf('messages', id, { from, ...(to && { to }) });
+      const name = `${counted(group.messages, 'message')} from ${from}${to ? ` to ${to}` : ''}`;
       const text = [<CodeText text={group.sentence.slice(0, -1)} />, '; the oldest came '];
       return row(href, name, ...text, <Time at={group.since} />);
     }),
@@ -124,14 +124,18 @@ function Now({ report, finished }: ReportProps) {
   );
 }
 
-/** The rules that the client breaks; advice is left out. */
-function brokenIn(report: ReportProps['report']) {
-  return (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
+/** The rules that the client breaks, or those of advice that it does not follow. */
+function brokenIn(report: ReportProps['report'], breach: 'failed' | 'advice' = 'failed') {
+  return (report?.rules ?? []).filter(({ verdict }) => verdict === breach);
 }
 
-function findingsOf(rules: ReturnType<typeof brokenIn> = []): string {
-  const found = rules.reduce((sum, rule) => sum + (rule.found ?? 0), 0);
-  return counted(found, 'finding');
+/** `2 rules broken (3 findings) so far, 5 pieces of advice`. */
+function verdictText(report: ReportProps['report'], when: string): string {
+  const [broken, advice] = [brokenIn(report), brokenIn(report, 'advice')];
+  const count = (rules: typeof broken) => rules.reduce((sum, { found = 0 }) => sum + found, 0);
+  const findings = broken.length === 0 ? '' : ` (${counted(count(broken), 'finding')})`;
+  const pieces = advice.length === 0 ? '' : `, ${counted(count(advice), 'piece')} of advice`;
+  return `${counted(broken.length, 'rule')} broken${findings} ${when}${pieces}`;
 }
 
 /** Counts, each with a link to the page that lists what it counts. */
@@ -146,14 +150,11 @@ function Activity({ report, finished }: ReportProps) {
       </Empty>
     );
   }
-  const broken = brokenIn(finished);
   const links = [
     <a href="#/requests">{counted(requests, 'request')} since the start</a>,
     <a href="#/requests?search=status%3A429">{throttled.toLocaleString('en')} answered 429</a>,
-    <a href="#/referee?finished=yes">
-      {`${counted(broken.length, 'rule')} broken (${findingsOf(broken)}) if the client has finished`}
-    </a>,
-    <a href="#/referee?finished=no">{`${findingsOf(report?.rules)} so far`}</a>,
+    <a href="#/referee?finished=yes">{verdictText(finished, 'if the client has finished')}</a>,
+    <a href="#/referee?finished=no">{verdictText(report, 'so far')}</a>,
     <a href="#/messages">{counted(messages.total, 'message')}</a>,
     ...statusLinks(messages),
   ];

@@ -1,7 +1,6 @@
 /**
  * One message in full: what happened to it, and what it waits for.
  */
-
 import { durationText } from '#contract/time.ts';
 import { advanceClock, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';

@@ -4,7 +4,7 @@
  */
 import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
-import { ExchangeView } from '../parts/exchange.tsx';
+import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
@@ -50,7 +50,8 @@ export function Replay({ of }: { readonly of: number | null }) {
 }
 
 function Content({ request }: { readonly request: Reply<'requests.get'> }) {
-  const { at, account_id: accountId, message_id: messageId, retry_at: retryAt, key } = request;
+  const { at, account_id: accountId, message_id: messageId, retry_at: retryAt } = request;
+  const { key, why, fault } = request;
   const { method, path, body } = request.request;
   const number = String(request.number);
   const ownKey = useKey(accountId);
@@ -66,10 +67,10 @@ function Content({ request }: { readonly request: Reply<'requests.get'> }) {
     <>
       <Facts
         facts={[
+          ['Why', fault === null ? why : <FaultLink key="why" fault={fault} text={why ?? ''} />],
           ['Time', <Time key="at" at={at} />],
           ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
-          ['Why', request.why],
           ['Wait', wait],
           ['Then', then ?? null],
           ['The reply', request.is_replay ? <Replay key="of" of={request.repeats} /> : null],

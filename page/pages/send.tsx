@@ -14,7 +14,7 @@ import { nowMs } from '../clock.ts';
 import type { Field } from '../field.ts';
 import type { Row } from '../list-declaration.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
-import { ExchangeView } from '../parts/exchange.tsx';
+import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
 import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { useReply } from '../resource.ts';
@@ -140,6 +140,7 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   useEffect(() => shown.current?.scrollIntoView({ block: 'nearest' }), [exchange]);
   return (
     <div ref={shown}>
+      {exchange.fault && <FaultLink fault={exchange.fault} />}
       <ExchangeView exchange={exchange} />
       <div class="actions">
         {reply?.message_id !== undefined && (

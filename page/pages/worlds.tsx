@@ -37,11 +37,12 @@ export function WorldsPage() {
 function Compare() {
   const { worlds } = useWorldChoices();
   const first = filterValue('of') || shownWorld;
-  const second = filterValue('with');
+  const others = worlds.filter(([id]) => id !== first);
+  // Of two worlds, the other one needs no choice.
+  const second = filterValue('with') || (others.length === 1 && others[0]?.[0]) || '';
   if (worlds.length === 1) return null;
   const nameOf = (id: string) => new Map(worlds).get(id) ?? id;
   const isAhead = nameOf(second).startsWith(aheadName);
-  const choicesWithout = (other: string) => worlds.filter(([id]) => id !== other);
   return (
     <Card
       title={isAhead ? 'What an hour would change' : 'What differs between two worlds'}
@@ -51,13 +52,14 @@ function Compare() {
             name="of"
             label="Compare"
             any={`${nameOf(shownWorld)} (shown)`}
-            choices={choicesWithout(shownWorld)}
+            choices={worlds.filter(([id]) => id !== shownWorld)}
           />
           <FilterChoices
             name="with"
             label="Compare with"
             any="compare with…"
-            choices={choicesWithout(first)}
+            value={second}
+            choices={others}
           />
         </div>
       }
@@ -72,8 +74,9 @@ type ComparisonProps = Readonly<{ ids: readonly string[]; nameOf: (id: string) =
 function Comparison({ ids, nameOf }: ComparisonProps) {
   const region = useRef<HTMLDivElement>(null);
   const worlds = useResource(() => Promise.all(ids.map(readLeaves)), kinds);
-  const isLoaded = worlds.value !== undefined;
-  useEffect(() => region.current?.closest('.card')?.scrollIntoView(), [isLoaded]);
+  useEffect(() => {
+    if (filterValue('with') !== '') region.current?.closest('.card')?.scrollIntoView();
+  }, [worlds.value !== undefined]);
   return (
     <div ref={region}>
       <Loaded resource={worlds} what="both worlds">
@@ -161,6 +164,7 @@ async function readLeaves(worldId: string): Promise<Leaves> {
   const { sims } = await callIn(prefix, 'sims.all');
   const { faults } = await callIn(prefix, 'faults.list');
   const { outcomes } = await callIn(prefix, 'outcomes.get');
+  const { buckets } = await callIn(prefix, 'limits.buckets');
   const page = await callIn(prefix, 'messages.page', { limit: mostMessages });
   const nameOf = (id: string) => accounts.find(({ account_id: each }) => each === id)?.name ?? id;
   const messages = page.messages.map(({ message_id: id, to, status }) => {
@@ -171,6 +175,10 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     const text = `${faultWords(fault)}; ${faultSubject(fault, nameOf)}; struck ${fault.hits}`;
     return [fault.fault_id, fault.paused ? `${text}; paused` : text];
   });
+  const bucketTexts = buckets.map(({ account_id: id, endpoint, next_at: nextAt, ...bucket }) => {
+    const until = nextAt === null ? '' : `, 429 until ${nextAt.slice(11, 19)}`;
+    return [`${nameOf(id)} ${endpoint}`, `${bucket.available} of ${bucket.limit}${until}`];
+  });
   return new Map([
     ...messages,
     ...leavesOf(clock, 'Clock:'),
@@ -180,6 +188,7 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     ...leavesOf(Object.fromEntries(faultTexts), 'Faults:'),
     ...outcomes.flatMap((outcome) => leavesOf(outcome, `Recipients: ${outcome.to}`)),
     ...leavesOf(await callIn(prefix, 'limits.get'), 'Limits:'),
+    ...leavesOf(Object.fromEntries(bucketTexts), 'Limits:'),
     ...leavesOf(await callIn(prefix, 'assumptions.get'), 'Assumptions:'),
   ]);
 }

@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { faultText } from '#contract/fault-kinds.ts';
 import { jsonText, readJson } from '../typed-values.ts';
 import type { Exchange } from '../wire.ts';
-import { ReplyStatus } from './values.tsx';
+import { Facts, ReplyStatus } from './values.tsx';
 
 /** The bundler inserts the reason phrase of each status. */
 declare const statusTexts: Readonly<Record<number, string>>;
@@ -14,7 +14,7 @@ declare const statusTexts: Readonly<Record<number, string>>;
 type ExchangeProps = Readonly<{ exchange: Exchange & { readonly is_lost?: boolean } }>;
 
 export function ExchangeView({ exchange }: ExchangeProps) {
-  const { request, reply, fault, is_lost: isLost } = exchange;
+  const { request, reply, is_lost: isLost } = exchange;
   const sent = [
     <span class="mono">{request.method}</span>,
     <span class="mono path">{request.path}</span>,
@@ -23,11 +23,6 @@ export function ExchangeView({ exchange }: ExchangeProps) {
   const answered = [<ReplyStatus status={reply.status} isLost={isLost} />, reason];
   return (
     <div class="exchange">
-      {fault !== null && (
-        <p>
-          Fault: <FaultLink fault={fault} />
-        </p>
-      )}
       {partOf('Request', sent, request)}
       {partOf('Reply', answered, reply)}
     </div>
@@ -46,14 +41,7 @@ function partOf(
       <h3>
         {name} {head}
       </h3>
-      <dl class="headers">
-        {Object.entries(headers).map(([header, value]) => (
-          <div key={header}>
-            <dt>{header}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={Object.entries(headers)} />
       {body ? (
         <pre>{typeof json === 'object' ? jsonText(json) : body}</pre>
       ) : (

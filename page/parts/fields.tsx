@@ -211,13 +211,13 @@ export function SearchInput(props: FilterProps & Pick<SuggestingProps, 'suggesti
 
 /** A select that sets a filter. `any`: the label of the choice that removes the filter. */
 export function FilterChoices(
-  props: FilterProps & { readonly any: string; readonly choices: readonly Choice[] },
+  props: FilterProps & Readonly<{ any: string; choices: readonly Choice[]; value?: string }>,
 ) {
-  const { name, label, any, choices } = props;
+  const { name, label, any, choices, value = filterValue(name) } = props;
   return (
     <Choices
       aria-label={label}
-      value={filterValue(name)}
+      value={value}
       onChoose={(value) => setFilter(name, value)}
       choices={[['', any], ...choices]}
     />

@@ -2,7 +2,6 @@
  * A timeline in simulated time: the requests with replies, waits and faults, the statuses of a
  * message, and findings.
  */
-
 import { faultText } from '#contract/fault-kinds.ts';
 import { clientRules } from '#contract/rules.ts';
 import { dayMs, durationText, isoTime } from '#contract/time.ts';

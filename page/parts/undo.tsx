@@ -1,22 +1,25 @@
 /**
- * A notice for some seconds after an operation of this page that changed the world: it takes the
- * world back to before it. Later, the time machine does the same.
+ * A notice for some seconds after an operation of this page that changed the world, until the user
+ * acts again or leaves the page: it takes the world back. Later, the time machine does the same.
  */
 import { useEffect } from 'preact/hooks';
 import { call, lastChange } from '../control.ts';
+import { pageName } from '../route.ts';
 import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { counted } from '../words.ts';
 import { Action } from './action.tsx';
 
 const shownMs = 12_000;
+const dropNotice = () => (lastChange.value = undefined);
 
 export function Undo() {
   const change = lastChange.value;
   useEffect(() => {
-    const timer = setTimeout(() => (lastChange.value = undefined), shownMs);
+    const timer = setTimeout(dropNotice, shownMs);
     return () => clearTimeout(timer);
   }, [change]);
+  useEffect(() => dropNotice, [pageName.value]);
   return (
     <div class="undo" role="status">
       {change !== undefined && (
@@ -46,5 +49,4 @@ async function goBackBefore(name: OperationName): Promise<void> {
     throw new Error(`${came}: the time machine goes back to line ${before}.`);
   }
   await call('past.goBack', { entry: before });
-  lastChange.value = undefined;
 }

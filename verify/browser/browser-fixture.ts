@@ -96,7 +96,8 @@ export function pageTest(
         });
         // The console also reports files that the content policy blocked.
         expect(errors).toEqual([]);
-        expect(await page.innerText('body')).not.toContain('[object ');
+        const shown = page.isClosed() ? '' : await page.innerText('body');
+        expect(shown).not.toContain('[object ');
       } finally {
         await resetPage(page);
         await simulator.close();

@@ -359,6 +359,7 @@ pageTest(
   'keys go to a page or search for a text, and the next hour is seen in a copy',
   {},
   async ({ page, controlUrl, send, simulator }) => {
+    simulator.limits.patch({ send: 2 });
     send({ message: 'to be delivered' });
     send({ message: 'another' });
     await page.goto(`${controlUrl}/#/limits`);
@@ -376,6 +377,9 @@ pageTest(
     await page.getByRole('button', { name: 'Show the next hour' }).click();
     const row = page.getByRole('row').filter({ hasText: 'to +12025550123' });
     await seen(row.getByRole('cell', { name: 'delivered' }));
+    const limits = page.getByRole('row').filter({ hasText: 'acme send' });
+    await seen(limits.getByRole('cell', { name: /^0 of 2, 429 until \d\d:\d\d:\d\d$/ }));
+    await seen(limits.getByRole('cell', { name: '2 of 2' }));
     expect(simulator.state().messages.queued).toBe(2);
     const worlds = page.getByRole('region', { name: 'Worlds', exact: true });
     await seen(worlds.getByText(/; deleted in (10 min|9 min \d+ s)$/));
@@ -443,7 +447,7 @@ pageTest(
     await seen(page.getByText(`BASE_URL = "${simulator.baseUrl}"`));
 
     // Which request did my client send too early, and by how much?
-    await go(/findings? so far$/);
+    await go(/broken.* so far/);
     const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
     await seen(early.getByText('the retry arrived 57.0 s before'));
     await early.getByRole('link').last().click();
@@ -486,8 +490,14 @@ pageTest(
     simulator.worlds.fork('default', { name: 'retry' });
     simulator.messages.fail(id);
     await page.goto(`${controlUrl}/#/worlds`);
-    await page.getByRole('combobox', { name: 'Compare with' }).selectOption('retry');
+    const other = page.getByRole('combobox', { name: 'Compare with' });
     const differing = page.getByRole('row').filter({ hasText: `${id.slice(0, 8)} to` });
+    // The only other world is compared without a choice.
+    await seen(differing.getByRole('cell', { name: 'failed' }));
+    simulator.worlds.create({ name: 'third' });
+    await seen(page.getByRole('region', { name: 'Worlds', exact: true }).getByText('third'));
+    await gone(differing);
+    await other.selectOption('retry');
     await seen(differing.getByRole('cell', { name: 'failed' }));
     expect(page.url()).toContain('with=');
   },

@@ -89,7 +89,8 @@ export const messages = {
 
   standstills: defineOperation({
     http: 'GET /control/standstills',
-    summary: 'The messages that wait for a user and not for time, by SIM and reason.',
+    summary:
+      'The messages that wait for a user and not for time, by SIM and reason, and by recipient if it is scripted.',
     output: z.strictObject({ standstills: z.array(standstillSchema) }),
     fleet: { joined: { standstills: { all: 'unchanged' } } },
     slices: standstills,

@@ -124,5 +124,10 @@ test('messages that wait for a user are listed by SIM and reason, those of the o
   ]);
   simulator.sims.patch(other?.device_id ?? '', { connected: true });
   simulator.clock.advance('2m');
-  expect(standstills()).toMatchObject([{ waiting_for: 'scripted_fate', messages: 2 }]);
+  const scripted = { waiting_for: 'scripted_fate', from: '+12025550111', messages: 1 };
+  // A sentence is true of each message of its group.
+  expect(standstills()).toMatchObject([
+    { ...scripted, to: '+12025550163', sentence: expect.stringContaining('stay `queued`') },
+    { ...scripted, to: '+12025550164', sentence: expect.stringContaining('stay `sending`') },
+  ]);
 });

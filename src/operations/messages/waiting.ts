@@ -155,10 +155,11 @@ export const standstillSchema = z
   .strictObject({
     waiting_for: z.enum(waitingReasons),
     from: z.string().describe('The number of their SIM.'),
+    to: z.string().nullable().describe('Their recipient, if it is why they wait.'),
     messages: z.int().min(1),
     message_id: z.uuid().describe('Of the oldest.'),
     since: timeSchema.describe('When the oldest was accepted.'),
-    sentence: z.string().describe('Why the oldest waits.'),
+    sentence: z.string().describe('Why each of them waits.'),
   })
   .meta({ id: 'Standstill' });
 type Standstill = z.output<typeof standstillSchema>;
@@ -181,7 +182,7 @@ function mayStandStill({ messages, accounts }: Registry): Cohort[] {
   );
 }
 
-/** The messages that no passing of time moves on, by SIM and reason; those of the oldest first. */
+/** The messages that no passing of time moves on, by SIM and sentence; those of the oldest first. */
 export function* standstills({ simulation }: RunningWorld): Generator<undefined, Standstill[]> {
   const { clock, world } = simulation;
   const nowMs = clock.now();
@@ -193,21 +194,23 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
     const reason = standstillOf(message, nowMs, world.assumptions);
     if (reason === undefined) continue;
     const { device, messageId } = message;
-    const key = `${device.deviceId} ${reason}`;
+    const sentence = sentenceOf(message, { reason }, nowMs);
+    const key = `${device.deviceId} ${sentence}`;
     const group = groups.get(key);
     if (group === undefined && groups.size === mostGroups) continue;
     // Messages come newest first, so the last one of a group is its oldest.
     groups.set(key, {
       waiting_for: reason,
       from: device.number,
+      to: reason === 'scripted_fate' ? message.to : null,
       messages: (group?.messages ?? 0) + 1,
       message_id: messageId,
       since: isoTime(message.createdAtMs),
-      sentence: sentenceOf(message, { reason }, nowMs),
+      sentence,
     });
   }
   // The oldest first, so that the groups keep their order while other messages come.
-  const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.waiting_for}`;
+  const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.sentence}`;
   return [...groups.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }
 

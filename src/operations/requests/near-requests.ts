@@ -3,14 +3,14 @@
  * or that it repeats itself, and why it was refused.
  */
 import { z } from 'zod';
+import { faultSubject, faultText } from '#contract/fault-kinds.ts';
 import { limitWindowMs } from '#contract/limits.ts';
-import { isoTime } from '#contract/time.ts';
-import { spanText } from '#judging/client/record.ts';
+import { durationText, isoTime } from '#contract/time.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { shownPrefix } from '../../sim/accounts/key-ring.ts';
+import { keyPrefix, shownPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { fieldOf } from './request-views.ts';
+import { faultOf, fieldOf } from './request-views.ts';
 
 const nearSchema = z
   .strictObject({ number: z.int().min(1), status: z.int(), is_lost: z.boolean() })
@@ -32,11 +32,13 @@ export const surroundings = {
   why: z
     .string()
     .nullable()
-    .describe('Of a 429: how many requests had spent a token, and since when. Of a 401: its key.'),
+    .describe(
+      'Of a fault: what it did, and on which requests. Of a 429: how many requests had spent a token, and since when. Of a 401: its key.',
+    ),
 };
 
 export function surroundingsOf(
-  { exchangeRecord, simulation: { limiter, world } }: RunningWorld,
+  { exchangeRecord, simulation: { faults, limiter, world } }: RunningWorld,
   exchange: RecordedExchange,
 ) {
   const { number, atMs, status, endpoint, accountId, accountName, faultKind } = exchange;
@@ -64,7 +66,7 @@ export function surroundingsOf(
         : null,
     why:
       first === undefined
-        ? keyProblem(exchange, world)
+        ? (faultReason(exchange, faults.list, world) ?? keyProblem(exchange, world))
         : `${endpoint} of ${accountName}: ${spending.length} of ${limit} passed since ${isoTime(first.atMs).slice(11, 19)}`,
   };
 }
@@ -74,9 +76,10 @@ function afterwardsOf(exchange: RecordedExchange, again: RecordedExchange | unde
   if (again === undefined) return { number: null, sentence: 'no further request for this' };
   const { number, atMs, status, body } = again;
   const id = fieldOf(body, 'request_id');
-  const isSameId = id === fieldOf(exchange.body, 'request_id');
-  const idText = isSameId ? 'same request_id' : `new request_id ${id ?? '(none)'}`;
-  const sentence = `${spanText(atMs - exchange.atMs)} later: same recipient and text, ${idText}: ${status}`;
+  const idBefore = fieldOf(exchange.body, 'request_id');
+  let idText = id === idBefore ? 'same request_id' : `new ${idTextOf(id)}`;
+  if (id === null) idText = idBefore === null ? `both ${idTextOf(id)}` : idTextOf(id);
+  const sentence = `${durationText(atMs - exchange.atMs)} later: same recipient and text, ${idText}: ${status}`;
   return { number, sentence };
 }
 
@@ -92,10 +95,12 @@ export function sendBefore(
   if (before === undefined || !hasFailed(before)) return null;
   const { number, atMs, status, body } = before;
   const ending = before.isLost ? 'its reply was lost' : `it was answered ${status}`;
-  const idText = `request_id ${fieldOf(body, 'request_id') ?? '(none)'}`;
-  const sentence = `${spanText(exchange.atMs - atMs)} earlier, same recipient and text, ${idText}, ${ending}`;
+  const idText = idTextOf(fieldOf(body, 'request_id'));
+  const sentence = `${durationText(exchange.atMs - atMs)} earlier, same recipient and text, ${idText}, ${ending}`;
   return { number, sentence };
 }
+
+const idTextOf = (id: string | null) => (id === null ? 'without a request_id' : `request_id ${id}`);
 
 const recipientOf = ({ body }: RecordedExchange) => fieldOf(body, 'to');
 
@@ -113,14 +118,36 @@ function sameSendAs(exchange: RecordedExchange): (other: RecordedExchange) => bo
     fieldOf(body, 'message') === text;
 }
 
+/** What an injected fault did, and on which requests, if the fault is still there. */
+function faultReason(
+  exchange: RecordedExchange,
+  faults: RunningWorld['simulation']['faults']['list'],
+  { accounts }: Registry,
+): string | null {
+  const struck = faultOf(exchange);
+  if (struck === null) return null;
+  const spec = faults.find(({ faultId }) => faultId === exchange.faultId)?.spec;
+  if (spec === undefined) return faultText(struck);
+  const nameOf = (id: string) => accounts.get(id)?.name ?? id;
+  return `${faultText(struck)} on ${faultSubject({ ...spec, hits: 0, seen: 0 }, nameOf)}`;
+}
+
 /** Why the key of a 401 was refused. */
-function keyProblem({ status, authorization, faultKind }: RecordedExchange, { keyRing }: Registry) {
+function keyProblem(
+  { status, authorization, faultKind }: RecordedExchange,
+  { keyRing, keys }: Registry,
+): string | null {
   if (status !== 401 || faultKind !== undefined) return null;
   if (authorization === undefined) return 'no key: it has no Authorization header';
   const text = authorization.replace(/^bearer\s+/i, '');
   const key = keyRing.find(text);
   const start = shownPrefix(text);
-  if (key === undefined) return start === '' ? 'unknown key' : `unknown key ${start}…`;
+  if (key === undefined) {
+    const [alike, ...others] = [...keys.values()].filter((each) => keyPrefix(each) === start);
+    const isOne = alike !== undefined && others.length === 0;
+    const like = isOne ? `, which begins like ${alike.account.name}'s key ${alike.name}` : '';
+    return start === '' ? 'unknown key' : `unknown key ${start}…${like}`;
+  }
   return key.revokedAtMs === undefined
     ? 'the Authorization header is malformed'
     : `revoked key of ${key.account.name}`;

@@ -31,14 +31,18 @@ test('a 401 names what was wrong with its key, of which it shows the start', asy
   const { key, key_id: keyId } = simulator.accounts.createKey(id, { name: 'old' });
   simulator.accounts.revokeKey(keyId);
   const unknownKey = 'Bearer smst_Ab12cd34ef56gh78';
-  const sentences = [undefined, unknownKey, `Bearer ${key}`].map((authorization, index) => {
-    const request = requestTo(servicePaths.stats);
-    simulator.handle(authorization === undefined ? request : { ...request, authorization });
-    return simulator.requests.get(index + 1).why;
-  });
-  const [none, unknown, revoked] = sentences;
+  const mistyped = `Bearer ${key}x`;
+  const sentences = [undefined, unknownKey, `Bearer ${key}`, mistyped].map(
+    (authorization, index) => {
+      const request = requestTo(servicePaths.stats);
+      simulator.handle(authorization === undefined ? request : { ...request, authorization });
+      return simulator.requests.get(index + 1).why;
+    },
+  );
+  const [none, unknown, revoked, alike] = sentences;
   expect(none).toBe('no key: it has no Authorization header');
   expect([unknown, revoked]).toEqual(['unknown key smst_Ab12…', 'revoked key of acme']);
+  expect(alike).toBe(`unknown key ${key.slice(0, 9)}…, which begins like acme's key old`);
   await simulator.close();
 });
 
@@ -50,11 +54,11 @@ test('a request names its neighbours, what was sent after its fault, and what sp
   send({ message: 'another' });
   send({ request_id: 'order-2' });
   send({ message: 'another' });
-  const after = '1.0 s later: same recipient and text, new request_id order-2: 202';
+  const after = '1 s later: same recipient and text, new request_id order-2: 202';
   expect(simulator.requests.get(1)).toMatchObject({
     previous: null,
     next: { number: 2, status: 202, is_lost: false },
-    why: null,
+    why: expect.stringMatching(/ on 1st request$/),
     afterwards: { number: 3, sentence: after },
   });
   expect(simulator.requests.get(4)).toMatchObject({
@@ -63,7 +67,28 @@ test('a request names its neighbours, what was sent after its fault, and what sp
     afterwards: { number: null, sentence: 'no further request for this' },
     why: 'send of acme: 2 of 2 passed since 00:00:01',
   });
-  const before = '1.0 s earlier, same recipient and text, request_id order-1, its reply was lost';
+  const before = '1 s earlier, same recipient and text, request_id order-1, its reply was lost';
   expect(simulator.requests.trace({ number: 3 }).before).toEqual({ number: 1, sentence: before });
   expect(simulator.requests.trace({ number: 1 }).before).toBeNull();
+});
+
+test('a request that a fault answered says why, and that it and its repetition have no request_id', () => {
+  const { simulator, send } = new Twin();
+  const { fault_id: id } = simulator.faults.add({
+    match: { endpoint: 'send' },
+    when: { every: 2 },
+    fault: { kind: 'status', status: 503 },
+  });
+  for (const message of ['first', 'second']) send({ message });
+  simulator.clock.advance('199151ms');
+  send({ message: 'second' });
+  expect(simulator.requests.get(2)).toMatchObject({
+    why: 'fault answered 503 on every 2nd send',
+    afterwards: {
+      number: 3,
+      sentence: '3 min 19 s later: same recipient and text, both without a request_id: 202',
+    },
+  });
+  simulator.faults.remove(id);
+  expect(simulator.requests.get(2).why).toBe('fault answered 503');
 });

@@ -160,8 +160,13 @@ test('a test keeps only the requests that its situation needs, and says if it ca
   expect(simulator.past.situation({}).match(/await send\('POST/g)).toHaveLength(51);
   const { simulator: other } = new Twin();
   cases['a message that was sent twice']?.make(other);
+  const titles = [
+    'request 1, whose reply was lost, and its retries',
+    'request 2, answered 202, and the other attempts',
+  ];
   for (const number of [1, 2]) {
     const text = other.past.situation({ number });
+    expect(text).toContain(`test("${titles[number - 1]}", async`);
     expect(text.match(/await send\('POST|faults\.add/g)).toHaveLength(3);
   }
   await other.close();

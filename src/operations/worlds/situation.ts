@@ -11,6 +11,7 @@ import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { SettingsInput } from '../../config/settings.ts';
 import { readHeader } from '../../recording/journal/journal-header.ts';
+import type { Message } from '../../sim/accounts/account.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { newestMatching } from '../messages/message-query.ts';
 import { standstills } from '../messages/waiting.ts';
@@ -166,10 +167,7 @@ function* subjectOf(
       ? {}
       : { to: message.to, ...(message.requestId !== '' && { request_id: message.requestId }) };
   return {
-    title:
-      message === undefined
-        ? `${first?.method} ${first?.target} is answered ${first?.reply.status}`
-        : `a message to ${message.to} is ${message.status}`,
+    title: titleOf(found, number, message),
     match,
     statuses: message === undefined ? undefined : statusesIn(live, match),
     filters: (numbersBefore) => {
@@ -186,6 +184,23 @@ function* subjectOf(
       return [isUpToLast, isOfSubject, isBeforeLast, isOfAccount, () => true];
     },
   };
+}
+
+/** A test of a send is named after it, its reply, and what its intent also sent. */
+function titleOf(
+  { traced, attempts }: ReturnType<typeof exchangesOfIntent>,
+  number: number | undefined,
+  message: Message | undefined,
+): string {
+  const [first] = attempts;
+  if (number !== undefined && traced?.method === 'POST') {
+    const ending = traced.isSeen ? `answered ${traced.reply.status}` : 'whose reply was lost';
+    const others = traced === first ? 'its retries' : 'the other attempts';
+    return `request ${number}, ${ending}${attempts.length > 1 ? `, and ${others}` : ''}`;
+  }
+  return message === undefined
+    ? `${first?.method} ${first?.target} is answered ${first?.reply.status}`
+    : `a message to ${message.to} is ${message.status}`;
 }
 
 function statusesIn({ simulation }: RunningWorld, match: Situation['match']): readonly string[] {
