@@ -14,7 +14,7 @@ export type Status = keyof Account['messages'];
 export type Sim = Reply<'sims.pool'>['sims'][number];
 export type Message = Reply<'messages.get'>;
 /** A request and its reply; a body is null if it was too long to keep. */
-export type Exchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
+export type ShownExchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
 export type ServiceRequest = Reply<'requests.list'>['requests'][number];
 export type Bucket = Reply<'limits.buckets'>['buckets'][number];
 export type RefereeReport = Reply<'referee.report'>;

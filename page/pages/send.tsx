@@ -20,7 +20,7 @@ import { OperationForm } from '../parts/operation-form.tsx';
 import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import { readJson } from '../typed-values.ts';
-import type { Exchange } from '../wire.ts';
+import type { ShownExchange } from '../wire.ts';
 import { counted } from '../words.ts';
 import { numbersOf, useWorld, type World } from '../world.ts';
 import { asCurl, sendPath } from './copies.ts';
@@ -41,9 +41,9 @@ const fields: readonly Field[] = [
 
 export function SendPage() {
   const world = useWorld();
-  const exchange = useSignal<Exchange | undefined>(undefined);
+  const exchange = useSignal<ShownExchange | undefined>(undefined);
   // A form does not know the type of its operation's reply.
-  const onSent = (sent: Row) => (exchange.value = sent as unknown as Exchange);
+  const onSent = (sent: Row) => (exchange.value = sent as unknown as ShownExchange);
   if (world === undefined) return <Loading what="accounts" />;
   if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
   return (
@@ -131,7 +131,7 @@ function AnyRequest({ onSent }: SenderProps) {
   );
 }
 
-function SentExchange({ exchange }: { readonly exchange: Exchange }) {
+function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
   const { method, path, body } = exchange.request;
   // A send that was accepted is answered with the id of its message.
   const reply = readJson(exchange.reply.body ?? '') as { readonly message_id?: string } | null;

@@ -5,13 +5,13 @@
 import type { ComponentChildren } from 'preact';
 import { faultText } from '#contract/fault-kinds.ts';
 import { jsonText, readJson } from '../typed-values.ts';
-import type { Exchange } from '../wire.ts';
+import type { ShownExchange } from '../wire.ts';
 import { Facts, ReplyStatus } from './values.tsx';
 
 /** The bundler inserts the reason phrase of each status. */
 declare const statusTexts: Readonly<Record<number, string>>;
 
-type ExchangeProps = Readonly<{ exchange: Exchange & { readonly is_lost?: boolean } }>;
+type ExchangeProps = Readonly<{ exchange: ShownExchange & { readonly is_lost?: boolean } }>;
 
 export function ExchangeView({ exchange }: ExchangeProps) {
   const { request, reply, is_lost: isLost } = exchange;
@@ -32,7 +32,7 @@ export function ExchangeView({ exchange }: ExchangeProps) {
 function partOf(
   name: string,
   head: ComponentChildren,
-  { headers, body }: Exchange['request' | 'reply'],
+  { headers, body }: ShownExchange['request' | 'reply'],
 ) {
   const json = readJson(body ?? '');
   const missingText = body === null ? 'The body is too long to be kept.' : 'No body.';
@@ -51,7 +51,7 @@ function partOf(
   );
 }
 
-type FaultProps = Readonly<{ fault: NonNullable<Exchange['fault']>; text?: string }>;
+type FaultProps = Readonly<{ fault: NonNullable<ShownExchange['fault']>; text?: string }>;
 
 /** What a fault did, with a link to the fault. */
 export function FaultLink({ fault, text = faultText(fault) }: FaultProps) {
