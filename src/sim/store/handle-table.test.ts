@@ -46,7 +46,6 @@ test('a table finds every handle of a tag, after any additions, replacements and
       }
       const all = [...model.values()].flat().sort((a, b) => a - b);
       expect([...table.handles()].sort((a, b) => a - b)).toEqual(all);
-      expect(table.size).toBe(all.length);
     }),
   );
 });
@@ -67,6 +66,7 @@ test('a million entries take at most 20 bytes each, and no addition moves more t
     word = (Math.imul(word, 1_664_525) + 1_013_904_223) | 0;
     table.add(word, handle);
   }
-  expect(table.bytes / count).toBeLessThan(20);
-  expect(table.largestPartBytes).toBeLessThan(64 * 1_024);
+  const bytes = table.partBytes;
+  expect(bytes.reduce((sum, part) => sum + part) / count).toBeLessThan(20);
+  expect(Math.max(...bytes)).toBeLessThan(64 * 1_024);
 });

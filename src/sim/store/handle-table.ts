@@ -23,55 +23,38 @@ export class HandleTable {
   readonly #parts: (Int32Array | undefined)[] = new Array<undefined>(partCount).fill(undefined);
   readonly #sizes = new Uint32Array(partCount);
   /** Tags and handles that were added last and wait for `#flush`. */
-  readonly #added = new Int32Array(addedTogether * wordsPerSlot);
-  #addedWords = 0;
-  #size = 0;
+  readonly #added: number[] = [];
 
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Bytes of all slots. */
-  get bytes(): number {
-    return this.#parts.reduce((sum, slots) => sum + (slots?.byteLength ?? 0), 0);
-  }
-
-  /** Bytes of the largest part, which bounds the cost of one growth. */
-  get largestPartBytes(): number {
-    return this.#parts.reduce((most, slots) => Math.max(most, slots?.byteLength ?? 0), 0);
+  /** Bytes of each part, which bound the cost of one growth. */
+  get partBytes(): readonly number[] {
+    return this.#parts.map((slots) => slots?.byteLength ?? 0);
   }
 
   /** Adds an entry, even if the tag already has one. */
   add(tag: number, handle: number): void {
-    this.#added[this.#addedWords++] = tag;
-    this.#added[this.#addedWords++] = handle;
-    this.#size++;
-    if (this.#addedWords === this.#added.length) this.#flush();
+    this.#added.push(tag, handle);
+    if (this.#added.length === addedTogether * wordsPerSlot) this.#flush();
   }
 
   #flush(): void {
-    const words = this.#addedWords;
-    this.#addedWords = 0;
-    for (let at = 0; at < words; at += wordsPerSlot) {
-      this.#insert(this.#added[at] as number, this.#added[at + 1] as number);
+    for (let at = 0; at < this.#added.length; at += wordsPerSlot) {
+      const tag = this.#added[at] as number;
+      const part = tag >>> partShift;
+      let slots = this.#parts[part];
+      const size = this.#sizes[part] as number;
+      if (slots === undefined || size >= fillOf(part, slots.length / wordsPerSlot)) {
+        slots = grown(slots);
+        this.#parts[part] = slots;
+      }
+      insert(slots, tag | 0, this.#added[at + 1] as number);
+      this.#sizes[part] = size + 1;
     }
-  }
-
-  #insert(tag: number, handle: number): void {
-    const part = tag >>> partShift;
-    let slots = this.#parts[part];
-    const size = this.#sizes[part] as number;
-    if (slots === undefined || size >= fillOf(part, slots.length / wordsPerSlot)) {
-      slots = grown(slots);
-      this.#parts[part] = slots;
-    }
-    insert(slots, tag | 0, handle);
-    this.#sizes[part] = size + 1;
+    this.#added.length = 0;
   }
 
   /** The first handle with this tag that `isWanted`, or -1. */
   find(tag: number, isWanted: (handle: number) => boolean): number {
-    if (this.#addedWords > 0) this.#flush();
+    this.#flush();
     const slots = this.#parts[tag >>> partShift];
     if (slots === undefined) return -1;
     const slot = slotOf(slots, tag, isWanted);
@@ -99,7 +82,6 @@ export class HandleTable {
     if (slot < 0) return false;
     closeGap(slots, slot);
     this.#sizes[part] = (this.#sizes[part] as number) - 1;
-    this.#size--;
     return true;
   }
 
