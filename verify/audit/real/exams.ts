@@ -138,6 +138,7 @@ export const exams: readonly Exam[] = [
       ...several(absent, 'all')(size),
       algorithm: ['aligned_window', 'none_of_these'],
       limit: [size.limit],
+      window_seconds: [size.windowMs / 1_000],
     }),
     isKnown: false,
   },
