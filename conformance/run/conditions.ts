@@ -82,14 +82,15 @@ export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Res
       `${refused.length} requests were answered 429 although this run had left room for them`,
     );
   if (signs.length === 0) return undefined;
-  const whose =
-    messages > 0
-      ? 'another client seems to use the account'
-      : 'another client uses the account, or the service limits more than the requests of a minute';
+  const limitsMore = 'the service limits more than the requests of a minute';
+  let cause = `another client uses the account, or ${limitsMore}`;
+  if (messages > 0) cause = 'another client seems to use the account';
+  else if (ofOthers === 0)
+    cause = `${limitsMore}, as no other client sent, or this machine was late`;
   return notice(
     'LIMIT-7/other-traffic',
     'it looks at the statistics and at all 429s',
-    `${whose}: ${signs.join('; ')}. Keep other clients off for a full run`,
+    `${cause}: ${signs.join('; ')}. Keep other clients off for a full run`,
   );
 }
 

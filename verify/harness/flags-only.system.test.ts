@@ -26,14 +26,14 @@ function expectSound({ exitCode, out }: { exitCode: number; out: string }): void
   expect(isUnlucky ? [0, 4] : [0], out).toContain(exitCode);
 }
 
-test.concurrent('a sound service ends with exit 0, within 740 sends and four minutes, as the dry run said', async () => {
+test.concurrent('a sound service ends with exit 0, within 780 sends and five minutes, as the dry run said', async () => {
   const { sends, minutes } = await estimateWithFlags();
   const full = await runWithFlags([], { rate });
   expectSound(full);
   // Only a terminal shows what the run waits for.
   expect(full.out).not.toMatch(/^(waiting|running) /m);
-  expect(full.sends).toBeLessThanOrEqual(740);
-  expect(minutes).toBeLessThanOrEqual(4);
+  expect(full.sends).toBeLessThanOrEqual(780);
+  expect(minutes).toBeLessThanOrEqual(5);
   const within = (actual: number, expected: number) => Math.abs(actual - expected) / actual;
   expect(within(full.sends, sends)).toBeLessThan(0.1);
   // A busy machine computes for longer between the waits.
@@ -138,7 +138,7 @@ test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other
   // waits. Otherwise LIMIT-1/room-in-the-minute fails, too.
   expect(failed(results), out).toContain('ERR-3/every-429-of-the-run');
   const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
-  expect(notices, out).not.toContain('LIMIT-7/other-traffic');
+  if (!machineStoodStill(out)) expect(notices, out).not.toContain('LIMIT-7/other-traffic');
 }, 240_000);
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
