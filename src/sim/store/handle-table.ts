@@ -23,7 +23,8 @@ export class HandleTable {
   readonly #parts: (Int32Array | undefined)[] = new Array<undefined>(partCount).fill(undefined);
   readonly #sizes = new Uint32Array(partCount);
   /** Tags and handles that were added last and wait for `#flush`. */
-  readonly #added: number[] = [];
+  readonly #added = new Int32Array(addedTogether * wordsPerSlot);
+  #addedWords = 0;
 
   /** Bytes of each part, which bound the cost of one growth. */
   get partBytes(): readonly number[] {
@@ -32,12 +33,13 @@ export class HandleTable {
 
   /** Adds an entry, even if the tag already has one. */
   add(tag: number, handle: number): void {
-    this.#added.push(tag, handle);
-    if (this.#added.length === addedTogether * wordsPerSlot) this.#flush();
+    this.#added[this.#addedWords++] = tag;
+    this.#added[this.#addedWords++] = handle;
+    if (this.#addedWords === this.#added.length) this.#flush();
   }
 
   #flush(): void {
-    for (let at = 0; at < this.#added.length; at += wordsPerSlot) {
+    for (let at = 0; at < this.#addedWords; at += wordsPerSlot) {
       const tag = this.#added[at] as number;
       const part = tag >>> partShift;
       let slots = this.#parts[part];
@@ -46,10 +48,10 @@ export class HandleTable {
         slots = grown(slots);
         this.#parts[part] = slots;
       }
-      insert(slots, tag | 0, this.#added[at + 1] as number);
+      insert(slots, tag, this.#added[at + 1] as number);
       this.#sizes[part] = size + 1;
     }
-    this.#added.length = 0;
+    this.#addedWords = 0;
   }
 
   /** The first handle with this tag that `isWanted`, or -1. */
