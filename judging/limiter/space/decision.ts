@@ -96,21 +96,24 @@ export function joined(decisions: readonly Decision[], withinMs: number): Decisi
 
 /** The first decision, up to one, that was surely not made before this time. */
 export function firstFrom(decisions: readonly Decision[], at: number, until: number): number {
-  let [low, high] = [0, until];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((decisions[middle] as Decision).from >= at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return firstAt('from', decisions, at, until);
 }
 
 /** The first decision, up to one, that may have been made at this time or later. */
 export function firstTo(decisions: readonly Decision[], at: number, until: number): number {
+  return firstAt('to', decisions, at, until);
+}
+
+function firstAt(
+  bound: 'from' | 'to',
+  decisions: readonly Decision[],
+  at: number,
+  until: number,
+): number {
   let [low, high] = [0, until];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((decisions[middle] as Decision).to >= at) high = middle;
+    if ((decisions[middle] as Decision)[bound] >= at) high = middle;
     else low = middle + 1;
   }
   return low;
