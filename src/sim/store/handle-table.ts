@@ -12,15 +12,17 @@ const partShift = 32 - partBits;
 const smallestSlots = 8;
 /** An occupied slot holds a tag and a handle plus one; an empty one holds zeros. */
 const wordsPerSlot = 2;
+/** The part of all tags that have no entry: one empty slot, which is never written. */
+const noEntries = new Int32Array(wordsPerSlot);
 
 /**
  * Entries are inserted together, unless a search comes first: the cache misses of several overlap,
- * those of single ones do not. At a million messages, that saves a tenth of the CPU of a send.
+ * those of single ones do not. At a million messages, that saves 7 % of the CPU of a send.
  */
 const addedTogether = 64;
 
 export class HandleTable {
-  readonly #parts: (Int32Array | undefined)[] = new Array<undefined>(partCount).fill(undefined);
+  readonly #parts = new Array<Int32Array>(partCount).fill(noEntries);
   readonly #sizes = new Uint32Array(partCount);
   /** Tags and handles that were added last and wait for `#flush`. */
   readonly #added = new Int32Array(addedTogether * wordsPerSlot);
@@ -28,7 +30,7 @@ export class HandleTable {
 
   /** Bytes of each part, which bound the cost of one growth. */
   get partBytes(): readonly number[] {
-    return this.#parts.map((slots) => slots?.byteLength ?? 0);
+    return this.#parts.map((slots) => slots.byteLength);
   }
 
   /** Adds an entry, even if the tag already has one. */
@@ -42,9 +44,9 @@ export class HandleTable {
     for (let at = 0; at < this.#addedWords; at += wordsPerSlot) {
       const tag = this.#added[at] as number;
       const part = tag >>> partShift;
-      let slots = this.#parts[part];
+      let slots = this.#parts[part] as Int32Array;
       const size = this.#sizes[part] as number;
-      if (slots === undefined || size >= fillOf(part, slots.length / wordsPerSlot)) {
+      if (size >= fillOf(part, slots.length / wordsPerSlot)) {
         slots = grown(slots);
         this.#parts[part] = slots;
       }
@@ -57,8 +59,7 @@ export class HandleTable {
   /** The first handle with this tag that `isWanted`, or -1. */
   find(tag: number, isWanted: (handle: number) => boolean): number {
     this.#flush();
-    const slots = this.#parts[tag >>> partShift];
-    if (slots === undefined) return -1;
+    const slots = this.#parts[tag >>> partShift] as Int32Array;
     const slot = slotOf(slots, tag, isWanted);
     return slot < 0 ? -1 : (slots[slot * wordsPerSlot + 1] as number) - 1;
   }
@@ -66,8 +67,7 @@ export class HandleTable {
   /** Replaces one entry; false if there is none. */
   replace(tag: number, handle: number, by: number): boolean {
     this.#flush();
-    const slots = this.#parts[tag >>> partShift];
-    if (slots === undefined) return false;
+    const slots = this.#parts[tag >>> partShift] as Int32Array;
     const slot = slotOf(slots, tag, (held) => held === handle);
     if (slot < 0) return false;
     slots[slot * wordsPerSlot + 1] = by + 1;
@@ -78,8 +78,7 @@ export class HandleTable {
   delete(tag: number, handle: number): boolean {
     this.#flush();
     const part = tag >>> partShift;
-    const slots = this.#parts[part];
-    if (slots === undefined) return false;
+    const slots = this.#parts[part] as Int32Array;
     const slot = slotOf(slots, tag, (held) => held === handle);
     if (slot < 0) return false;
     closeGap(slots, slot);
@@ -91,7 +90,6 @@ export class HandleTable {
   *handles(): IterableIterator<number> {
     this.#flush();
     for (const slots of this.#parts) {
-      if (slots === undefined) continue;
       for (let at = 1; at < slots.length; at += wordsPerSlot) {
         const held = slots[at] as number;
         if (held !== 0) yield held - 1;
@@ -118,9 +116,8 @@ function fillOf(part: number, slotCount: number): number {
   return (slotCount * (2 + part / partCount)) >> 2;
 }
 
-function grown(slots: Int32Array | undefined): Int32Array {
-  if (slots === undefined) return new Int32Array(smallestSlots * wordsPerSlot);
-  const larger = new Int32Array(slots.length * 2);
+function grown(slots: Int32Array): Int32Array {
+  const larger = new Int32Array(Math.max(2 * slots.length, smallestSlots * wordsPerSlot));
   for (let at = 0; at < slots.length; at += wordsPerSlot) {
     const held = slots[at + 1] as number;
     if (held !== 0) insert(larger, slots[at] as number, held - 1);
