@@ -117,21 +117,12 @@ export class RecordedExchange {
     this.sentHeaders = traceparent === undefined ? lookedAt : { ...lookedAt, traceparent };
     this.#keepBody(request.body);
     this.endpoint = endpoint;
-    if (key === undefined) {
-      this.keyId = undefined;
-      this.shownKey = '';
-      this.accountId = undefined;
-      this.accountName = undefined;
-      this.authorization = request.authorization;
-      this.clientIp = request.clientIp;
-    } else {
-      this.keyId = key.keyId;
-      this.shownKey = keyPrefix(key);
-      this.accountId = key.account.accountId;
-      this.accountName = key.account.name;
-      this.authorization = undefined;
-      this.clientIp = undefined;
-    }
+    this.keyId = key?.keyId;
+    this.shownKey = key === undefined ? '' : keyPrefix(key);
+    this.accountId = key?.account.accountId;
+    this.accountName = key?.account.name;
+    this.authorization = key === undefined ? request.authorization : undefined;
+    this.clientIp = key === undefined ? request.clientIp : undefined;
     this.status = reply.status;
     this.headers = reply.headers;
     this.delivery = reply.delivery;

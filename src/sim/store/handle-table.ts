@@ -66,11 +66,8 @@ export class HandleTable {
 
   /** Replaces one entry; false if there is none. */
   replace(tag: number, handle: number, by: number): boolean {
-    this.#flush();
-    const slots = this.#parts[tag >>> partShift] as Int32Array;
-    const slot = slotOf(slots, tag, (held) => held === handle);
-    if (slot < 0) return false;
-    slots[slot * wordsPerSlot + 1] = by + 1;
+    if (!this.delete(tag, handle)) return false;
+    this.add(tag, by);
     return true;
   }
 
