@@ -76,7 +76,6 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly routeOf: RunningWorld['routeOf'] = routeOf;
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
-  /** Ends the open waits. */
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
   /** All worlds of this server. The operations on them are `worlds`. */
@@ -151,6 +150,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     const handled = simulation.handle(request);
     const journal = this.#journal.file;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
+    // `write`: the journal's write that the reply waits for. Without `awaits` it happens here.
     const failure = awaits === undefined ? write?.() : undefined;
     if (failure !== undefined) throw failure;
     if (this.activity.isWatched) this.wallClock.arm();

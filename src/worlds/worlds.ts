@@ -40,7 +40,7 @@ import { isOfDisk, type JournalFolder, type SavedWorld } from './journal-folder.
 export const mostWorlds = 10_000;
 /** The id of the first world. */
 export const firstWorldId = 'default';
-/** How often expired worlds are looked for. */
+/** The interval at which expired worlds are deleted. */
 const sweepMs = 250;
 
 /** `number`: see `WorldIds`. */
@@ -137,7 +137,7 @@ export class Worlds<S extends WorldSimulator> {
     return rebuiltAt(source, instant, this.#make, use);
   }
 
-  /** A simulator in no list that records nothing; the caller closes it. */
+  /** A simulator that belongs to no world and records nothing; the caller closes it. */
   scratch(settings: SettingsInput, startAtMs: number): S {
     return this.#make(settings, { worldId: '', journal: false, startAtMs });
   }
@@ -198,7 +198,7 @@ export class Worlds<S extends WorldSimulator> {
           : `world ${worldId} is deleted already`,
       );
     }
-    // Before anything else, so that a deleted world does not return even if the process is killed.
+    // First, so that the world stays deleted even if the process is killed next.
     this.#folder?.remove(worldId);
     return this.#stop(world);
   }

@@ -45,7 +45,7 @@ class CountingRegistry extends Registry {
   }
 }
 
-/** Counts each request for which `when` returns true, too. */
+/** Also counts each request for which `when` returns true. */
 function alsoCounting(when: (exchange: Answered) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;
@@ -57,8 +57,8 @@ function alsoCounting(when: (exchange: Answered) => boolean): Planted {
 
 /** A wrong rule for what counts against a quota. */
 interface CountingRule {
-  /** Which messages count for a send with this key. */
-  readonly isCountedFor: (keyId: string) => (message: Message, nowMs: number) => boolean;
+  /** True if the message counts for a send with this key. */
+  readonly isCounted: (message: Message, nowMs: number, keyId: string) => boolean;
   readonly onAccepted?: (message: Message, keyId: string) => void;
 }
 
@@ -68,13 +68,14 @@ function countingOnly(create: () => CountingRule): Planted {
     const rule = create();
     return ({ request, key, fields }, next) => {
       if (key === undefined || fields === undefined) return next(request);
-      const { account } = key;
+      const { account, keyId } = key;
       const { quota } = account;
-      if (quota instanceof WrongQuotaCount) quota.isCounted = rule.isCountedFor(key.keyId);
+      if (quota instanceof WrongQuotaCount)
+        quota.isCounted = (message, nowMs) => rule.isCounted(message, nowMs, keyId);
       const before = account.messages.length;
       const handled = next(request);
       const message = account.messages.at(before);
-      if (message !== undefined) rule.onAccepted?.(message, key.keyId);
+      if (message !== undefined) rule.onAccepted?.(message, keyId);
       return handled;
     };
   });
@@ -86,22 +87,19 @@ function quotaPerKey(): Planted {
   return countingOnly(() => {
     const keyOfMessage = new Map<string, string>();
     return {
-      isCountedFor:
-        (keyId) =>
-        ({ messageId }) =>
-          keyOfMessage.get(messageId) === keyId,
+      isCounted: ({ messageId }, _nowMs, keyId) => keyOfMessage.get(messageId) === keyId,
       onAccepted: ({ messageId }, keyId) => keyOfMessage.set(messageId, keyId),
     };
   });
 }
 
-/** Does not count sends that were accepted in the same turn. */
+/** Does not count sends that were accepted in the same turn of the event loop. */
 function quotaCountedLater(): Planted {
   const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
   return countingOnly(() => {
     const uncounted = new Set<string>();
     return {
-      isCountedFor: () => (message, nowMs) =>
+      isCounted: (message, nowMs) =>
         !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
       onAccepted: ({ messageId }) => {
         uncounted.add(messageId);
@@ -148,7 +146,7 @@ export const quotaDefects: readonly DefectRow[] = [
     ],
     'quota-never-resets': [
       'the quota never starts again',
-      countingOnly(() => ({ isCountedFor: () => () => true })),
+      countingOnly(() => ({ isCounted: () => true })),
       because.aMonth,
     ],
     'quota-per-key': ['each key has a quota of its own', quotaPerKey(), because.aQuota],

@@ -21,7 +21,7 @@ export function withLimit(endpoint: EndpointName, limit: number): Planted {
 
 const minuteSeconds = 60;
 
-/** Makes a minute of the limiter last so many seconds: its clock runs at another speed. */
+/** Makes a minute of the limiter last `seconds`: its clock runs at another speed. */
 export function withMinuteOf(seconds: number): Planted {
   class OddClockLimiter extends Limiter {
     constructor(...[now, limits, assumptions]: ConstructorParameters<typeof Limiter>) {

@@ -6,7 +6,7 @@ import { listsOfText } from '#judging/evidence/read-traffic.ts';
 import { KeyNames } from '#judging/evidence/reading.ts';
 import { SteadyClocks } from '#judging/evidence/recorded-line.ts';
 
-/** The same for the text of any kind of file, in pieces of so many characters. */
+/** Reads the text of any kind of file, in pieces of `length` characters. */
 export async function readText(
   text: string,
   path = 'run.har',

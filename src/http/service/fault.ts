@@ -161,7 +161,7 @@ export function headerIn(headers: object = {}, name: string): string | undefined
 
 export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
 
-/** Recipient and text in a body; empty where it is no JSON object with such a field of text. */
+/** Recipient and text in a body; empty where it is not a JSON object with such a field of text. */
 export function sentFieldsOf(body: ApiRequest['body']): SentFields {
   try {
     const json = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');

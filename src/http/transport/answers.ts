@@ -27,7 +27,7 @@ interface HeldReply {
   readonly write: PendingWrite | undefined;
 }
 
-/** A turn ends early once its requests and their replies have so many characters. */
+/** A turn ends early once its requests and their replies have this many characters. */
 const mostHeldCharacters = 65_536;
 
 /** Answers the requests of one port. */

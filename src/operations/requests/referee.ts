@@ -257,7 +257,7 @@ interface KeptReport {
   isBeingRenewed: boolean;
 }
 
-/** A report on so many exchanges is recent for this time each, as it takes about 0.01 ms each. */
+/** A report is recent for this time per exchange, as it takes about 0.01 ms per exchange. */
 const recentMsEach = 2;
 const longestRecentMs = 20_000;
 /** If no request came for this time, a report is made at once. */

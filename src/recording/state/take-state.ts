@@ -156,7 +156,7 @@ export class StateImage {
     for (const chunk of this.#chunks) {
       for (let row = 0; row >= 0; ) {
         const messages = noMessages();
-        // The chunk may change between two parts.
+        // Looked up for each part: the chunk may have changed, and so been copied, since the last.
         row = this.#addRows(messages, this.#copies.get(chunk) ?? chunk, row, rowsPerPart);
         yield { messages };
       }
@@ -195,7 +195,7 @@ export class StateImage {
     return { cohorts: merged, indexesBySlot };
   }
 
-  /** Adds up to `limit` messages, from row `first` on. Returns the row of the next one, or -1. */
+  /** Adds up to `limit` messages, from row `first` on. Returns the next message's row, or -1. */
   #addRows(messages: SavedMessages, chunk: Chunk, first: number, limit: number): number {
     const { columns } = chunk;
     let row = chunk.firstRowFrom(first);

@@ -125,7 +125,7 @@ export interface SendFields {
   readonly send_at: unknown;
   /** The `request_id` if it can identify a send; else empty. It may still be too long. */
   readonly requestId: string;
-  /** The instant of `send_at`, or why there is none; undefined if it is no text. */
+  /** The instant of `send_at`, or why there is none; undefined if it is not text. */
   readonly sendAtMs: ReturnType<typeof parseSendAt> | undefined;
   /** The names that the document does not have, if they are refused. */
   readonly unknownNames: readonly string[];

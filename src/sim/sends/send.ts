@@ -72,7 +72,7 @@ function sendKey({ account }: SendCall, request: SendRequest): string {
   return JSON.stringify([account.accountId, ...content]);
 }
 
-/** The decision for a repeated `request_id`; undefined if this is no repeat. Changes nothing. */
+/** The decision for a repeated `request_id`; undefined if this is not a repeat. Changes nothing. */
 export function findReplay(world: Registry, call: SendCall): SendDecision | undefined {
   const { assumptions } = world;
   const { fields } = call;

@@ -1,7 +1,8 @@
 /**
  * Checks the SIMs: where they are listed, the queues of their work
  * (`src/sim/devices/device-work.ts`), and that they wake in time.
- * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
+ * Rules: SVC-1, SVC-3, AUTH-4, STATE-2, STATE-3, SEND-7, RES-6. Assumes: progressPace,
+ * pollIntervalSeconds.
  * Readers check a message's status, so a queue may be out of date. Only current queues count, and
  * every message that can proceed must be in exactly one.
  */

@@ -3,7 +3,7 @@
  * counts. A "use" is the first send with a `request_id`. An accepted message is its own use: the
  * table of handles finds it. The replay window (`account.replays`) stores only the others, such as
  * refusals. A handle is chunk and row; a packed chunk stores the row at another *place*.
- * Rules: READ-1, STATE-1, SEND-4.
+ * Rules: STATE-1, SEND-4, RES-6.
  */
 
 import { replayWindowMs } from '#contract/limits.ts';

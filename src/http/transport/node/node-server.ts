@@ -225,7 +225,7 @@ export class NodeTransport implements Transport {
   }
 }
 
-/** A connection with so many waiting requests is paused. */
+/** A connection with this many waiting requests is paused. */
 const mostWaiting = 64;
 
 /** The requests of one connection that have arrived. */
