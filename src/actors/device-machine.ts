@@ -14,9 +14,7 @@
 import { and, assertEvent, assign, setup } from 'xstate';
 import type { DeviceState } from '../sim/accounts/device.ts';
 
-/**
- * When work of a device's messages is due, in epoch milliseconds; undefined if no such work waits.
- */
+/** When the work of a device is due, in epoch milliseconds; undefined if no such work waits. */
 export interface DueWork {
   /** The first poll of the device that will find work. */
   readonly nextPollAt: number | undefined;
@@ -109,7 +107,7 @@ export const deviceMachine = parts.createMachine({
   },
 });
 
-/** When the device wakes for this work. A device that polls externally has no polls of its own. */
+/** When the device wakes for this work. A real device polls by its requests, without a wake. */
 function wakeAt({ polling }: DeviceState, event: DeviceEvent): number | undefined {
   if (event.type === 'device_changed') return undefined;
   const { nextPollAt, nextStepAt } = event;

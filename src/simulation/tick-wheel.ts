@@ -8,14 +8,17 @@ import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
 
 const tickMs = 25;
-/** The longest time between two calls of a clock, in ticks: real time may jump. */
-const mostTicks = 40;
+/**
+ * The ticks of one turn of the wheel, a second. Each clock is called at least once a turn, because
+ * real time may jump.
+ */
+const wheelTicks = 40;
 
 /** The next tick of a listener that is stopped. */
 const stopped = Number.POSITIVE_INFINITY;
 
-/** The listeners due at each tick, by the tick's number modulo `mostTicks`. */
-const slots = Array.from({ length: mostTicks }, () => new Set<TickListener>());
+/** The listeners due at each tick, by the tick's number modulo `wheelTicks`. */
+const slots = Array.from({ length: wheelTicks }, () => new Set<TickListener>());
 let lastTick = 0;
 let listening = 0;
 let timer: NodeJS.Timeout | undefined;
@@ -53,12 +56,12 @@ export class TickListener {
     this.#dueIn(1);
   }
 
-  tick(): void {
+  call(): void {
     if (this.#due === stopped) return;
     slotOf(this.#due).delete(this);
     // Registered before `act`, which may call `hurry` or `stop`.
     this.#dueIn(1);
-    const ticks = Math.min(Math.floor(this.#act() / tickMs), mostTicks - 1);
+    const ticks = Math.min(Math.floor(this.#act() / tickMs), wheelTicks - 1);
     if (ticks < 2 || this.#due === stopped) return;
     slotOf(this.#due).delete(this);
     this.#dueIn(ticks);
@@ -71,7 +74,7 @@ export class TickListener {
 }
 
 function slotOf(tickNumber: number): Set<TickListener> {
-  return slots[tickNumber % mostTicks] as Set<TickListener>;
+  return slots[tickNumber % wheelTicks] as Set<TickListener>;
 }
 
 function tickNow(): number {
@@ -81,9 +84,9 @@ function tickNow(): number {
 /** Runs the ticks up to now, including those that a busy process missed. */
 function tick(): void {
   const target = tickNow();
-  lastTick = Math.max(lastTick, target - mostTicks);
+  lastTick = Math.max(lastTick, target - wheelTicks);
   while (lastTick < target) {
     lastTick++;
-    for (const listener of [...slotOf(lastTick)]) listener.tick();
+    for (const listener of [...slotOf(lastTick)]) listener.call();
   }
 }

@@ -30,7 +30,7 @@ export interface SimState {
   readonly allowed?: boolean | undefined;
 }
 
-/** What a SIM or a number of the pool is made of. */
+/** The parts of a new SIM, or of a new number of the pool. */
 export interface NewDevice<Account> extends DeviceState {
   readonly deviceId: string;
   readonly number: string;

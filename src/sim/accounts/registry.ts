@@ -127,7 +127,7 @@ export class Registry {
     this.accounts.delete(account.accountId);
   }
 
-  /** `text`: the full key, where a world file gives one. */
+  /** `text`: the full key, if a world file states it. Otherwise the key is drawn. */
   createKey(account: Account, name: string, text?: string): ApiKey {
     refuseMore(account.keys.length, mostKeys, 'keys of this account');
     const keyId = drawUuid(account.ids);
@@ -219,6 +219,7 @@ export class Registry {
     return message;
   }
 
+  /** Polls for a real device: see `Dispatch.polled`. */
   polled(device: Device): readonly Message[] {
     return this.#dispatch.polled(device);
   }

@@ -62,8 +62,8 @@ export class Cohort {
   batch: { readonly cohorts: Cohort[] } | undefined = undefined;
 
   /**
-   * Of a cohort that `moveOut` created for one message: the cohort that the message left. Batches
-   * still list the message there.
+   * The cohort that the message left, if `moveOut` created this cohort for one message. Batches
+   * still list the message under that cohort.
    */
   readonly origin: Cohort | undefined;
 
@@ -74,7 +74,7 @@ export class Cohort {
   }
 
   /**
-   * The only writer of `status`. `src/actors/message-machine.ts` decides which steps exist; a
+   * Takes a step: the only writer of `status`. `src/actors/message-machine.ts` decides which steps exist; a
    * restored cohort repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
@@ -172,10 +172,10 @@ export function emptyCohortLike(
   { cohort, account, fate }: Pick<Member, 'cohort' | 'account' | 'fate'>,
   origin?: Cohort,
 ): Cohort {
-  const created = new Cohort(account, fate, origin);
-  copyPast(cohort, created);
-  created.batch = cohort.batch;
-  return created;
+  const empty = new Cohort(account, fate, origin);
+  copyPast(cohort, empty);
+  empty.batch = cohort.batch;
+  return empty;
 }
 
 /** Moves this message into a cohort without other messages, and returns that cohort. */
