@@ -224,7 +224,7 @@ function counted(
     const i = n < since ? (suspects[since - n - 1] as number) : n;
     if (i < since || i >= until) continue;
     const decision = decisions[i] as Decision;
-    if (decision.passed) least = Math.max(least, leastAnywhere(count, decision));
+    if (decision.passed) least = Math.max(least, leastAnywhere(count, decision, i));
     else most = Math.min(most, mostAnywhere(count, decision, i));
     const [first, last] = windowsOf(version, decision);
     if (last - first > manyWindows) continue;
@@ -305,12 +305,20 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   return Math.ceil(current + last * share);
 }
 
-/** Wherever the windows begin: the lowest limit that lets so many pass in this time. */
-function leastAnywhere({ version, isSliding }: Count, { from, to, count }: Decision): number {
-  const windows = (to - from) / version.windowMs[0];
+/** Wherever the windows begin: the lowest limit that lets so many pass within a window. */
+function leastAnywhere(
+  { decisions, version, isSliding }: Count,
+  { to }: Decision,
+  i: number,
+): number {
+  const [shortest] = version.windowMs;
+  const passed = spentBefore(decisions, false);
+  const first = Math.min(i, firstFrom(decisions, to - shortest, i));
+  const windows = (to - (decisions[first] as Decision).from) / shortest;
+  const passes = (passed[i + 1] ?? 0) - (passed[first] ?? 0);
   // Just after a border the last window still counts nearly whole.
-  if (isSliding && windows < 1) return Math.ceil((count - 1) / (1 + windows));
-  return Math.ceil(count / (Math.floor(windows) + 2));
+  if (isSliding && windows < 1) return Math.ceil((passes - 1) / (1 + windows));
+  return Math.ceil(passes / (Math.floor(windows) + 2));
 }
 
 /** Wherever the windows begin: no more were spent in those that can refuse this decision. */
