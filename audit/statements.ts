@@ -1,4 +1,5 @@
 /** Turns what an audit has seen into its statements. */
+import { History } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
 import type { Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
@@ -201,7 +202,7 @@ function refusalsSpend(
     return undetermined('the requests do not tell whether refusals count', turning);
   if (modes.has('spend')) return certain(true, 'a refused request counts, too', turning);
   if (!modes.has('block')) return certain(false, 'refused requests do not count', turning);
-  const [least, most] = blockMs(decisions);
+  const [least, most] = blockMs(History.of(decisions));
   const seconds = roundest(least / 1_000, most / 1_000);
   const sentence = modes.has('free')
     ? 'refused requests do not count, but the first one may begin a block'
