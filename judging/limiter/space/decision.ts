@@ -110,6 +110,11 @@ export interface Group extends Decision {
   readonly end: number;
 }
 
+/** The decision that stands for a group: the last one that passed met all others. */
+export function judgedIn({ passed, first, end }: Group): number {
+  return passed ? end - 1 : first;
+}
+
 /** So many groups that have contradicted a version lately are remembered. */
 export const mostSuspects = 4;
 
@@ -150,7 +155,7 @@ export class History {
     const { from, to, passed, count } = decision;
     const last = this.groups.at(-1);
     if (last?.passed === passed && to - last.from <= Math.max(this.#withinMs, to - from)) {
-      this.groups[this.groups.length - 1] = { ...last, to, end, count: last.count + count };
+      Object.assign(last, { to, end, count: last.count + count });
       return;
     }
     if (last === undefined || (passed && !last.passed)) this.blocks.push(this.groups.length);

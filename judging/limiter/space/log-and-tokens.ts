@@ -1,10 +1,10 @@
 /** Limiters that look back from each request: a log of the last N, and a bucket of tokens. */
 import {
   type Decision,
-  type Decisions,
   type Group,
+  type History,
+  judgedIn,
   type PossibleLimits,
-  type Span,
   spanOf,
   type Version,
 } from './decision.ts';
@@ -19,9 +19,8 @@ export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part)
   let [least, most] = version.limit;
   const begin = groups[part.begin]?.first ?? 0;
   for (let g = part.since; g < part.until && least <= most; g += 1) {
-    const { passed, first, end } = groups[g] as Group;
-    const i = passed ? end - 1 : first;
-    const { from, to } = decisions.all[i] as Decision;
+    const i = judgedIn(groups[g] as Group);
+    const { from, to, passed } = decisions.all[i] as Decision;
     if (passed) {
       const certain = decisions.firstFrom(to - shortest + sameMs, begin, i);
       const isInside = to - from < shortest;
@@ -58,62 +57,65 @@ const empty: Fill = { at: 0, most: 0, fewest: 0 };
  * one where a request is refused: so a request that passed needs a bucket that is large enough. It
  * never holds less than nothing: so one that was refused needs a bucket that is small enough.
  */
-export const tokenBucket: PossibleLimits = ({ decisions, groups }, version, part) => {
-  const since = groups[part.since]?.first ?? decisions.all.length;
-  const kept = groups[part.since - 1]?.first;
-  const known = fills.get(version);
-  const start = kept !== undefined && known !== undefined && known.at <= kept ? known : empty;
-  return bucketSince({ decisions, since, kept }, version, start);
+export const tokenBucket: PossibleLimits = (history, version, { since }) => {
+  const [small, large] = version.limit;
+  if (isPermitted(history, version, since)) return version.limit;
+  if (small === large) return undefined;
+  const isEnough = (limit: number) => isBucketOf(limit, mostTokens, history, version, since);
+  const isLittle = (limit: number) => isBucketOf(limit, fewestTokens, history, version, since);
+  if (!isEnough(large) || !isLittle(small)) return undefined;
+  const least = firstThat(small, large, isEnough);
+  return spanOf(
+    least,
+    firstThat(least, large + 1, (limit) => limit > large || !isLittle(limit)) - 1,
+  );
 };
 
-interface Judged {
-  readonly decisions: Decisions;
-  /** The version permits those before. */
-  readonly since: number;
-  /** The fill is kept before this decision. */
-  readonly kept: number | undefined;
-}
-
-function bucketSince(judged: Judged, version: Version, start: Fill): Span | undefined {
-  const { decisions, since, kept } = judged;
+/** True if each of its limits permits all; it goes on where it is known. */
+function isPermitted({ groups, decisions }: History, version: Version, since: number): boolean {
   const { all } = decisions;
   const [small, large] = version.limit;
+  const kept = groups[since - 1]?.first ?? -1;
+  const known = fills.get(version);
+  const start = known !== undefined && known.at <= kept ? known : empty;
   let { at, most, fewest } = start;
+  let next = since;
   for (; at < all.length; at += 1) {
     if (at > start.at || at === 0) {
       most = mostTokens(most, all, at, version, small);
       fewest = fewestTokens(fewest, all, at, version, large);
     }
     if (at === kept) fills.set(version, { at, most, fewest });
-    const { passed, count } = all[at] as Decision;
-    if (at < since || (passed ? most >= count - rounding : fewest < 1 + rounding)) continue;
-    const limit = passed ? raised(all, version, at) : lowered(all, version, at);
-    return limit && bucketSince({ ...judged, since: at + 1 }, { ...version, limit }, empty);
+    if (next === groups.length || at !== judgedIn(groups[next] as Group)) continue;
+    next += 1;
+    const decision = all[at] as Decision;
+    if (isContradicted(decision, decision.passed ? most : fewest)) return false;
   }
-  return version.limit;
+  return true;
 }
 
-/** The least limit, and those above, with which this request can have passed. */
-function raised(all: readonly Decision[], version: Version, last: number): Span | undefined {
-  const needed = (all[last] as Decision).count - rounding;
-  const [small, large] = version.limit;
-  const isIn = (limit: number) => {
-    let most = 0;
-    for (let i = 0; i <= last; i += 1) most = mostTokens(most, all, i, version, limit);
-    return most >= needed;
-  };
-  return isIn(large) ? [firstThat(small + 1, large, isIn), large] : undefined;
+/** True if a bucket of this size permits what passed, or what was refused. */
+function isBucketOf(
+  limit: number,
+  tokensAt: typeof mostTokens,
+  { groups, decisions: { all } }: History,
+  version: Version,
+  since: number,
+): boolean {
+  const ofPasses = tokensAt === mostTokens;
+  let [tokens, next] = [0, since];
+  for (let i = 0; i < all.length && next < groups.length; i += 1) {
+    tokens = tokensAt(tokens, all, i, version, limit);
+    if (i !== judgedIn(groups[next] as Group)) continue;
+    next += 1;
+    const decision = all[i] as Decision;
+    if (decision.passed === ofPasses && isContradicted(decision, tokens)) return false;
+  }
+  return true;
 }
 
-/** The highest limit, and those below, with which this request can have been refused. */
-function lowered(all: readonly Decision[], version: Version, last: number): Span | undefined {
-  const [small, large] = version.limit;
-  const isOut = (limit: number) => {
-    let fewest = 0;
-    for (let i = 0; i <= last; i += 1) fewest = fewestTokens(fewest, all, i, version, limit);
-    return fewest >= 1 + rounding;
-  };
-  return isOut(small) ? undefined : [small, firstThat(small + 1, large, isOut) - 1];
+function isContradicted({ passed, count }: Decision, tokens: number): boolean {
+  return passed ? tokens < count - rounding : tokens >= 1 + rounding;
 }
 
 /** The first number of a span for which it is true, where it is true for the last. */

@@ -7,6 +7,7 @@ import {
   type Group,
   type History,
   hullOf,
+  judgedIn,
   mostSuspects,
   type Part,
   type PossibleLimits,
@@ -128,10 +129,16 @@ function either(one: Open, other: Open): Open {
   };
 }
 
-/** When the window of this number may begin, and how far that is known. */
-function border({ version: { windowMs, phase }, origin }: Count, number: number): Span {
-  const [least, most] = [phase[0] + number, phase[1] + number];
-  return [origin + least * windowMs[least < 0 ? 1 : 0], origin + most * windowMs[most < 0 ? 0 : 1]];
+/** When the window of this number begins, at the earliest. */
+function earliest({ version: { windowMs, phase }, origin }: Count, number: number): number {
+  const windows = phase[0] + number;
+  return origin + windows * windowMs[windows < 0 ? 1 : 0];
+}
+
+/** When the window of this number begins, at the latest. */
+function latest({ version: { windowMs, phase }, origin }: Count, number: number): number {
+  const windows = phase[1] + number;
+  return origin + windows * windowMs[windows < 0 ? 0 : 1];
 }
 
 /** The numbers of the first and the last window that may hold a decision. */
@@ -233,15 +240,14 @@ function counted(
   for (let n = since - mostSuspects; n < until && least <= most; n += 1) {
     const g = n < since ? (suspects[since - n - 1] as number) : n;
     if (g < since || g >= until) continue;
-    const { passed, first, end } = groups[g] as Group;
-    // The last one that passed met all others.
-    const i = passed ? end - 1 : first;
+    const i = judgedIn(groups[g] as Group);
     const decision = decisions.all[i] as Decision;
+    const { passed } = decision;
     if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
     else most = Math.min(most, mostAnywhere(count, decision, i));
-    const [earliest, last] = windowsOf(count, decision);
-    if (last - earliest > manyWindows) continue;
-    const from = Math.max(earliest, firstWindow);
+    const [lowest, last] = windowsOf(count, decision);
+    if (last - lowest > manyWindows) continue;
+    const from = Math.max(lowest, firstWindow);
     if (passed) {
       let needed = Number.POSITIVE_INFINITY;
       for (let number = from; number <= last && needed > least; number += 1)
@@ -259,29 +265,29 @@ function counted(
 }
 
 function mayBeIn(count: Count, { from, to }: Decision, number: number): boolean {
-  return to >= border(count, number)[0] && from < border(count, number + 1)[1];
+  return to >= earliest(count, number) && from < latest(count, number + 1);
 }
 
 /** The lowest limit with which this window may have let the decision pass. */
 function leastIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
-  const { version, shareOf, begin, isSliding } = count;
+  const { version, shareOf, isSliding } = count;
   const { decisions } = count.history;
-  const [begins, ends] = [border(count, number), border(count, number + 1)];
+  const [begin, end] = [latest(count, number), earliest(count, number + 1)];
   // Who opened the first window is in it.
   const isFirst = number === count.firstWindow;
-  const first = isFirst ? begin : decisions.firstFrom(begins[1], begin, i);
+  const first = isFirst ? count.begin : decisions.firstFrom(begin, count.begin, i);
   const before = decisions.between(first, i, isSliding && version.refusalsSpend);
   // A window of the clock that has refused a request stays full to its end.
   if (!isSliding && decisions.between(first, i, true) > before) return Number.POSITIVE_INFINITY;
-  const isWhole = decision.from >= begins[1] && decision.to < ends[0];
+  const isWhole = decision.from >= begin && decision.to < end;
   const current = before + (isWhole ? decision.count - 1 : 0);
-  const share = shareOf((ends[0] - decision.to) / version.windowMs[1]);
+  const share = shareOf((end - decision.to) / version.windowMs[1]);
   if (share === 0 || isFirst) return current + 1;
-  const earlier = decisions.firstFrom(border(count, number - 1)[1], begin, i);
+  const earlier = decisions.firstFrom(latest(count, number - 1), count.begin, i);
   const last = decisions.between(
-    number - 1 === count.firstWindow ? begin : earlier,
-    decisions.firstTo(begins[0], begin, i),
+    number - 1 === count.firstWindow ? count.begin : earlier,
+    decisions.firstTo(earliest(count, number), count.begin, i),
     version.refusalsSpend,
   );
   return Math.floor(current + last * share) + 1;
@@ -290,24 +296,24 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
 /** The highest limit with which this window may have refused the decision. */
 function mostIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return 0;
-  const { version, shareOf, begin, isSliding } = count;
+  const { version, shareOf, isSliding } = count;
   const { decisions } = count.history;
   const { knownSince } = version;
   const refusalsSpend = isSliding && version.refusalsSpend;
-  const [begins, ends] = [border(count, number), border(count, number + 1)];
-  if (begins[0] < knownSince) return Number.POSITIVE_INFINITY;
-  const current = decisions.between(decisions.firstTo(begins[0], begin, i), i, refusalsSpend);
-  const share = shareOf((ends[1] - decision.from) / version.windowMs[0]);
+  const [begin, end] = [earliest(count, number), latest(count, number + 1)];
+  if (begin < knownSince) return Number.POSITIVE_INFINITY;
+  const current = decisions.between(decisions.firstTo(begin, count.begin, i), i, refusalsSpend);
+  const share = shareOf((end - decision.from) / version.windowMs[0]);
   if (share === 0 || number === count.firstWindow) return current;
-  const [earlier] = border(count, number - 1);
-  if (earlier < knownSince) {
+  const before = earliest(count, number - 1);
+  if (before < knownSince) {
     // Others passed in the last window, no more than the limit; how often they were refused is open.
     const isOpen = refusalsSpend || share === 1;
     return isOpen ? Number.POSITIVE_INFINITY : Math.floor((current + 1) / (1 - share));
   }
   const last = decisions.between(
-    decisions.firstTo(earlier, begin, i),
-    decisions.firstFrom(begins[1], begin, i),
+    decisions.firstTo(before, count.begin, i),
+    decisions.firstFrom(latest(count, number), count.begin, i),
     refusalsSpend,
   );
   return Math.ceil(current + last * share);
