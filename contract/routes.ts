@@ -12,7 +12,10 @@ export interface Route {
   readonly pattern: string;
 }
 
-/** The paths, as documentation and OpenAPI write them: spelled only here, in the harness and in tests. */
+/**
+ * The paths, as documentation and OpenAPI write them: spelled only here, in the harness and in
+ * tests.
+ */
 export const servicePaths = {
   send: '/api/v1/sms/send/',
   dashboard_send: '/api/sms/send/',

@@ -33,8 +33,8 @@ export interface ListenOptions {
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   /**
-   * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in a
-   * file, as it is faster then; otherwise `hyperexpress`.
+   * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in
+   * a file, as it is faster then; otherwise `hyperexpress`.
    */
   readonly transport?: TransportKind | undefined;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */

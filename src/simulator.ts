@@ -49,7 +49,9 @@ export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/** One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment. */
+/**
+ * One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment.
+ */
 export class Simulator implements RunningWorld, ReplayTarget {
   readonly settings: Settings;
   readonly wallClock: WallClock;

@@ -8,8 +8,8 @@
  *   working                     its timer has fired: it does the work that is due
  *
  * Its guards read only the context and the event. Events carry facts. `device-actors.ts` sends
- * them, asks `can(polled)` before it polls for a real device or an operation, and passes in what the
- * machine calls.
+ * them, asks `can(polled)` before it polls for a real device or an operation, and passes in what
+ * the machine calls.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
 import type { DeviceState } from '../sim/accounts/device.ts';

@@ -1,6 +1,6 @@
 /**
- * A binary min-heap, for timers and for the times at which the work of a device is due. `peek` takes
- * constant time, every change logarithmic time.
+ * A binary min-heap, for timers and for the times at which the work of a device is due. `peek`
+ * takes constant time, every change logarithmic time.
  */
 export class MinHeap<T> {
   readonly #isBefore: (a: T, b: T) => boolean;

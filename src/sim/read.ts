@@ -1,7 +1,8 @@
 /**
  * Decides the requests that are not sends: to read one message, the statistics of an account or its
  * inbound messages, and to poll the tasks of a device. The document states the shape of a message
- * only. Rules: READ-1, READ-2, STATE-2, SVC-3. Assumes: heldStatus, messageRetention, receivedQuery.
+ * only. Rules: READ-1, READ-2, STATE-2, SVC-3. Assumes: heldStatus, messageRetention,
+ * receivedQuery.
  */
 
 import { z } from 'zod';

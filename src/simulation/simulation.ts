@@ -75,9 +75,9 @@ export class Simulation {
   }
 
   /**
-   * Sets the seconds that `Retry-After` counts: real ones if the settings ask for them and the clock
-   * runs by itself, otherwise simulated ones. `rate`: simulated seconds per second; 0 on a manual
-   * clock.
+   * Sets the seconds that `Retry-After` counts: real ones if the settings ask for them and the
+   * clock runs by itself, otherwise simulated ones. `rate`: simulated seconds per second; 0 on a
+   * manual clock.
    */
   setClockRate(rate: number): void {
     this.limiter.setRetryAfterRate(this.#countsRealSeconds && rate > 0 ? rate : 1);

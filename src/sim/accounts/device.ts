@@ -1,7 +1,7 @@
 /**
  * A SIM, or a number of the shared pool. Rules: SVC-1, SVC-3, AUTH-5. Assumes: pollIntervalSeconds.
- * `account.ts`, which refers to this file, names the type parameters: files import each other in one
- * direction only.
+ * `account.ts`, which refers to this file, names the type parameters: files import each other in
+ * one direction only.
  */
 import { DeviceWork } from '../devices/device-work.ts';
 import type { WorkMessage } from '../devices/timed-work.ts';

@@ -140,8 +140,8 @@ const standIn = `${standInMark}[0-9a-f]{6,}`;
 
 /**
  * Finds API keys in a text: in a request, where the referee judges a key outside its header
- * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and copies
- * of journals use it; the service answers its requests without it.
+ * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and
+ * copies of journals use it; the service answers its requests without it.
  */
 export class KeyTexts {
   /**

@@ -137,8 +137,8 @@ export class Outcomes {
   }
 
   /**
-   * The refusal that is scripted for a recipient, or undefined. A 429 is temporary: once the wait of
-   * a send's first attempt is over, its next one is accepted (ERR-3). `sendKey` names the send.
+   * The refusal that is scripted for a recipient, or undefined. A 429 is temporary: once the wait
+   * of a send's first attempt is over, its next one is accepted (ERR-3). `sendKey` names the send.
    */
   refusalOf(to: string, sendKey: () => string, nowMs: number): ServiceError | undefined {
     const refuse = this.#scriptFor(to)?.refuse;

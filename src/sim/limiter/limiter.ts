@@ -25,8 +25,8 @@ export interface EndpointState {
 }
 
 /**
- * The number of buckets of one endpoint from which on new addresses share one. A client can forge any
- * number of addresses, and while simulated time stands still no bucket expires.
+ * The number of buckets of one endpoint from which on new addresses share one. A client can forge
+ * any number of addresses, and while simulated time stands still no bucket expires.
  */
 export const mostAddresses = 100_000;
 

@@ -1,8 +1,8 @@
 /**
  * A cohort: messages that move together. They have the same account and fate and became ready for
  * the same poll of a device, so they take every step at the same time. Their status and times are
- * stored once, so a poll costs the same for any number of messages. A row of the store refers to its
- * cohort by a slot, a small number.
+ * stored once, so a poll costs the same for any number of messages. A row of the store refers to
+ * its cohort by a slot, a small number.
  * Rules: STATE-1 to STATE-5.
  */
 
@@ -74,8 +74,8 @@ export class Cohort {
   }
 
   /**
-   * Takes a step: the only writer of `status`. `src/actors/message-machine.ts` decides which steps exist; a
-   * restored cohort repeats its earlier steps.
+   * Takes a step: the only writer of `status`. `src/actors/message-machine.ts` decides which steps
+   * exist; a restored cohort repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
     assert(this.endedAtMs === 0, 'a message that has ended never changes');
