@@ -17,7 +17,7 @@ export const cuts = {
 export type Cut = keyof typeof cuts;
 export const cutNames = Object.keys(cuts) as readonly Cut[];
 
-/** What else becomes of a reply, and whether a client can read it then. */
+/** What else can happen to a reply; true if a client can still read it. */
 const uncut = { late: true, malformed: false, stated: true } as const;
 
 export interface FaultKindRow {
@@ -30,9 +30,11 @@ export interface FaultKindRow {
    * one that the fault has `stated`.
    */
   readonly reply: Cut | keyof typeof uncut;
-  /** The explorer's names for it, from the weakest to the strongest. Default: that of the kind. */
+  /**
+   * The explorer's names for the kind, from the weakest to the strongest. Default: its own name.
+   */
   readonly explored?: readonly string[];
-  /** The explorer's name for it where it also ends the client's processes. */
+  /** The explorer's name for the kind if it also ends the client's processes. */
   readonly crash?: string;
   /** The refusals of the service (`contract/refusals.ts`) behind some of the explorer's names. */
   readonly refusals?: Readonly<Record<string, SendRefusal>>;
@@ -134,7 +136,7 @@ export function faultText(fault: StruckFault): string {
   return parts.join(', ') || faultKinds[kind].about;
 }
 
-/** `1st, 3rd`, `22nd`. */
+/** Numbers as ordinals, such as `1st, 3rd, 22nd`. */
 function ordinals(numbers: readonly number[]): string {
   const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
   const rules = new Intl.PluralRules('en', { type: 'ordinal' });

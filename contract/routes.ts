@@ -1,6 +1,6 @@
 /**
  * Finds the endpoint that a request is for, by its path. Paths are compared as sent: nothing is
- * decoded. Rules: VER-1. Assumes: trailingSlash, pathCase, methodNotAllowed, headMethod.
+ * decoded. `src/http/service/other-spellings.ts` reads other spellings. Rules: VER-1.
  */
 import type { EndpointName } from './limits.ts';
 

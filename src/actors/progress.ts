@@ -4,7 +4,7 @@
  * wait for the step after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether
  * it progresses, fails or stays; the assumption `progressPace` decides when. `message-machine.ts`
  * decides whether a step exists.
- * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, taskPickup, failsFrom.
+ * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, failsFrom.
  */
 
 import type { MessageEvent } from '#contract/message-status.ts';

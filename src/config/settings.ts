@@ -2,7 +2,7 @@
  * The settings of a simulator: what users give (`SettingsInput`) is parsed once into one readonly
  * value (`Settings`). The world in them takes precedence over the document's numbers and over the
  * defaults of assumptions; the other settings take precedence over the world.
- * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
+ * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: clientIp (`trustProxy`), and any by override.
  */
 import { z } from 'zod';
 import {

@@ -1,6 +1,6 @@
 /**
  * An account, and what it owns: keys, devices, messages. All of them refer to each other, so their
- * types meet in this file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota.
+ * types are in one file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: monthlyQuota.
  * A message is a reference to a row of the store, so a million messages cost only their rows.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Finds the API key that a caller sends, and all keys that a text contains, to hide them.
- * Rules: AUTH-2, AUTH-3. A key is known by its full text. If it came from a snapshot or journal, it
- * is known only by its digest: those never hold a full key, but callers still use it.
+ * Rules: AUTH-2, AUTH-3, CLIENT-16. A key is known by its full text. If it came from a snapshot or
+ * journal, it is known only by its digest: those never hold a full key, but callers still use it.
  */
 import { assert } from '../errors.ts';
 import { keyLength } from '../random.ts';

@@ -1,7 +1,8 @@
 /**
  * Registers what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
  * and removes them. Messages change status in `src/actors/`.
- * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
+ * Rules: SVC-1, AUTH-2, AUTH-3, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota,
+ * pollIntervalSeconds.
  */
 
 import { secondMs } from '#contract/time.ts';

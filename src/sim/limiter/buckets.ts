@@ -1,7 +1,7 @@
 /**
  * Token buckets of N tokens, which differ in how they refill: a class for each answer of the
  * assumption `limiterRefill`. `limiter.ts` keeps one for each caller and endpoint.
- * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
+ * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill.
  */
 
 import { limitWindowMs } from '#contract/limits.ts';

@@ -1,9 +1,9 @@
 /**
  * Reads the fields of a send's body once, and validates what it has read: returns the values, or
  * which fields fail and why.
- * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
- * sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-3. Assumes: bothSenderFields, unknownFields,
+ * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
+ * numberCheck, sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
  */
 
 import { z } from 'zod';

@@ -1,10 +1,10 @@
 /**
  * Decides one send. Checks whether it is a replay, whether it is valid, whether the account may
  * send from the number, whether the device is active, whether quota is left, and whether the world
- * scripts a refusal. Then queues the message. `gateOrder` gives the order of these checks. Rules:
- * SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
+ * scripts a refusal. Then queues the message. `gateOrder` gives the order of these checks.
+ * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
  * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
- * monthlyQuota.
+ * quotaUnit.
  */
 
 import type { SendEndpoint } from '#contract/limits.ts';
