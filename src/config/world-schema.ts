@@ -169,8 +169,7 @@ export const worldSchema = z
 /** The input of a world file: lists and most fields are optional. */
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
-export type WorldAccount = WorldFixture['accounts'][number];
-export type WorldSim = WorldAccount['sims'][number];
+export type WorldSim = WorldFixture['accounts'][number]['sims'][number];
 export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
 
 /**

@@ -22,7 +22,7 @@ import {
   type StatePart,
 } from './state-format.ts';
 
-type Chunk = Registry['messages']['chunks'][number];
+type Chunk = Registry['messages']['rows']['chunks'][number];
 
 /** Messages in one part: reading them takes about a millisecond. */
 const rowsPerPart = 512;
@@ -109,7 +109,7 @@ export class StateImage {
         return { ...group, cohorts: [...new Set(indexes)].sort((a, b) => a - b) };
       }),
     };
-    this.#chunks = new Set(store.chunks);
+    this.#chunks = new Set(store.rows.chunks);
   }
 
   /** Keeps this state while the simulator runs on: copies a chunk before it changes. */
