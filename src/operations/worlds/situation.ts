@@ -9,6 +9,7 @@ import { atOnce } from '#io/slices.ts';
 import { messageIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
+import { valueIn } from '#judging/evidence/reading.ts';
 import type { SettingsInput } from '../../config/settings.ts';
 import { readHeader } from '../../recording/journal/journal-header.ts';
 import type { Message } from '../../sim/accounts/account.ts';
@@ -258,7 +259,7 @@ function played(
       if (status !== recorded.status || wait !== recorded.headers?.['retry-after'])
         return undefined;
       if (delivery?.cut !== recorded.delivery?.cut) return undefined;
-      const isLost = delivery?.cut !== undefined || !isJson(body);
+      const isLost = delivery?.cut !== undefined || (body !== '' && valueIn(body) === undefined);
       const name = keyId && (startKeys.get(keyId) ?? keyId);
       const seen = isLost ? 'lost' : status;
       steps.push({ atMs, request, key: name, seen, delayMs: delivery?.delayMs ?? 0 });
@@ -288,14 +289,6 @@ function played(
 function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
   const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
   return atOnce(reportingOn(twin, options)).rules.some(({ verdict }) => verdict === 'failed');
-}
-
-function isJson(text: string): boolean {
-  try {
-    return text === '' || JSON.parse(text) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 /** The settings with keys that are drawn: a journal does not have the text of explicit ones. */
