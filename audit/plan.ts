@@ -329,7 +329,8 @@ export class Audit {
 
   get #isCounter(): boolean {
     const { candidates } = this.#evidence;
-    return candidates.every(({ family }) => family.algorithm === 'sliding_counter');
+    const isCounter = candidates.every(({ family }) => family.algorithm === 'sliding_counter');
+    return isCounter && candidates.length > 0;
   }
 
   #isOpen(): boolean {
