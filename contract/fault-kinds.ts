@@ -34,9 +34,11 @@ export interface FaultKindRow {
    * one that the fault has `stated`.
    */
   readonly reply: Cut | keyof typeof uncut;
-  /** The explorer's names for it, from the weakest to the strongest. Default: that of the kind. */
+  /**
+   * The explorer's names for the kind, from the weakest to the strongest. Default: its own name.
+   */
   readonly explored?: readonly string[];
-  /** The explorer's name for it where it also ends the client's processes. */
+  /** The explorer's name for the kind if it also ends the client's processes. */
   readonly crash?: string;
   /** The refusals of the service (`contract/refusals.ts`) behind some of the explorer's names. */
   readonly refusals?: Readonly<Record<string, SendRefusal>>;
@@ -148,7 +150,7 @@ export function faultText(fault: StruckFault): string {
   return parts.join(', ') || faultKinds[kind].about;
 }
 
-/** `1st, 3rd`, `22nd`. */
+/** Numbers as ordinals, such as `1st, 3rd, 22nd`. */
 function ordinals(numbers: readonly number[]): string {
   const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
   const rules = new Intl.PluralRules('en', { type: 'ordinal' });

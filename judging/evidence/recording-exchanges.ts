@@ -38,12 +38,12 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
   const struck =
     fault === undefined || !Object.hasOwn(faultKinds, fault) ? undefined : faultKinds[fault];
   // Named one by one: spreads would be most of the cost of reading.
-  const { sentAt, answeredAt, precisionMs, setMs } = reading.shared.clocks.timesOf(line);
+  const { sentAt, answeredAt, precisionMs, dateShiftMs } = reading.shared.clocks.timesOf(line);
   return {
     sentAt,
     answeredAt,
     precisionMs,
-    setMs,
+    dateShiftMs,
     connection: connection === undefined ? undefined : `${line.steady?.process} ${connection}`,
     host: '',
     method: request.method,
