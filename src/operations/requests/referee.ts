@@ -15,7 +15,7 @@ import {
   type RefereeReport,
 } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
-import { readingOf } from '../../recording/judged-exchanges.ts';
+import { exchangesInSlices } from '../../recording/judged-exchanges.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { isUndelivered } from '../../sim/devices/outcomes.ts';
 import { OperationRefused } from '../../sim/errors.ts';
@@ -300,7 +300,7 @@ function* keptReportOn(
   if (last !== undefined && isRecentEnough && isRecent(last, changes, first.length)) return last;
   if (last !== undefined) last.isBeingRenewed = true;
   try {
-    const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
+    const report = yield* judging(yield* exchangesInSlices(exchangeRecord, keyRing.texts), {
       ...judgeOptions,
       lack,
       isCutAtStart,
