@@ -125,7 +125,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     // From here on a failure must release the journal's lock.
     try {
-      this.simulation = this.freshSimulation(startMs);
+      this.simulation = this.simulationAtStart(startMs);
     } catch (error) {
       run?.abandon();
       throw error;
@@ -251,7 +251,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     await this.#stop();
   }
 
-  freshSimulation(startMs: number): Simulation {
+  simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
     if (this.#keyDigests.size > 0) keyRing.digestWith(sha256);

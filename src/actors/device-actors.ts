@@ -6,11 +6,10 @@
  * so a shared system would be slow.
  */
 import { type Actor, createActor } from 'xstate';
-import type { Device, Message } from '../sim/accounts/account.ts';
+import type { Device, Dispatch, Message } from '../sim/accounts/account.ts';
 import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import type { VirtualClock } from '../sim/clock.ts';
 import { isStuckIn } from '../sim/devices/device-work.ts';
-import type { Dispatch } from '../sim/devices/dispatch.ts';
 import { assert, OperationRefused } from '../sim/errors.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';

@@ -1,14 +1,14 @@
 /**
  * Drives virtual time (`src/sim/clock.ts`): by the wall clock (real or scaled), by a function of
  * the user (bound), or only by operations (manual). A real or scaled clock is advanced at its
- * deadlines (`tick-wheel.ts`) and before each request. A bound clock is read before each use, and
+ * deadlines (`ticks.ts`) and before each request. A bound clock is read before each use, and
  * sets a timer, which a test may fake, only while something waits for events.
  */
 // The global `performance` is behind a getter, which costs more; this is read twice a request.
 import { performance } from 'node:perf_hooks';
 import { type ClockMode, readBound, type Settings } from '../config/settings.ts';
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
-import { TickListener } from './tick-wheel.ts';
+import { Ticks } from './ticks.ts';
 
 /** Node fires a timer with a longer delay at once. */
 export const longestTimerMs = 2 ** 31 - 1;
@@ -30,7 +30,7 @@ export class WallClock {
   #anchorVirtualMs = 0;
   /** True while virtual time must not advance. */
   #isHeld = false;
-  readonly #ticks = new TickListener(() => this.#advance());
+  readonly #ticks = new Ticks(() => this.#advance());
   /** True while something waits for events. */
   #isWatched = false;
   /** The timer that `arm` has set, and its deadline in virtual time. */

@@ -187,7 +187,7 @@ export const simulator = {
     fleet: { changesKeys: true, joined: clockJoin },
     recorded: 'reset',
     run: (live, startMs) => {
-      live.replace(live.freshSimulation(startMs));
+      live.replace(live.simulationAtStart(startMs));
       live.exchangeRecord.clear();
       live.wallClock.restart();
       live.activity.publish('clock', clockState(live));

@@ -174,6 +174,21 @@ export interface AcceptedSend {
 
 export class Message extends StoredMessage<ApiKey, Account, Device, Message> {}
 
+/** How `src/sim/` announces work. `src/actors/device-actors.ts` implements it. */
+export interface Dispatch {
+  deviceAdded(device: Device): void;
+  /** A patch was applied to the device, or messages of a deleted account left its work. */
+  deviceChanged(device: Device): void;
+  deviceRemoved(device: Device): void;
+  /** A message was accepted and waits for its device. */
+  queued(message: Message): void;
+  /**
+   * A real device asks for its tasks: one poll, if permitted. Returns the messages that it picked
+   * up, in order.
+   */
+  polled(device: Device): readonly Message[];
+}
+
 /** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;
 

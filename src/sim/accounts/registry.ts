@@ -6,7 +6,6 @@
 
 import { secondMs } from '#contract/time.ts';
 import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
-import type { Dispatch } from '../devices/dispatch.ts';
 import type { Outcomes } from '../devices/outcomes.ts';
 import { assert, OperationRefused, refuseMore } from '../errors.ts';
 import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
@@ -19,6 +18,7 @@ import {
   AccountNames,
   type ApiKey,
   Device,
+  type Dispatch,
   type Message,
   type MonthlyQuota,
   mostAccounts,
