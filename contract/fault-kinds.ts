@@ -17,8 +17,12 @@ export const cuts = {
 export type Cut = keyof typeof cuts;
 export const cutNames = Object.keys(cuts) as readonly Cut[];
 
-/** What else can happen to a reply; true if a client can still read it. */
-const uncut = { late: true, malformed: false, stated: true } as const;
+/** What else becomes of a reply: whether a client can read it, and whether it is the service's own. */
+const uncut = {
+  late: { isReadable: true, isOwn: true },
+  malformed: { isReadable: false, isOwn: false },
+  stated: { isReadable: true, isOwn: false },
+} as const;
 
 export interface FaultKindRow {
   /** What happens to the request, in words. */
@@ -74,7 +78,17 @@ export const faultKindNames = Object.keys(faultKinds) as readonly FaultKindName[
 
 /** False if the client gets no whole reply, or one that it cannot read. */
 export function isReadable({ reply }: FaultKindRow): boolean {
-  return reply in uncut && uncut[reply as keyof typeof uncut];
+  return reply in uncut && uncut[reply as keyof typeof uncut].isReadable;
+}
+
+/**
+ * True if a client may get another reply than the service's own: the reply shows nothing about the
+ * service then. `kind` may be one of a later version.
+ */
+export function mayChangeReply(kind: string): boolean {
+  if (!Object.hasOwn(faultKinds, kind)) return true;
+  const { isHandled, reply } = faultKinds[kind as FaultKindName];
+  return !isHandled || (reply in uncut && !uncut[reply as keyof typeof uncut].isOwn);
 }
 
 /** The fields of the kinds that have some. */
