@@ -170,7 +170,6 @@ export const worldSchema = z
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
 export type WorldSim = WorldFixture['accounts'][number]['sims'][number];
-export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
 
 /**
  * Refuses duplicate names, numbers and keys. Runs even if the shape is wrong elsewhere, so that all

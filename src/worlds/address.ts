@@ -46,7 +46,7 @@ export function prefixOf(worldId: string): string {
  * The request with another path. `clientIp` stays a getter, because the transport makes its text on
  * demand.
  */
-export function readdressed(request: ApiRequest, path: string): ApiRequest {
+export function readdress(request: ApiRequest, path: string): ApiRequest {
   return {
     method: request.method,
     path,

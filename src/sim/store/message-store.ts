@@ -40,7 +40,7 @@ export interface SavedMessage extends AcceptedSend {
   readonly sender: string;
 }
 
-/** Keys are message ids; it iterates in the order of arrival. */
+/** Like a map from message ids to messages, in the order of arrival. */
 export class MessageStore implements AccountMessages {
   /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
