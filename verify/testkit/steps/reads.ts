@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Endpoint } from '../../model/reference-model.ts';
+import type { Endpoint } from '../../model/reference-routes.ts';
 import { bearer, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, type Session, textOf } from '../twin/session.ts';
 import { post } from './sends.ts';
