@@ -76,7 +76,7 @@ export function checkSequences(options: {
     const session = new Session(setup);
     try {
       fc.modelRun(() => ({ model: session, real: session }), drawn);
-      session.audit();
+      session.checkEverything();
     } finally {
       session.stop();
     }
