@@ -124,7 +124,7 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
   z
     .strictObject({
       to: recipientSchema,
-      // Optional: `refuse` alone says it.
+      // May be left out, because `refuse` implies it.
       ends: z.literal('refused').optional().default('refused'),
       refuse: z
         .enum(Object.keys(scriptedRefusals) as ScriptedRefusal[])

@@ -92,7 +92,7 @@ export class Account {
   readonly keys: ApiKey[] = [];
   readonly devices: Device[] = [];
   readonly received: ReceivedMessage[] = [];
-  /** All messages ever accepted, including forgotten ones. */
+  /** The number of messages ever accepted, by status; includes forgotten ones. */
   readonly counts: Record<Status, number> = {
     queued: 0,
     sending: 0,

@@ -148,7 +148,7 @@ export function checkStoredUses({ clock }: Simulation, account: Account, found: 
   }
 }
 
-/** The uses of one id, newest first. */
+/** Checks the uses of one id: each must be at most as young as the one before. */
 function checkChain(account: Account, newest: FirstUse, nowMs: number, found: Findings): void {
   let youngerMs = nowMs;
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
