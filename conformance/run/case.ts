@@ -6,8 +6,8 @@
 import type { AssumptionName } from '#contract/assumptions.ts';
 import type { RuleId } from '#contract/rules.ts';
 import type { Need } from '../target/target.ts';
-import type { AccountUnderTest, Trial } from './case-run.ts';
 import type { Recording, Requirements } from './recording.ts';
+import type { AccountUnderTest, Trial } from './trial.ts';
 
 /** The fields of every case, whether it judges or observes. */
 interface Plan<S> extends Requirements {
@@ -19,8 +19,8 @@ interface Plan<S> extends Requirements {
   readonly recordings?: readonly Recording[];
   /** True if it runs after all other cases, because it judges what they have recorded. */
   readonly isLast?: boolean;
-  /** True if it moves time for a moment, although it needs no clock and waits for nothing. */
-  readonly alone?: boolean;
+  /** True if it moves time for a moment, although it neither needs `clock` nor has `waitSeconds`. */
+  readonly mustRunAlone?: boolean;
   /** What it sends, as a phrase without a subject. */
   readonly sends: string;
 }
@@ -52,7 +52,7 @@ export interface Observation extends Plan<AssumptionName> {
 
 export type AnyCase = Case | Observation;
 
-/** The fields of a case that `about` adds. */
+/** The fields that `about` derives from its arguments. */
 type Derived = 'id' | 'subject' | 'needs' | 'spends';
 type Rest<T extends AnyCase> = Omit<T, Derived> & Partial<Pick<T, 'spends'>>;
 
@@ -92,8 +92,11 @@ export function judging(
   return about(id, all, 0, { recordings: [recording], ...rest });
 }
 
-/** True if it moves time, or empties a bucket that other cases share. */
-export function runsAlone({ alone, needs, waits = 0, recordings = [] }: AnyCase): boolean {
-  const isShared = recordings.some((one) => (one.waits ?? one.full) !== undefined);
-  return alone === true || needs.includes('clock') || waits > 0 || isShared;
+/** True if no other case may run meanwhile: it moves time, or empties a bucket that others share. */
+export function runsAlone(anyCase: AnyCase): boolean {
+  const { mustRunAlone = false, needs, waitSeconds = 0, recordings = [] } = anyCase;
+  const hasShared = recordings.some(
+    (one) => one.waitSeconds !== undefined || one.fullBuckets !== undefined,
+  );
+  return mustRunAlone || needs.includes('clock') || waitSeconds > 0 || hasShared;
 }
