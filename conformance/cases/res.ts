@@ -7,7 +7,7 @@ import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import type { AccountUnderTest, Fields, Trial } from '../run/trial.ts';
-import { sights, watched } from '../steps/watched-messages.ts';
+import { statusEvidence, watched } from '../steps/watched-messages.ts';
 import { statedMaxLength } from './send-4-ids.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
@@ -170,6 +170,6 @@ export const resCases: readonly Case[] = [
   judging('RES-4/created-at-stays-all-its-life', watched, {
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',
-    shows: sights.end,
+    evidence: statusEvidence.end,
   }),
 ];

@@ -10,19 +10,23 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
-import { about, type Case, judging, type Sight } from '../run/case.ts';
+import { about, type Case, judging, type RequiredEvidence } from '../run/case.ts';
 import { paths, type Trial } from '../run/trial.ts';
 import { untilHandedOut, untilReported } from '../steps/tasks.ts';
-import { sendToWatch, sights, watch, watched } from '../steps/watched-messages.ts';
+import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
 import { recipients } from '../target/target.ts';
 import { similarIdsOf } from './read.ts';
 
 /** A case that judges the watched messages. */
-function watchedCase(id: `${RuleId}/${string}`, demands: string, shows?: Sight): Case {
+function watchedCase(
+  id: `${RuleId}/${string}`,
+  demands: string,
+  evidence?: RequiredEvidence,
+): Case {
   return judging(id, watched, {
     sends: 'messages, with a control port of every fate, read until after their end',
     demands,
-    ...(shows !== undefined && { shows }),
+    ...(evidence !== undefined && { evidence }),
   });
 }
 
@@ -120,7 +124,7 @@ export const stateCases: readonly Case[] = [
   watchedCase(
     'STATE-3/reaches-delivered',
     'a message that does not fail ends as delivered',
-    sights.delivery,
+    statusEvidence.delivery,
   ),
   about('STATE-3/never-backwards', ['sender'], 4, {
     waitSeconds: 3,
@@ -156,7 +160,7 @@ export const stateCases: readonly Case[] = [
     'failed only ever follows queued, sending or sent',
   ),
   {
-    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever', sights.delivery),
+    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever', statusEvidence.delivery),
     sends: 'a message, read until it has ended and longer, with a control port a month later',
     steps: async (t) => {
       if (t.hasControl) await readLongAfter(t, [t.recipient]);
@@ -165,28 +169,28 @@ export const stateCases: readonly Case[] = [
   about('STATE-5/failed-is-final', ['fresh', 'clock'], 3, {
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
-    shows: sights.failure,
+    evidence: statusEvidence.failure,
     steps: (t) =>
       readLongAfter(t, [recipients.failsQueued, recipients.failsSending, recipients.failsSent]),
   }),
   watchedCase('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
-  watchedCase('RES-5/all-its-life', 'only the five states are ever shown', sights.end),
+  watchedCase('RES-5/all-its-life', 'only the five states are ever shown', statusEvidence.end),
   watchedCase(
     'SVC-2/sent-later',
     'the reply came while the message was queued; sending came later',
-    sights.pickup,
+    statusEvidence.pickup,
   ),
   {
     ...watchedCase(
       'SVC-3/picked-up-within-a-poll',
       'both are picked up within about 20 s',
-      sights.secondPickup,
+      statusEvidence.secondPickup,
     ),
     sends: 'a message; when it is picked up, another one from the same SIM',
   },
   watchedCase(
     'SVC-3/no-faster-than-polls',
     'at least about 20 s between two changes of a status',
-    sights.secondChange,
+    statusEvidence.secondChange,
   ),
 ];

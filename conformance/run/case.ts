@@ -26,22 +26,22 @@ interface Plan<S> extends Requirements {
   readonly sends: string;
 }
 
-/** What the exchanges of a case must show. */
-export interface Sight {
-  /** As in "no … was seen". */
+/** What the exchanges of a case must show, or the case is not exercised. */
+export interface RequiredEvidence {
+  /** A noun, for the reason "no … was seen". */
   readonly what: string;
   readonly isIn: (trace: Trace) => boolean;
 }
 
-/** A reply with such a status. */
-export function replied(what: string, isSuch: (status: number) => boolean): Sight {
+/** A reply with a status for which `isSuch` is true. */
+export function replyEvidence(what: string, isSuch: (status: number) => boolean): RequiredEvidence {
   return { what, isIn: ({ exchanges }) => exchanges.some(({ reply }) => isSuch(reply.status)) };
 }
 
 /** A case that judges a rule. */
 export interface Case extends Plan<RuleId> {
-  /** What its demand is about: without it, the case passes no more than a case that sent nothing. */
-  readonly shows?: Sight;
+  /** What `demands` is about. Without it, the rule may be exercised, but not what this case tests. */
+  readonly evidence?: RequiredEvidence;
   /** What the replies must be, as a phrase. */
   readonly demands: string;
   /** Rules whose judges look at its exchanges too. */

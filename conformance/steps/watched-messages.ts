@@ -11,12 +11,12 @@ import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses, type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';
-import type { Sight } from '../run/case.ts';
+import type { RequiredEvidence } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { fates, recipients } from '../target/target.ts';
 
-export interface Watched {
+export interface WatchedMessage {
   readonly account: AccountUnderTest;
   readonly messageId: string;
   readonly fields: Fields;
@@ -50,7 +50,7 @@ export async function sendToWatch(
   account: AccountUnderTest,
   moreFields: Fields = {},
   dueAt?: number,
-): Promise<Watched> {
+): Promise<WatchedMessage> {
   const fields = { request_id: t.requestId(), ...moreFields };
   const { messageId } = await t.mustSend(account, fields);
   const lateAt = (dueAt ?? t.now()) + latestPickupMs(t.trace());
@@ -90,7 +90,7 @@ function areQueued(
  * one that picks up other messages first (`sendsPerPoll`). Judges find the explanation in these
  * reads. Takes at most one poll interval.
  */
-async function explainLate(t: Trial, late: Watched): Promise<void> {
+async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
   const { account, messageId } = late;
   late.isExplained = true;
   await pollForTasks(t);
@@ -114,17 +114,17 @@ interface WatchPlan {
   /** How long to watch after the last message has ended; default: `forMs`. */
   readonly afterEndMs?: number;
   /** Queues one more message when the first one has left `queued`. */
-  readonly successor?: () => Promise<Watched>;
+  readonly successor?: () => Promise<WatchedMessage>;
   /** Called at each new status. */
-  readonly onChange?: (message: Watched) => Promise<unknown>;
+  readonly onChange?: (message: WatchedMessage) => Promise<unknown>;
 }
 
 /** Reads messages until the plan's time is over. Returns them and the successor. */
 export async function watch(
   t: Trial,
-  messages: readonly Watched[],
+  messages: readonly WatchedMessage[],
   { forMs, afterEndMs = forMs, successor, onChange }: WatchPlan,
-): Promise<Watched[]> {
+): Promise<WatchedMessage[]> {
   const all = [...messages];
   const [first] = messages;
   let sentAt = t.now();
@@ -146,7 +146,7 @@ export async function watch(
 
 async function readStatus(
   t: Trial,
-  message: Watched,
+  message: WatchedMessage,
   now: number,
   onChange: WatchPlan['onChange'],
 ): Promise<void> {
@@ -161,28 +161,33 @@ async function readStatus(
     await explainLate(t, message);
 }
 
-/** Some of the messages, at least `fewest`, whose reads show something. */
-function seen(what: string, isSeen: (history: History) => boolean, fewest = 1): Sight {
-  return { what, isIn: (trace) => historiesIn(trace).filter(isSeen).length >= fewest };
+/** At least `count` messages whose reads show something. */
+function messagesThat(
+  what: string,
+  isShown: (history: History) => boolean,
+  count = 1,
+): RequiredEvidence {
+  return { what, isIn: (trace) => historiesIn(trace).filter(isShown).length >= count };
 }
 
-function ends({ sightings }: History, ...statuses: readonly string[]): boolean {
+function shows({ sightings }: History, ...statuses: readonly string[]): boolean {
   return sightings.some(({ status }) => statuses.includes(status));
 }
 
 const isPickedUp = (history: History) => pickupOf(history) !== undefined;
 
-export const sights = {
-  pickup: seen('pickup', isPickedUp),
-  secondPickup: seen('second pickup', isPickedUp, 2),
-  secondChange: seen('message with two changes', ({ sightings }) => sightings.length > 2),
-  end: seen('end of a message', (history) => ends(history, ...finalStatuses)),
-  delivery: seen('delivered message', (history) => ends(history, 'delivered')),
-  failure: seen('failed message', (history) => ends(history, 'failed')),
+/** What cases about statuses must see. */
+export const statusEvidence = {
+  pickup: messagesThat('pickup', isPickedUp),
+  secondPickup: messagesThat('second pickup', isPickedUp, 2),
+  secondChange: messagesThat('message with two changes', ({ sightings }) => sightings.length > 2),
+  end: messagesThat('end of a message', (history) => shows(history, ...finalStatuses)),
+  delivery: messagesThat('delivered message', (history) => shows(history, 'delivered')),
+  failure: messagesThat('failed message', (history) => shows(history, 'failed')),
 } as const;
 
-function hasEnded({ statuses }: Watched): boolean {
-  return ['delivered', 'failed'].includes(statuses.at(-1) ?? '');
+function hasEnded({ statuses }: WatchedMessage): boolean {
+  return finalStatuses.includes(statuses.at(-1) ?? '');
 }
 
 /** Waits for the time of the next read and returns it. `sentAt`: when the last message was sent. */
@@ -202,7 +207,7 @@ async function nextRead(t: Trial, sentAt: number, now: number, end: number): Pro
 }
 
 /** The messages that the run watches once for all cases that judge them. */
-export function watchedMessages(t: Trial): Promise<Watched[]> {
+export function watchedMessages(t: Trial): Promise<WatchedMessage[]> {
   return recorded(t, watched);
 }
 
@@ -211,7 +216,7 @@ export function watchedMessages(t: Trial): Promise<Watched[]> {
  * sent when the first is picked up, so that it waits for a whole interval. With a control port it
  * also watches a message of every scripted fate, and sends a replay at each new status.
  */
-export const watched: Recording<Watched[]> = {
+export const watched: Recording<WatchedMessage[]> = {
   name: 'statuses of messages',
   needs: ['sender'],
   spends: { send: 2 },
