@@ -38,20 +38,6 @@ export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part)
 /** A hundredth of a token, for rounding. */
 const rounding = 0.01;
 
-/** How full a bucket can be when a request is decided, before it takes its token. */
-interface Fill {
-  /** The number of the decision. */
-  readonly at: number;
-  /** The most tokens at its end, in the smallest bucket. */
-  readonly most: number;
-  /** The fewest at its start, in the largest bucket. */
-  readonly fewest: number;
-}
-
-/** What a version permits, up to the last group but one: the last one may still grow. */
-const fills = new WeakMap<Version, Fill>();
-const empty: Fill = { at: 0, most: 0, fewest: 0 };
-
 /**
  * A bucket of N tokens that refills evenly within a window. It never holds more than N, and less than
  * one where a request is refused: so a request that passed needs a bucket that is large enough. It
@@ -59,68 +45,54 @@ const empty: Fill = { at: 0, most: 0, fewest: 0 };
  */
 export const tokenBucket: PossibleLimits = (history, version, { since }) => {
   const [small, large] = version.limit;
-  if (isPermitted(history, version, since)) return version.limit;
-  if (small === large) return undefined;
-  const isEnough = (limit: number) => isBucketOf(limit, mostTokens, history, version, since);
-  const isLittle = (limit: number) => isBucketOf(limit, fewestTokens, history, version, since);
-  if (!isEnough(large) || !isLittle(small)) return undefined;
+  const isEnough = (limit: number) => isBucketOf(limit, full, history, version, since);
+  const isLittle = (limit: number) => isBucketOf(limit, empty, history, version, since);
   const least = firstThat(small, large, isEnough);
-  return spanOf(
-    least,
-    firstThat(least, large + 1, (limit) => limit > large || !isLittle(limit)) - 1,
-  );
+  if (least > large) return undefined;
+  return spanOf(least, -firstThat(-large, -small, (limit) => isLittle(-limit)));
 };
 
-/** True if each of its limits permits all; it goes on where it is known. */
-function isPermitted({ groups, decisions }: History, version: Version, since: number): boolean {
-  const { all } = decisions;
-  const [small, large] = version.limit;
-  const kept = groups[since - 1]?.first ?? -1;
-  const known = fills.get(version);
-  const start = known !== undefined && known.at <= kept ? known : empty;
-  let { at, most, fewest } = start;
-  let next = since;
-  for (; at < all.length; at += 1) {
-    if (at > start.at || at === 0) {
-      most = mostTokens(most, all, at, version, small);
-      fewest = fewestTokens(fewest, all, at, version, large);
-    }
-    if (at === kept) fills.set(version, { at, most, fewest });
-    if (next === groups.length || at !== judgedIn(groups[next] as Group)) continue;
-    next += 1;
-    const decision = all[at] as Decision;
-    if (isContradicted(decision, decision.passed ? most : fewest)) return false;
-  }
-  return true;
+/** How full a bucket may be when a request is decided, before that takes its token. */
+interface Fill {
+  readonly tokensAt: typeof mostTokens;
+  /** The same of a version, before the last group that it permits: that one may still grow. */
+  readonly known: WeakMap<Version, { readonly at: number; readonly before: number }>;
 }
+
+const full: Fill = { tokensAt: mostTokens, known: new WeakMap() };
+const empty: Fill = { tokensAt: fewestTokens, known: new WeakMap() };
+const unknown = { at: 0, before: 0 };
 
 /** True if a bucket of this size permits what passed, or what was refused. */
 function isBucketOf(
   limit: number,
-  tokensAt: typeof mostTokens,
+  fill: Fill,
   { groups, decisions: { all } }: History,
   version: Version,
   since: number,
 ): boolean {
-  const ofPasses = tokensAt === mostTokens;
-  let [tokens, next] = [0, since];
-  for (let i = 0; i < all.length && next < groups.length; i += 1) {
-    tokens = tokensAt(tokens, all, i, version, limit);
-    if (i !== judgedIn(groups[next] as Group)) continue;
+  const ofPasses = fill === full;
+  const isKept = limit === version.limit[ofPasses ? 0 : 1];
+  const kept = (isKept ? groups[since - 1]?.first : undefined) ?? -1;
+  const known = fill.known.get(version) ?? unknown;
+  let { at, before } = known.at <= kept ? known : unknown;
+  for (let next = since; next < groups.length; at += 1) {
+    if (at === kept) fill.known.set(version, { at, before });
+    before = fill.tokensAt(before, all, at, version, limit);
+    if (at !== judgedIn(groups[next] as Group)) continue;
     next += 1;
-    const decision = all[i] as Decision;
-    if (decision.passed === ofPasses && isContradicted(decision, tokens)) return false;
+    const { passed, count } = all[at] as Decision;
+    const isPermitted = passed ? before >= count - rounding : before < 1 + rounding;
+    if (passed === ofPasses && !isPermitted) return false;
   }
   return true;
 }
 
-function isContradicted({ passed, count }: Decision, tokens: number): boolean {
-  return passed ? tokens < count - rounding : tokens >= 1 + rounding;
-}
-
-/** The first number of a span for which it is true, where it is true for the last. */
+/** The first number of a span for which it is true, as it is for all above; one more without any. */
 function firstThat(least: number, most: number, isTrue: (number: number) => boolean): number {
-  let [low, high] = [least, most];
+  if (isTrue(least)) return least;
+  if (least === most || !isTrue(most)) return most + 1;
+  let [low, high] = [least + 1, most];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     if (isTrue(middle)) high = middle;
@@ -129,7 +101,7 @@ function firstThat(least: number, most: number, isTrue: (number: number) => bool
   return low;
 }
 
-/** `before`: the same of the decision before. */
+/** The most tokens at the end of a decision. `before`: the same of the decision before. */
 function mostTokens(
   before: number,
   all: readonly Decision[],
@@ -145,6 +117,7 @@ function mostTokens(
   return Math.min(whole, before - tokensOf(last) + (to - last.to) * perMs);
 }
 
+/** The fewest tokens at the start of a decision. */
 function fewestTokens(
   before: number,
   all: readonly Decision[],
