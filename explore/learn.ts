@@ -208,7 +208,7 @@ function elsewhereIn(raw: RawRun): string | undefined {
   return `${counted(requests.length, 'request')} came to no known path: ${method} ${target} → ${reply.status}${isSlash}`;
 }
 
-/** Why a run is no measure: it sends, or tries to, and no message is accepted. */
+/** Why a run is not a measure: it sends, or tries to, and no message is accepted. */
 function refusedIn(raw: RawRun): string | undefined {
   const exchanges = exchangesOf(raw);
   const sends = exchanges.filter(isSend);

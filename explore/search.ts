@@ -194,7 +194,7 @@ class Search {
     for (const point of run.trace) this.#points.add(pointKey(point));
   }
 
-  /** Repeats a failed run alone: a failure that needs other runs at the same time is no finding. */
+  /** Repeats a failed run alone: a failure that needs simultaneous runs is not a finding. */
   async #confirm(run: Run, learned: Learned): Promise<void> {
     const kind = kindOfRun(run);
     if (kind === undefined || this.#addToKnown(run.schedule, kind)) return;

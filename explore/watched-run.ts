@@ -41,7 +41,7 @@ export class WatchedRun {
   crash: () => void = () => {};
   /**
    * How long a `throttle` holds its 429, in real milliseconds: what a second worker of the client
-   * sends at the same moment arrives before the reply has left, and is no retry.
+   * sends at the same moment arrives before the reply has left, and is not a retry.
    */
   heldMs = 0;
   /** The call of the client that makes the present request. */

@@ -37,7 +37,7 @@ const drawnKey = /\bsmst_([a-z0-9]{40})\b/gi;
 const userInfo = /\/\/(([^\s/?#@"'<>\\:]+)(?::([^\s/?#@"'<>\\]*))?)@/g;
 /** A long word is decoded in parts. */
 const base64 = /[\w+/-]{10,20000}/g;
-/** Bytes that are no text rarely have so many printable characters in a row. */
+/** Bytes that are not text rarely have this many printable characters in a row. */
 const printable = /[\x20-\x7e]{7}/;
 const mostNested = 3;
 
@@ -174,7 +174,7 @@ function* membersIn(text: string, form: Member['form'] | 'target'): Generator<Me
   if (form !== 'target') return yield* membersOf(text, form);
   const query = text.search(/[?#]|$/);
   const path = text.slice(0, query);
-  // The path of an endpoint is no echo of a text that contains it.
+  // The path of an endpoint is not an echo of a text that contains it.
   yield* membersOf(path, 'segment', matchRoute(path) === undefined ? '' : 'id');
   for (const member of membersOf(text.slice(query), 'field'))
     yield { ...member, start: member.start + query, end: member.end + query };

@@ -9,9 +9,9 @@ import { isServiceWord } from './members.ts';
 
 /** A longer piece of a value is found anywhere. Shorter ones occur in replies by chance. */
 const pieceLength = 12;
-/** A value of so many characters is found as a whole word. */
+/** A value of at least this many characters is found as a whole word. */
 const shortestValue = 4;
-/** An echo that is cut shows so many characters, and then an ellipsis. */
+/** A cut echo has at least this many characters of the value, and then an ellipsis. */
 const shortestCut = 6;
 /** How many short values are found, and how many values are replaced in place. */
 const mostShort = 100;
@@ -127,7 +127,7 @@ const escapes = new RegExp(
   ].join('|'),
   'giu',
 );
-/** A text that was escaped more often is looked at as it is after so many rounds. */
+/** How often a text is unescaped; one that was escaped more often is searched as it is then. */
 const mostRounds = 5;
 const named: Readonly<Record<string, string>> = {
   amp: '&',

@@ -123,7 +123,7 @@ export function meaningOf(content: string, form: Member['form']): string {
 
 /** Writes a value in place of a member's. */
 export function written(value: string, { kind, form }: Member): string {
-  // A replacement that is no number is written as a string, and no number begins with a zero.
+  // A replacement that is not a number is written as a string, and no number begins with a zero.
   if (kind === 'number')
     return /^-?\d+$/.test(value) ? value.replace(/^0(?=\d)/, '1') : JSON.stringify(value);
   if (form === 'json') return JSON.stringify(value).slice(1, -1);

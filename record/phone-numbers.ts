@@ -21,7 +21,7 @@ const runs = new RegExp(
   String.raw`${plainToken.source}|([+＋]\s?\(?)?(\d(?:[\s()./\-\u2010-\u2015]{0,3}\d){4,60})`,
   'gi',
 );
-/** After so many slow checks in one exchange, digits without a plus sign count as a number. */
+/** After this many slow checks in one exchange, digits without a plus sign count as a number. */
 const mostChecks = 3_000;
 const sliceLength = 10_000;
 

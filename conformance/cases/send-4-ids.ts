@@ -9,7 +9,7 @@ import type { Trial } from '../run/case-run.ts';
 
 const needs = ['sender'] as const;
 const idOfOtherScripts = 'Жé短😀';
-/** So long that the id is new in this day, and so short that every service takes its length. */
+/** Long enough for an id that is new today, and short enough for every service. */
 const startLength = 9;
 /** The end of an id. For each of these characters a service may take another one. */
 const confusableEnd = 'Q\u00e9 a&7';

@@ -27,7 +27,7 @@ import { tooLongMessage } from './similar-values.ts';
 const senderNeeds: readonly Need[] = ['sender'];
 export const originalReply = '200 and the original body, byte for byte';
 
-/** So many later messages must not make the service forget an id. */
+/** The later messages after which the service must still know an id. */
 const manyMessages = 100;
 /** The length of the last ids of a flood with a control port. */
 const floodIdLength = 'id-100'.length;

@@ -10,13 +10,13 @@ import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
-import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
+import { queuedToWatch, sights, watch, watched } from '../steps/watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
 /** Pauses in real time: soon after a hold began, and after a poll. */
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
-/** Reads go on for so long after a hold in real time, so that a late message is explained. */
+/** Reads go on for this long after a hold in real time, so that a late message is explained. */
 const readAfterHoldMs = 52 * secondMs;
 /** The shares of a hold that are left at the reads of it. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
@@ -32,7 +32,7 @@ interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
   readonly needs?: Case['needs'];
   /** The values to send. `earliest`: what the target's clock shows at least at our `now`. */
   readonly values: (now: number, earliest: number) => readonly (string | number)[];
-  /** Without a control port, a run sends only so many values; `--seed` selects them. */
+  /** The number of values to send without a control port; `--seed` selects them. */
   readonly tries?: number;
 }
 
@@ -87,6 +87,7 @@ function holdCase(name: string, ahead: string, delayMs: number): Case {
   return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
+    shows: sights.pickup,
     steps: (t, account) => watchHold(t, account, delayMs),
   });
 }

@@ -21,7 +21,7 @@ interface RefusalCase {
   readonly sends: string;
   /** The fields to send, each row on its own; an undefined field is left out. */
   readonly rows: (valid: { to: string; from: string }) => readonly Fields[];
-  /** The budget of sends without a control port: only so many rows, which `--seed` selects. */
+  /** The number of rows to send without a control port; `--seed` selects them. */
   readonly tries?: number;
 }
 

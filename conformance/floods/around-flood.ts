@@ -30,7 +30,7 @@ export const fullAgainMs = 2 * minuteMs + 1_000;
 const atOnce = 16;
 
 /**
- * Waits until a flood of so many requests may start, opens connections, and sends what must spend
+ * Waits until a flood of `requests` may start, opens connections, and sends what must spend
  * no token.
  */
 export async function prepareFlood(
@@ -50,7 +50,7 @@ export async function prepareFlood(
   await flood(userTimes, () => t.get(paths.received, account.key));
 }
 
-/** True if `--max-sends` leaves so many sends. */
+/** True if `--max-sends` leaves this many sends. */
 export function hasBudget({ target }: Trial, sends: number): boolean {
   const { client, maxSends } = target;
   return maxSends === undefined || client.sends + sends <= maxSends;
@@ -163,7 +163,7 @@ async function requestOthers(
   return isThrottled;
 }
 
-/** So many at once that the tokens which return meanwhile do not explain it if all pass. */
+/** Enough at once that returning tokens do not explain it if all of them pass. */
 const secondAddressTimes = 20;
 
 /** Requests of the same caller from another address, if the target is on this machine. */
@@ -188,7 +188,7 @@ export interface Wait {
   readonly isWhole: boolean;
 }
 
-/** So many requests at once show whether the whole bucket is back. */
+/** The requests at once that show whether the whole bucket is full again. */
 const manyAgain = 4;
 
 /** A real clock only: the request before the end is sent this much earlier, to arrive in time. */

@@ -79,7 +79,7 @@ export async function queriesOf(
   return passed(probe) ? query : () => '';
 }
 
-/** Reads the message that a reply accepted so many times; nothing if it accepted none. */
+/** Reads the message that a reply accepted, `times` times; nothing if it accepted none. */
 export async function readMessageOf(
   t: Trial,
   account: AccountUnderTest,

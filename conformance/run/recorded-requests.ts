@@ -68,7 +68,7 @@ export class RecordedRequests {
     const first = await this.#once(options);
     const bucket = bucketOf(options, first.status);
     const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
-    // A 429 without a wait is no throttle of another client: the judges decide about it.
+    // A 429 without a wait is not a throttle of another client: the judges decide about it.
     if (waitIn(first) === undefined || this.controlled || !isWaitedOut) return first;
     const refused = this.exchanges.find((exchange) => exchange.reply === first);
     if (refused !== undefined) this.target.waitedOut.add(refused);
