@@ -1,6 +1,7 @@
 /** Limiters that look back from each request: a log of the last N, and a bucket of tokens. */
 import {
   type Decision,
+  firstThat,
   type Group,
   type History,
   judgedIn,
@@ -47,20 +48,54 @@ export const tokenBucket: PossibleLimits = (history, version, { since }) => {
   const [small, large] = version.limit;
   const isEnough = (limit: number) => isBucketOf(limit, full, history, version, since);
   const isLittle = (limit: number) => isBucketOf(limit, empty, history, version, since);
-  const least = firstThat(small, large, isEnough);
-  if (least > large) return undefined;
-  return spanOf(least, -firstThat(-large, -small, (limit) => isLittle(-limit)));
+  let [least, most] = [small, large];
+  if (!isEnough(small)) least = isEnough(large) ? firstThat(small, large, isEnough) : large + 1;
+  if (least > large || isLittle(large)) return spanOf(least, large);
+  most = firstThat(small, large, (limit) => !isLittle(limit)) - 1;
+  return spanOf(least, most);
 };
 
-/** How full a bucket may be when a request is decided, before that takes its token. */
+/** The tokens when a request is decided, before it takes one. `before`: at the decision before. */
+type Tokens = (before: number, decision: Decision, last: Decision | undefined) => number;
+
+/** How full a bucket may be. */
 interface Fill {
-  readonly tokensAt: typeof mostTokens;
-  /** The same of a version, before the last group that it permits: that one may still grow. */
+  tokensOf(version: Version, limit: number): Tokens;
+  /** The tokens of a version, before the last group that it permits: that one may still grow. */
   readonly known: WeakMap<Version, { readonly at: number; readonly before: number }>;
 }
 
-const full: Fill = { tokensAt: mostTokens, known: new WeakMap() };
-const empty: Fill = { tokensAt: fewestTokens, known: new WeakMap() };
+/** At the end of a decision. */
+const full: Fill = {
+  tokensOf({ windowMs }, limit) {
+    const perMs = limit / windowMs[0];
+    return (before, { from, to, passed }, last) => {
+      const whole = (passed ? limit : 1) + (to - from) * perMs;
+      if (last === undefined) return whole;
+      return Math.min(whole, before - spentBy(last) + (to - last.to) * perMs);
+    };
+  },
+  known: new WeakMap(),
+};
+
+/** At the start of a decision. */
+const empty: Fill = {
+  tokensOf({ windowMs, knownSince }, limit) {
+    const perMs = limit / windowMs[1];
+    return (before, { from }, last) => {
+      if (last === undefined) return Math.min(limit, Math.max(0, from - knownSince) * perMs);
+      const back = Math.max(0, from - last.to) * perMs;
+      const left = Math.min(before + (from - last.from) * perMs, limit + back) - spentBy(last);
+      return Math.max(back, left);
+    };
+  },
+  known: new WeakMap(),
+};
+
+function spentBy({ passed, count }: Decision): number {
+  return passed ? count : 0;
+}
+
 const unknown = { at: 0, before: 0 };
 
 /** True if a bucket of this size permits what passed, or what was refused. */
@@ -75,65 +110,17 @@ function isBucketOf(
   const isKept = limit === version.limit[ofPasses ? 0 : 1];
   const kept = (isKept ? groups[since - 1]?.first : undefined) ?? -1;
   const known = fill.known.get(version) ?? unknown;
+  const tokens = fill.tokensOf(version, limit);
   let { at, before } = known.at <= kept ? known : unknown;
   for (let next = since; next < groups.length; at += 1) {
     if (at === kept) fill.known.set(version, { at, before });
-    before = fill.tokensAt(before, all, at, version, limit);
+    const decision = all[at] as Decision;
+    before = tokens(before, decision, all[at - 1]);
     if (at !== judgedIn(groups[next] as Group)) continue;
     next += 1;
-    const { passed, count } = all[at] as Decision;
+    const { passed, count } = decision;
     const isPermitted = passed ? before >= count - rounding : before < 1 + rounding;
     if (passed === ofPasses && !isPermitted) return false;
   }
   return true;
-}
-
-/** The first number of a span for which it is true, as it is for all above; one more without any. */
-function firstThat(least: number, most: number, isTrue: (number: number) => boolean): number {
-  if (isTrue(least)) return least;
-  if (least === most || !isTrue(most)) return most + 1;
-  let [low, high] = [least + 1, most];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (isTrue(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** The most tokens at the end of a decision. `before`: the same of the decision before. */
-function mostTokens(
-  before: number,
-  all: readonly Decision[],
-  i: number,
-  { windowMs }: Version,
-  limit: number,
-): number {
-  const { from, to, passed } = all[i] as Decision;
-  const perMs = limit / windowMs[0];
-  const whole = (passed ? limit : 1) + (to - from) * perMs;
-  const last = all[i - 1];
-  if (last === undefined) return whole;
-  return Math.min(whole, before - tokensOf(last) + (to - last.to) * perMs);
-}
-
-/** The fewest tokens at the start of a decision. */
-function fewestTokens(
-  before: number,
-  all: readonly Decision[],
-  i: number,
-  { windowMs, knownSince }: Version,
-  limit: number,
-): number {
-  const { from } = all[i] as Decision;
-  const perMs = limit / windowMs[1];
-  const last = all[i - 1];
-  if (last === undefined) return Math.min(limit, Math.max(0, from - knownSince) * perMs);
-  const back = Math.max(0, from - last.to) * perMs;
-  const left = Math.min(before + (from - last.from) * perMs, limit + back) - tokensOf(last);
-  return Math.max(back, left);
-}
-
-function tokensOf({ passed, count }: Decision): number {
-  return passed ? count : 0;
 }
