@@ -29,7 +29,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const inboundTexts = ['Yes', 'Please call'];
+const inboundTexts = ['Yes', 'Please call'];
 
 /** The assumptions of all variations, unless they name others. */
 const sharedAnswers = {
@@ -151,7 +151,7 @@ export class ForeignService {
     };
   }
 
-  #account(quota: number | 'unlimited' = 'unlimited'): string {
+  #account(quota = 100_000): string {
     const accountId = randomUUID();
     this.#model.accounts.push({ accountId, quota });
     return accountId;

@@ -68,8 +68,6 @@ export function flagValuesOf(simulator: Simulator): FlagValues {
   };
 }
 
-export type Callers = ReturnType<typeof callersIn>;
-
 /** The keys, numbers and the device of a world that flags describe. */
 export function callersIn(values: FlagValues) {
   const valueAt = (flag: string) => values[flag] ?? '';
