@@ -269,7 +269,7 @@ export class Registry {
 
   /** Call this for messages in the order of acceptance. */
   restoreMessage(saved: SavedMessage, cohort: Cohort): void {
-    assert(!this.messages.has(saved.messageId), 'message ids are unique');
+    assert(this.messages.get(saved.messageId) === undefined, 'message ids are unique');
     this.messages.restore(saved, cohort);
     saved.account.counts[cohort.status]++;
   }
