@@ -39,7 +39,6 @@ import type { SimulatorOptionsWithin } from './simulator-options.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
-export type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 export type { SettingsInput } from './config/settings.ts';
 export type { ReadyFile } from './operations/worlds/world-view.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
@@ -49,9 +48,7 @@ export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/**
- * One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment.
- */
+/** One world. `RunningWorld`, `ReplayTarget` or `api.ts` describes a member without a comment. */
 export class Simulator implements RunningWorld, ReplayTarget {
   readonly settings: Settings;
   readonly wallClock: WallClock;
@@ -147,7 +144,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
 
   handle(request: ApiRequest, awaits?: Awaits): ApiReply {
     const startedMs = WallClock.ticksMs();
-    this.wallClock.pump();
+    this.wallClock.catchUp();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
     const { journal } = this.#journal;
