@@ -131,7 +131,7 @@ async function serveWithFlags({
     { journal: false, ...options },
   );
   const { baseUrl } = await simulator.listen();
-  simulator.wallClock.pump();
+  simulator.wallClock.catchUp();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
   const values = flagValuesOf(simulator);
   const { key, deviceId } = callersIn(values);
