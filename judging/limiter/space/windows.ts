@@ -122,45 +122,85 @@ const manyWindows = 24;
 
 /** N requests in each window of a clock. */
 export const alignedWindow: PossibleLimits = (decisions, version, since) =>
-  counted(decisions, version, () => 0, since);
+  counted(anyRounding, decisions, version, () => 0, since);
 
 /** The last window counts by the share of it that the sliding window still covers. */
-export const slidingCounter: PossibleLimits = (decisions, version, since) =>
-  counted(decisions, version, bounded, since);
+export const slidingCounter = alwaysRounded((rounding, decisions, version, since) =>
+  counted(rounding, decisions, version, bounded, since),
+);
+
+/** What is added before a counter rounds down: it rounds down, to the next number, or up. */
+const roundings = [0, 0.5, 1 - 1e-9];
+const anyRounding: Span = [0, 1 - 1e-9];
+/** So few in a window show how a counter rounds. */
+const fewToRound = 2;
+
+/** A counter always rounds alike, which tells those of few requests apart from other limiters. */
+function alwaysRounded(
+  limitsOf: (rounding: Span, ...of: Parameters<PossibleLimits>) => Span | undefined,
+): PossibleLimits {
+  return (decisions, version, since) => {
+    const limit = limitsOf(anyRounding, decisions, version, since);
+    if (limit === undefined || limit[1] > fewToRound) return limit;
+    const bounded = { ...version, limit };
+    return hullOf(roundings.map((each) => limitsOf([each, each], decisions, bounded)));
+  };
+}
 
 function bounded(share: number): number {
   return Math.min(1, Math.max(0, share));
 }
 
 /**
- * The same counters, of windows whose first one is opened by a request after a pause of two windows.
- * A pause may or may not have been so long: then either may explain what follows.
+ * The same counters, of windows whose first one is opened by a request after a window without any.
+ * Where a window may or may not have had one, either may explain what follows.
  */
-export const slidingCounterFromFirst: PossibleLimits = (decisions, version, since = 0) => {
+export const slidingCounterFromFirst = alwaysRounded((rounding, decisions, version, since = 0) => {
   let limit: Span | undefined = version.limit;
-  let openers: number[] = [];
   // Before a pause that is surely long enough, nothing matters.
   let i = Math.min(since, decisions.length - 1);
-  while (i > 0 && pauseBefore(decisions, i)[0] < 2 * version.windowMs[1]) i -= 1;
+  while (i > 0 && !isLongPause(decisions, version, i)) i -= 1;
+  let openers = [i];
   for (; i < decisions.length && limit !== undefined; i += 1) {
-    const [least, most] = pauseBefore(decisions, i);
-    if (least >= 2 * version.windowMs[1]) openers = [];
-    if (most >= 2 * version.windowMs[0]) openers.push(i);
-    if (i >= since) limit = sinceOpeners(decisions, { ...version, limit }, openers, i);
+    openers = openersAt(decisions, version, openers, i);
+    if (i >= since) limit = sinceOpeners(rounding, decisions, { ...version, limit }, openers, i);
   }
   return limit;
-};
+});
 
-const everBefore: Span = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+function isLongPause(decisions: readonly Decision[], { windowMs }: Version, i: number): boolean {
+  const [before, after] = [decisions[i - 1] as Decision, decisions[i] as Decision];
+  return after.from - before.to >= 2 * windowMs[1];
+}
 
-function pauseBefore(decisions: readonly Decision[], i: number): Span {
-  const [before, after] = [decisions[i - 1], decisions[i]];
-  if (before === undefined || after === undefined) return everBefore;
-  return [after.from - before.to, after.to - before.from];
+/** Those of the openers whose windows may go on, and the decision itself if it may open one. */
+function openersAt(
+  decisions: readonly Decision[],
+  { windowMs }: Version,
+  openers: readonly number[],
+  i: number,
+): number[] {
+  const after = decisions[i] as Decision;
+  const before = decisions[i - 1];
+  const isPause = before !== undefined && after.to - before.from >= windowMs[0];
+  if (!isPause) return [...openers];
+  let opens = false;
+  const going = openers.filter((opener) => {
+    const { from, to } = decisions[opener] as Decision;
+    const windowOf = (decision: Decision): Span => [
+      Math.max(0, Math.floor((decision.from - to) / windowMs[1])),
+      Math.max(0, Math.floor((decision.to - from) / windowMs[0])),
+    ];
+    const [last, now] = [windowOf(before), windowOf(after)];
+    opens ||= now[1] >= last[0] + 2;
+    return opener === i || now[0] <= last[1] + 1;
+  });
+  return opens ? [...going, i] : going;
 }
 
 /** The limits that permit the decision, if one of these has opened the windows. */
 function sinceOpeners(
+  rounding: Span,
   decisions: readonly Decision[],
   version: Version,
   openers: readonly number[],
@@ -169,7 +209,7 @@ function sinceOpeners(
   const spans = openers.map((opener) => {
     const moved = movedTo(decisions, opener);
     const phase: Span = [0, Math.min(1, (moved[0] as Decision).to / version.windowMs[1])];
-    return counted(moved, { ...version, phase }, bounded, i - opener, 0, i - opener + 1);
+    return counted(rounding, moved, { ...version, phase }, bounded, i - opener, 0, i - opener + 1);
   });
   return hullOf(spans);
 }
@@ -203,9 +243,11 @@ interface Count {
   readonly asked: readonly number[];
   readonly shareOf: (share: number) => number;
   readonly isSliding: boolean;
+  readonly rounding: Span;
 }
 
 function counted(
+  rounding: Span,
   decisions: readonly Decision[],
   version: Version,
   shareOf: (share: number) => number,
@@ -217,7 +259,7 @@ function counted(
   const isSliding = shareOf(1) > 0;
   const spent = spentBefore(decisions, refusalsSpend && isSliding);
   const asked = spentBefore(decisions, true);
-  const count: Count = { decisions, version, spent, asked, shareOf, isSliding };
+  const count: Count = { decisions, version, spent, asked, shareOf, isSliding, rounding };
   let [least, most] = version.limit;
   const suspects = suspectsOf(decisions);
   for (let n = since - suspects.length; n < until && least <= most; n += 1) {
@@ -262,7 +304,7 @@ function mayBeIn({ version }: Count, { from, to }: Decision, number: number): bo
 /** The lowest limit with which this window may have let the decision pass. */
 function leastIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
-  const { version, shareOf } = count;
+  const { version, shareOf, rounding } = count;
   const [begins, ends] = [border(version, number), border(version, number + 1)];
   const first = firstFrom(count.decisions, begins[1], i);
   const before = between(count, first, i);
@@ -279,13 +321,13 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
     firstFrom(count.decisions, earlier, i),
     firstTo(count.decisions, begins[0], i),
   );
-  return Math.floor(current + last * share) + 1;
+  return Math.floor(current + last * share + rounding[0]) + 1;
 }
 
 /** The highest limit with which this window may have refused the decision. */
 function mostIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return 0;
-  const { version, shareOf } = count;
+  const { version, shareOf, rounding } = count;
   const [begins, ends] = [border(version, number), border(version, number + 1)];
   if (begins[0] < version.knownSince) return Number.POSITIVE_INFINITY;
   const current = between(count, firstTo(count.decisions, begins[0], i), i);
@@ -295,14 +337,14 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   if (earlier < version.knownSince) {
     // Others passed in the last window, no more than the limit; how often they were refused is open.
     const isOpen = version.refusalsSpend || share === 1;
-    return isOpen ? Number.POSITIVE_INFINITY : Math.floor((current + 1) / (1 - share));
+    return isOpen ? Number.POSITIVE_INFINITY : Math.floor((current + rounding[1]) / (1 - share));
   }
   const last = between(
     count,
     firstTo(count.decisions, earlier, i),
     firstFrom(count.decisions, begins[1], i),
   );
-  return Math.ceil(current + last * share);
+  return Math.floor(current + last * share + rounding[1]);
 }
 
 /** Wherever the windows begin: the lowest limit that lets so many pass in this time. */
