@@ -32,11 +32,11 @@ import {
 } from './serve/serve-options.ts';
 
 const mostShards = 64;
-/** Longer than a process waits by default, since a shard may take 4.5 seconds to stop. */
+/** More than the default of `closeAtStop`, because a shard may take 4.5 seconds to stop. */
 const exitWithinMs = 4_900;
 const mostJoinBytes = 1_048_576;
 
-/** The flags of `serve` that shards do not get: the fleet sets them itself, or uses them itself. */
+/** Flags of `serve` that the shards do not get: the fleet uses them itself, or sets its own. */
 export const notPassedOn = [
   '--host',
   '--port',
@@ -158,7 +158,7 @@ function refuseContradictions(flags: FleetFlags, options: ServeOptions, hasShard
   if (answersIn(options).clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
 }
 
-/** The answers to assumptions that are set: flags win over the world file. */
+/** The answers to assumptions that the user gave; flags win over the world file. */
 function answersIn({ settings }: ServeOptions) {
   return { ...settings.world?.assumptions, ...settings.assumptions };
 }

@@ -20,7 +20,7 @@ async function main(argv: readonly string[], io: CommandIo): Promise<number> {
   return runSubcommand(name, run, rest, io);
 }
 
-/** Answers a shell, `--help` and `--version`, and refuses what is no subcommand. */
+/** Answers a shell, `--help` and `--version`, and refuses what is not a subcommand. */
 async function withoutSubcommand(argv: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...words] = argv;
   const program = await wholeProgram(io);

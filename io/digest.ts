@@ -1,6 +1,4 @@
-/**
- * SHA-256: replaces keys that must not be stored, and for results that are only compared.
- */
+/** SHA-256 in hexadecimal: stands for a key that must not be stored, or a result to compare. */
 import { createHash } from 'node:crypto';
 
 export function sha256(text: string): string {

@@ -1,7 +1,8 @@
 /**
- * The way to a service: straight, or through the proxy that the environment names, as curl reads
- * it. A service of HTTPS gets a tunnel (CONNECT), one of HTTP is asked for by its whole URL. Node
- * does this itself from version 24 on. No text here holds the proxy's URL, which may have a password.
+ * Connects to a service directly, or through the HTTP proxy that the environment names, as curl
+ * reads it. An HTTPS service is reached by a tunnel (CONNECT), an HTTP service by requests for its
+ * whole URL. Node does this itself only from version 24 on. Messages name the variable, not the
+ * proxy's URL, which may contain a password.
  */
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -10,10 +11,10 @@ import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { UsageError } from './command-error.ts';
 
-/** Loopback is this machine's, and never the proxy's. */
+/** Addresses of this machine, which a proxy could not reach. */
 const neverProxied = 'localhost 127.0.0.0/8 ::1';
 const tunnelWithinMs = 30_000;
-/** The codes of a certificate that an authority unknown to Node has signed. */
+/** Error codes for a certificate of an authority that Node does not know. */
 const privateAuthority =
   /^(?:(?:DEPTH_ZERO_)?SELF_SIGNED_CERT.*|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT.*))$/;
 
@@ -35,7 +36,7 @@ export class WayOut {
     this.#proxy = proxyAt(env[variable] ?? '', variable);
   }
 
-  /** An agent whose connections lead to the service, or to the proxy of a service of HTTP. */
+  /** An agent that connects to the service or, for an HTTP service behind a proxy, to the proxy. */
   agent(options: ConstructorParameters<typeof HttpsAgent>[0]): HttpAgent {
     if (this.#target.protocol === 'https:')
       return this.#proxy === undefined
@@ -53,12 +54,12 @@ export class WayOut {
     return { ...addressOf(this.#proxy), path: path === '*' ? origin : origin + path, headers };
   }
 
-  /** The reason if the proxy refuses to pass a request on. */
+  /** Why the proxy refused to pass a request on; undefined if it did not. */
   refusal(status: number | undefined): string | undefined {
     return status === 407 && this.#proxy !== undefined ? this.reason('it answered 407') : undefined;
   }
 
-  /** A failure of a connection in words that say what to do. */
+  /** Explains a failed connection: what to do, and which variable named the proxy. */
   reason(failure: string): string {
     if (privateAuthority.test(failure))
       return `${failure}: name the file of the authority that signed its certificate in NODE_EXTRA_CA_CERTS`;
@@ -67,7 +68,7 @@ export class WayOut {
       : `${failure} (through the proxy of ${this.#variable})`;
   }
 
-  /** Connects to the service of HTTPS by way of the proxy. */
+  /** Connects to an HTTPS service through the proxy. */
   readonly #tunnel = (
     options: ConnectionOptions,
     connected: (error: Error | null, socket?: Duplex) => void,

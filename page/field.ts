@@ -32,7 +32,7 @@ export interface Field {
   readonly isNullable?: boolean;
   /** The values of a choice, or words that may replace a number or a list. */
   readonly words?: readonly string[];
-  /** Of a number: whole, and its range. */
+  /** For a number: whether it is whole, and its range. */
   readonly isWhole?: boolean;
   readonly least?: number;
   readonly most?: number;
@@ -40,7 +40,7 @@ export interface Field {
   readonly only?: unknown;
   /** The elements of a list. */
   readonly item?: Field;
-  /** Of an object: its fields. Of variants: one object for each variant. */
+  /** For an object: its fields. For variants: one object for each variant. */
   readonly fields?: readonly Field[];
 }
 

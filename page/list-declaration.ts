@@ -54,7 +54,7 @@ export interface ListDeclaration {
   readonly keyColumn: string;
   /** In order; the value of the first one is the row's name. */
   readonly columns: readonly string[];
-  /** The links of a column's cells; undefined: the cell is no link. */
+  /** The links of a column's cells; undefined: the cell is not a link. */
   readonly links?: Readonly<Record<string, (row: Row) => string | undefined>>;
   /** Columns that a phone does not show. */
   readonly wideColumns?: readonly string[];

@@ -75,6 +75,7 @@ export function setFilter(name: string, value: string): void {
 /** The typed texts of a page's form, kept in the address as filters if they differ from `start`. */
 export function useDraft(start: Typed): Signal<Typed> {
   const typed = useSignal<Typed>({ ...start, ...Object.fromEntries(pageFilters.peek()) });
+  // The page of the form: the effect can run once more after the user has gone to another one.
   const page = useSignal(pageName.peek()).value;
   useSignalEffect(() => {
     const changed = Object.entries(typed.value).filter(

@@ -98,12 +98,12 @@ export const cases: readonly BenchCase[] = [
 
 type RequestIds = 'no request_id' | 'fresh request_ids';
 
-/** `also`: statuses other than 202 that are no error. */
+/** `also`: statuses other than 202 that are not errors. */
 function sends(ids: RequestIds, ...also: readonly number[]): BenchCase['workload'] {
   return (caller) => ({ requests: [sendOf(caller, ids)], expects: [202, ...also] });
 }
 
-/** `isOwn`: the bench started the service. Another one may have limits, so a 429 is no error. */
+/** `isOwn`: the bench started the service. Another may have limits, so a 429 is not an error. */
 export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean): Workload {
   const { requests, expects } = benchCase.workload(caller);
   return { requests, expects: isOwn ? expects : [...expects, 429] };

@@ -25,7 +25,7 @@ type RuleVerdict = RefereeReport['rules'][number];
 
 /** `open`: it holds so far, and would not if the client has finished. */
 const verdicts = ['failed', 'open', 'advice', 'passed', 'not_exercised'] as const;
-/** Of a rule: the findings that are read, the rows that are shown at first, and requests in a row. */
+/** For each rule: the findings to read, the rows to show at first, and the requests in a row. */
 const mostFindings = 500;
 const firstRows = 3;
 const mostNumbers = 6;
@@ -200,7 +200,7 @@ const columns: readonly Column<ShownRule>[] = [
 
 /** Opens a file of `smstwin explore`. */
 function FindingFile() {
-  /** A text says why the file is no finding. */
+  /** A text says why the file is not a finding. */
   const opened = useSignal<FindingView | string>('');
   const open = async (file: File | undefined) => {
     if (file === undefined) return;

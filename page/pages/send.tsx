@@ -98,7 +98,7 @@ function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
         from: numbers,
         to: outcomes.map((outcome) => [outcome.to, outcomeText(outcome)]),
       }}
-      // The endpoint selects the path; it is no field of the body.
+      // The endpoint selects the path; it is not a field of the body.
       toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
         method: 'POST',
         path: sendPath(typed.value),

@@ -19,9 +19,9 @@ import { aheadName, prefixOf } from '../words.ts';
 import { useWorldChoices } from '../world.ts';
 
 const mostMessages = 1_000;
-/** Of a group, until a button shows all. */
+/** The rows of a group that are shown until a button shows all. */
 const firstRows = 10;
-/** What differs between any two worlds, or is no part of what they simulate. */
+/** What differs between any two worlds, or is not part of what they simulate. */
 const ignored =
   /^(memory|base_url|seed|requests|throttled|retention|actors|timers)$|_id$|^history$/;
 
@@ -38,7 +38,7 @@ function Compare() {
   const { worlds } = useWorldChoices();
   const first = filterValue('of') || shownWorld;
   const others = worlds.filter(([id]) => id !== first);
-  // Of two worlds, the other one needs no choice.
+  // With only one other world, there is nothing to choose.
   const second = filterValue('with') || (others.length === 1 && others[0]?.[0]) || '';
   if (worlds.length === 1) return null;
   const nameOf = (id: string) => new Map(worlds).get(id) ?? id;

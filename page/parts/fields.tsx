@@ -105,7 +105,7 @@ export function Input(props: InputProps) {
     <SuggestingInput
       {...attributes}
       {...handlers}
-      // Not `number`: the browser would return '' for a text that is no number.
+      // Not `number`: the browser would return '' for a text that is not a number.
       type={field.kind === 'phone' ? 'tel' : 'text'}
       inputmode={field.kind === 'number' && field.words === undefined ? 'decimal' : undefined}
       suggestions={suggestions}
@@ -164,7 +164,7 @@ function declaredChoices({ kind, fields = [], words = [], isRequired }: Field): 
 type ChoicesProps = Pick<InputProps, 'id' | 'aria-label' | 'value'> &
   Readonly<{ choices: readonly Choice[]; onChoose: (value: string) => void }>;
 
-/** A select without a visible label; shows the first choice if the value is no choice. */
+/** A select without a visible label; shows the first choice if the value is not a choice. */
 export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProps) {
   const values = choices.map(choiceValue);
   return (

@@ -1,10 +1,10 @@
 /**
- * How messages move on: at polls, at times of their own, and by operations. Takes their next step,
- * then puts them into the queue (`src/sim/devices/device-work.ts`) where they wait for the step
- * after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether it progresses, fails or
- * stays; the assumption `progressPace` decides when. `message-machine.ts` decides whether a step
- * exists.
- * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, taskPickup, failsFrom.
+ * Moves messages on: at polls, at a time that is drawn for each message, and by operations. Takes
+ * their next step, then puts them into the queue (`src/sim/devices/device-work.ts`) in which they
+ * wait for the step after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether
+ * it progresses, fails or stays; the assumption `progressPace` decides when. `message-machine.ts`
+ * decides whether a step exists.
+ * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, failsFrom.
  */
 
 import type { MessageEvent } from '#contract/message-status.ts';
@@ -57,13 +57,13 @@ export class Progress {
       for (const message of batch.membersOf(pickedUp)) taken.push(message);
     }
     const inFlight = moved.filter(isInFlight);
-    if (inFlight.length > 0) this.#followUp(work, new Batch(batch, inFlight));
+    if (inFlight.length > 0) this.#enqueue(work, new Batch(batch, inFlight));
   }
 
   /**
    * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their queue,
-   * still `queued`, and become `sending` at a time of their own. Returns cohorts that fail now
-   * instead.
+   * still `queued`; each message becomes `sending` at a time that is drawn for it. Returns the
+   * cohorts that fail now instead.
    */
   handOut(
     batch: Batch<Message>,
@@ -110,24 +110,24 @@ export class Progress {
         const reason = failureOf(message.cohort);
         const event = from === 'queued' ? 'picked_up' : 'progressed';
         this.#lifecycle.step(message, reason === undefined ? event : 'failed', reason);
-        this.#followUpAlone(message);
+        this.#enqueueAlone(message);
       }
     }
   }
 
-  /** Takes one step for an operation. Returns false if the machine has no step. */
+  /** Takes one step for an operation; false if the machine has none. */
   stepByOperation(message: Message): boolean {
     const from = message.status;
     const event = from === 'queued' ? 'picked_up' : 'progressed';
     if (!this.#lifecycle.step(message, event)) return false;
     const { cohort, device } = message;
     if (from === 'queued') this.#leaveQueue(message);
-    const isInFlightQueue =
+    const staysInQueue =
       (from === 'sending' || from === 'sent') &&
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
-    if (isInFlightQueue) cohort.duePoll = device.work.pollCount + pollsOf(message);
-    else this.#followUpAlone(message);
+    if (staysInQueue) cohort.duePoll = device.work.pollCount + pollsOf(message);
+    else this.#enqueueAlone(message);
     return true;
   }
 
@@ -170,7 +170,7 @@ export class Progress {
     for (const step of handedOut) work.paced.push(step);
     const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
     if (moving.length > 0) {
-      this.#followUp(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
+      this.#enqueue(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
     }
   }
 
@@ -179,13 +179,13 @@ export class Progress {
     message.device.work.held.noteLeft(message);
   }
 
-  #followUpAlone(message: Message): void {
+  #enqueueAlone(message: Message): void {
     const { cohort, device } = message;
-    if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
+    if (isInFlight(cohort)) this.#enqueue(device.work, new Batch([message], [cohort]));
   }
 
   /** Puts messages in flight into the queue where they wait for the next step. */
-  #followUp(work: Device['work'], batch: Batch<Message>): void {
+  #enqueue(work: Device['work'], batch: Batch<Message>): void {
     if (this.#assumptions.answers.progressPace === 'per_poll') {
       for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);
       work.inFlight.push(batch);
@@ -213,7 +213,7 @@ export class Progress {
   }
 }
 
-/** The reason, if the fate makes the cohort fail in its present status; otherwise undefined. */
+/** Why the cohort fails in its present status by its fate; undefined if it does not fail. */
 function failureOf({ fate, status }: Cohort): string | undefined {
   if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
   return isUnprompted(fate) ? 'unprompted' : 'scripted';

@@ -1,8 +1,8 @@
 /**
  * The settings of a simulator: what users give (`SettingsInput`) is parsed once into one readonly
- * value (`Settings`). The settings take precedence over the world in them, and that over the
- * document's numbers and the defaults of the assumptions.
- * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
+ * value (`Settings`). The world in them takes precedence over the document's numbers and over the
+ * defaults of assumptions; the other settings take precedence over the world.
+ * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: clientIp (`trustProxy`), and any by override.
  */
 import { z } from 'zod';
 import {
@@ -15,9 +15,8 @@ import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { defaultWorld } from './default-world.ts';
-import { mistakesOf } from './given-assumptions.ts';
+import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
 import {
-  assumptionsSchema,
   type DeepReadonly,
   type LimitOverrides,
   limitOverridesSchema,
@@ -56,7 +55,7 @@ export const startTimeSchema = z
 
 const clockError = `expected ${clockModes.map((mode) => `"${mode}"`).join(', ')} or { now: <a function> }`;
 
-/** Reads the function of a bound clock: whole epoch milliseconds. Throws a TypeError otherwise. */
+/** Calls the function of a bound clock; returns whole epoch milliseconds or throws a TypeError. */
 export function readBound(now: () => number): number {
   const ms = Math.floor(now());
   if (Number.isSafeInteger(ms)) return ms;
@@ -108,7 +107,7 @@ const settingsObject = z.strictObject({
   trustProxy: z.boolean().default(false),
   log: z.enum(logModes).default('off'),
 });
-/** `verify/repository/settings.test.ts` looks for each where settings are given. */
+/** All settings: `verify/repository/settings.test.ts` checks where each can be given. */
 export const settingNames: readonly string[] = Object.keys(settingsObject.shape);
 
 const settingsSchema = settingsObject
@@ -121,7 +120,7 @@ const settingsSchema = settingsObject
         context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
       }
     },
-    // It is checked also if another field is wrong, so that all mistakes are reported at once.
+    // Runs also if another field is wrong, so that all mistakes are reported at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .transform(({ clock, startTime, rate, ...rest }) => ({
@@ -196,7 +195,7 @@ export function limitsOf(settings: Settings): LimitsPerMinute {
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
 }
 
-/** What a new world takes from the server: all but explicit keys, which no two worlds share. */
+/** The settings that a new world takes from the server: all but explicit keys, which are unique. */
 export function inheritedSettings(settings: Settings): SettingsInput {
   const { name: _, clock, boundTo, rate, startTimeMs, world, ...rest } = settings;
   const accounts = world.accounts.map((account) => ({
@@ -212,7 +211,7 @@ export function inheritedSettings(settings: Settings): SettingsInput {
   };
 }
 
-/** True for a valid clock of another mode; an invalid one is a mistake of its own. */
+/** True for a valid clock of another mode. An invalid clock is reported by itself. */
 function isOtherClock(clock: unknown, mode: (typeof clockModes)[number]): boolean {
   const isKnown = typeof clock !== 'string' || clockModes.some((each) => each === clock);
   return isKnown && clock !== mode;

@@ -199,7 +199,7 @@ export function nameOperations(noun: string, operations: Noun): readonly Operati
   );
 }
 
-/** What `reply` of a declaration returns for a reply that is no JSON value: a text, or events. */
+/** What `reply` of a declaration returns for a reply other than a JSON value: a text, or events. */
 export class WholeReply {
   readonly reply: ControlReply;
 

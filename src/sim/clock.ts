@@ -10,7 +10,7 @@ import { MinHeap } from './min-heap.ts';
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
-/** A call at a deadline. */
+/** A function to call at a deadline. */
 export interface Timer {
   readonly deadlineMs: number;
   /** The number of timers set before it. */
@@ -38,7 +38,7 @@ export class VirtualClock {
   /** Epoch milliseconds. A property and not a method, so that it can be passed on as a function. */
   readonly now = (): number => this.#nowMs;
 
-  /** Timers that have not fired. */
+  /** The number of timers that have not fired. */
   get pending(): number {
     return this.#heap.items.length;
   }

@@ -6,16 +6,9 @@
 import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
-import { type Answered, isAccepted, isReplay, messageOf, queueDespiteRefusal } from './call.ts';
-import {
-  because,
-  breaking,
-  type DefectRow,
-  handling,
-  type Planted,
-  refusing,
-  replying,
-} from './planted.ts';
+import { type AnsweredCall, isAccepted, isReplay, messageOf, queueDespiteRefusal } from './call.ts';
+import { handling, refusing, replying } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** A count of the quota that can be made wrong. */
 class WrongQuotaCount extends QuotaCount {
@@ -45,8 +38,8 @@ class CountingRegistry extends Registry {
   }
 }
 
-/** Counts each request for which `when` returns true, too. */
-function alsoCounting(when: (exchange: Answered) => boolean): Planted {
+/** Also counts each request for which `when` returns true. */
+function alsoCounting(when: (exchange: AnsweredCall) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;
     if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;
@@ -57,8 +50,8 @@ function alsoCounting(when: (exchange: Answered) => boolean): Planted {
 
 /** A wrong rule for what counts against a quota. */
 interface CountingRule {
-  /** Which messages count for a send with this key. */
-  readonly isCountedFor: (keyId: string) => (message: Message, nowMs: number) => boolean;
+  /** True if the message counts for a send with this key. */
+  readonly isCounted: (message: Message, nowMs: number, keyId: string) => boolean;
   readonly onAccepted?: (message: Message, keyId: string) => void;
 }
 
@@ -68,13 +61,14 @@ function countingOnly(create: () => CountingRule): Planted {
     const rule = create();
     return ({ request, key, fields }, next) => {
       if (key === undefined || fields === undefined) return next(request);
-      const { account } = key;
+      const { account, keyId } = key;
       const { quota } = account;
-      if (quota instanceof WrongQuotaCount) quota.isCounted = rule.isCountedFor(key.keyId);
+      if (quota instanceof WrongQuotaCount)
+        quota.isCounted = (message, nowMs) => rule.isCounted(message, nowMs, keyId);
       const before = account.messages.length;
       const handled = next(request);
       const message = account.messages.at(before);
-      if (message !== undefined) rule.onAccepted?.(message, key.keyId);
+      if (message !== undefined) rule.onAccepted?.(message, keyId);
       return handled;
     };
   });
@@ -86,22 +80,19 @@ function quotaPerKey(): Planted {
   return countingOnly(() => {
     const keyOfMessage = new Map<string, string>();
     return {
-      isCountedFor:
-        (keyId) =>
-        ({ messageId }) =>
-          keyOfMessage.get(messageId) === keyId,
+      isCounted: ({ messageId }, _nowMs, keyId) => keyOfMessage.get(messageId) === keyId,
       onAccepted: ({ messageId }, keyId) => keyOfMessage.set(messageId, keyId),
     };
   });
 }
 
-/** Does not count sends that were accepted in the same turn. */
+/** Does not count sends that were accepted in the same turn of the event loop. */
 function quotaCountedLater(): Planted {
   const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
   return countingOnly(() => {
     const uncounted = new Set<string>();
     return {
-      isCountedFor: () => (message, nowMs) =>
+      isCounted: (message, nowMs) =>
         !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
       onAccepted: ({ messageId }) => {
         uncounted.add(messageId);
@@ -148,7 +139,7 @@ export const quotaDefects: readonly DefectRow[] = [
     ],
     'quota-never-resets': [
       'the quota never starts again',
-      countingOnly(() => ({ isCountedFor: () => () => true })),
+      countingOnly(() => ({ isCounted: () => true })),
       because.aMonth,
     ],
     'quota-per-key': ['each key has a quota of its own', quotaPerKey(), because.aQuota],

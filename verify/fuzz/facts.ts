@@ -9,7 +9,7 @@ import { createSimulator, type ReadyFile, Simulator } from '#src/simulator.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 
-/** Low, so that conversations meet them. Each check of the server reads the statistics. */
+/** Low, so that the fuzzer reaches them. `stats` has none: each check of the server reads it. */
 const limits = { external_send: 5, tasks: 9, stats: null };
 const settings = { clock: 'manual', seed: 1, limits } as const;
 

@@ -60,7 +60,7 @@ export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** `odd` in one of so many draws, otherwise `usual`. */
+/** `odd` in one of `draws` draws, otherwise `usual`. */
 export function rarely<T>(usual: T, draws: number, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return weighted<T>([draws - 1, fc.constant(usual)], [1, odd]);
 }

@@ -27,7 +27,7 @@ interface UsedId {
 }
 
 const paths = Object.values(sendPaths);
-/** Replays draw from so many of the latest ids, so that most come within 24 h. */
+/** Replays draw from this many of the latest ids, so that most come within 24 h. */
 const replayedIds = 400;
 const replaysAtOnce = 16;
 const longestHoldMs = 5 * dayMs;

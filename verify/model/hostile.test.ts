@@ -8,7 +8,7 @@ import { expect, test, vi } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { anyCharacter, runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
-import { assumptionsArbitrary } from './commands.ts';
+import { assumptionsArbitrary } from './random-runs.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -126,7 +126,7 @@ test.each(fieldNames)('SEND-5 hostile values of `%s` are refused or kept as data
       if (reply.status === 202) expectProper(scene.read(reply));
     }
   }
-  scene.audit();
+  scene.checkEverything();
   scene.stop();
 });
 
@@ -263,7 +263,7 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
             expectProper(scene.send({}, { changes: { body: text } }));
             expectProper(scene.send(body));
           }
-          scene.audit();
+          scene.checkEverything();
         } finally {
           scene.stop();
         }

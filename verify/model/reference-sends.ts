@@ -242,7 +242,7 @@ export class ReferenceSends {
   }
 }
 
-/** The fields of the body, or the reply if it is no JSON object. */
+/** The fields of the body, or the reply if it is not a JSON object. */
 function bodyOf(
   { body, contentType, contentEncoding = '' }: ModelRequest,
   assumptions: Assumptions,

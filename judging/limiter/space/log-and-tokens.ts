@@ -1,76 +1,126 @@
 /** Limiters that look back from each request: a log of the last N, and a bucket of tokens. */
-import { type Decision, type Span, spanOf, spentBefore, type Version } from './decision.ts';
+import {
+  type Decision,
+  firstThat,
+  type Group,
+  type History,
+  judgedIn,
+  type PossibleLimits,
+  spanOf,
+  type Version,
+} from './decision.ts';
+
+/** Two times that are as close as this may be one. */
+const sameMs = 0.001;
 
 /** At most N requests in any window: a token comes back exactly one window after it was spent. */
-export function slidingLog(
-  decisions: readonly Decision[],
-  { limit, windowMs, refusalsSpend, knownSince }: Version,
-  since = 0,
-): Span | undefined {
+export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part) => {
+  const { windowMs, refusalsSpend, knownSince } = version;
   const [shortest, longest] = windowMs;
-  const spent = spentBefore(decisions, refusalsSpend);
-  let [least, most] = limit;
-  let certain = 0;
-  let possible = 0;
-  for (let i = since; i < decisions.length && least <= most; i += 1) {
-    const { from, to, passed } = decisions[i] as Decision;
+  let [least, most] = version.limit;
+  const begin = groups[part.begin]?.first ?? 0;
+  for (let g = part.since; g < part.until && least <= most; g += 1) {
+    const i = judgedIn(groups[g] as Group);
+    const { from, to, passed } = decisions.all[i] as Decision;
     if (passed) {
-      while (certain < i && to - (decisions[certain] as Decision).from >= shortest) certain += 1;
+      const certain = decisions.firstFrom(to - shortest + sameMs, begin, i);
       const isInside = to - from < shortest;
-      least = Math.max(least, sum(spent, certain, isInside ? i + 1 : i) + (isInside ? 0 : 1));
-      continue;
+      const until = isInside ? i + 1 : i;
+      const spent = decisions.between(certain, until, refusalsSpend);
+      least = Math.max(least, isInside ? spent : spent + 1);
+    } else if (from - longest >= knownSince) {
+      const possible = decisions.firstTo(from - longest, begin, i);
+      most = Math.min(most, decisions.between(possible, i, refusalsSpend));
     }
-    if (from - longest < knownSince) continue;
-    while (possible < i && (decisions[possible] as Decision).to <= from - longest) possible += 1;
-    most = Math.min(most, sum(spent, possible, i));
   }
   return spanOf(least, most);
-}
-
-function sum(spent: readonly number[], from: number, until: number): number {
-  return (spent[until] ?? 0) - (spent[from] ?? 0);
-}
+};
 
 /** A hundredth of a token, for rounding. */
 const rounding = 0.01;
 
 /**
- * A bucket of N tokens that refills evenly within a window. Since each earlier request, at most N and
- * what came back can have been spent; where that one was refused, less than one and what came back.
- * And where a request is refused, that much was spent since one of them, or since the bucket was
- * empty: it never holds less than nothing, whatever came before.
+ * A bucket of N tokens that refills evenly within a window. It never holds more than N, and less than
+ * one where a request is refused: so a request that passed needs a bucket that is large enough. It
+ * never holds less than nothing: so one that was refused needs a bucket that is small enough.
  */
-export function tokenBucket(
-  decisions: readonly Decision[],
-  { limit, windowMs, refusalsSpend, knownSince }: Version,
-  since = 0,
-): Span | undefined {
-  const [shortest, longest] = windowMs;
-  const spent = spentBefore(decisions, refusalsSpend);
-  let [least, most] = limit;
-  for (let i = since; i < decisions.length && least <= most; i += 1) {
-    const { from, to, passed, count } = decisions[i] as Decision;
-    const before = spent[i] as number;
-    if (passed) {
-      for (let j = i; j >= 0; j -= 1) {
-        const earlier = decisions[j] as Decision;
-        const needed = before - (spent[j] as number) + count - rounding;
-        const back = (to - earlier.from) / shortest;
-        if (before + count <= back * least) break;
-        const bound = earlier.passed ? needed / (1 + back) : (needed - 1) / back;
-        least = Math.max(least, Math.ceil(bound));
-      }
-      continue;
-    }
-    let explained = 0;
-    for (let j = i - 1; j >= -1 && explained < most; j -= 1) {
-      const since = decisions[j]?.to ?? knownSince;
-      const back = Math.max(0, from - since) / longest;
-      const missing = 1 + rounding + before - (spent[j + 1] as number);
-      most = Math.min(most, Math.max(explained, Math.floor(missing / back)));
-      const wasFull = missing + (spent[j + 1] as number) - (spent[Math.max(0, j)] as number);
-      explained = Math.max(explained, Math.floor(wasFull / (1 + back)));
-    }
-  }
+export const tokenBucket: PossibleLimits = (history, version, { since }) => {
+  const [small, large] = version.limit;
+  const isEnough = (limit: number) => isBucketOf(limit, full, history, version, since);
+  const isLittle = (limit: number) => isBucketOf(limit, empty, history, version, since);
+  let [least, most] = [small, large];
+  if (!isEnough(small)) least = isEnough(large) ? firstThat(small, large, isEnough) : large + 1;
+  if (least > large || isLittle(large)) return spanOf(least, large);
+  most = firstThat(small, large, (limit) => !isLittle(limit)) - 1;
   return spanOf(least, most);
+};
+
+/** The tokens when a request is decided, before it takes one. `before`: at the decision before. */
+type Tokens = (before: number, decision: Decision, last: Decision | undefined) => number;
+
+/** How full a bucket may be. */
+interface Fill {
+  tokensOf(version: Version, limit: number): Tokens;
+  /** The tokens of a version, before the last group that it permits: that one may still grow. */
+  readonly known: WeakMap<Version, { readonly at: number; readonly before: number }>;
+}
+
+/** At the end of a decision. */
+const full: Fill = {
+  tokensOf({ windowMs }, limit) {
+    const perMs = limit / windowMs[0];
+    return (before, { from, to, passed }, last) => {
+      const whole = (passed ? limit : 1) + (to - from) * perMs;
+      if (last === undefined) return whole;
+      return Math.min(whole, before - spentBy(last) + (to - last.to) * perMs);
+    };
+  },
+  known: new WeakMap(),
+};
+
+/** At the start of a decision. */
+const empty: Fill = {
+  tokensOf({ windowMs, knownSince }, limit) {
+    const perMs = limit / windowMs[1];
+    return (before, { from }, last) => {
+      if (last === undefined) return Math.min(limit, Math.max(0, from - knownSince) * perMs);
+      const back = Math.max(0, from - last.to) * perMs;
+      const left = Math.min(before + (from - last.from) * perMs, limit + back) - spentBy(last);
+      return Math.max(back, left);
+    };
+  },
+  known: new WeakMap(),
+};
+
+function spentBy({ passed, count }: Decision): number {
+  return passed ? count : 0;
+}
+
+const unknown = { at: 0, before: 0 };
+
+/** True if a bucket of this size permits what passed, or what was refused. */
+function isBucketOf(
+  limit: number,
+  fill: Fill,
+  { groups, decisions: { all } }: History,
+  version: Version,
+  since: number,
+): boolean {
+  const ofPasses = fill === full;
+  const isKept = limit === version.limit[ofPasses ? 0 : 1];
+  const kept = (isKept ? groups[since - 1]?.first : undefined) ?? -1;
+  const known = fill.known.get(version) ?? unknown;
+  const tokens = fill.tokensOf(version, limit);
+  let { at, before } = known.at <= kept ? known : unknown;
+  for (let next = since; next < groups.length; at += 1) {
+    if (at === kept) fill.known.set(version, { at, before });
+    const decision = all[at] as Decision;
+    before = tokens(before, decision, all[at - 1]);
+    if (at !== judgedIn(groups[next] as Group)) continue;
+    next += 1;
+    const { passed, count } = decision;
+    const isPermitted = passed ? before >= count - rounding : before < 1 + rounding;
+    if (passed === ofPasses && !isPermitted) return false;
+  }
+  return true;
 }

@@ -1,6 +1,6 @@
 /**
- * Converts zod schemas to the JSON Schemas of OpenAPI documents (of the service and of the control
- * port).
+ * Converts zod schemas to the JSON Schemas of the two OpenAPI documents, that of the service and
+ * that of the control port.
  */
 import { z } from 'zod';
 

@@ -3,7 +3,8 @@
  * ones, under several assumptions. The test validates with ajv, which is independent of zod.
  */
 import { expect, test } from 'vitest';
-import { DescribedService, mixtures, named, unmixed } from '#verify/testkit/openapi-fixture.ts';
+import { mixtures, named, unmixed } from '#verify/testkit/assumption-mixtures.ts';
+import { DescribedService } from '#verify/testkit/openapi-fixture.ts';
 import { sample } from '#verify/testkit/runs.ts';
 import { bodies, bodyOf } from '#verify/testkit/send-bodies.ts';
 import { type Fields, Twin } from '#verify/testkit/twin/twin.ts';
@@ -28,7 +29,7 @@ test.each([...sample(mixtures, 2), ...unmixed].map((each) => [named(each), each]
       const body = bodyOf(fields);
       const { status } = twin.post('/api/v1/sms/send/', body);
       const row = JSON.stringify(body).slice(0, 300);
-      const place = `${row}: src/control/openapi/send.ts`;
+      const place = `${row}: src/control/openapi/bodies.ts`;
       expect([row, service.takes(body)], place).toEqual([row, status === 202]);
       if (status !== 202) expect([row, status]).toEqual([row, 400]);
     }

@@ -18,7 +18,7 @@ export const simViewSchema = z
   .meta({ id: 'Sim' });
 export type SimView = Readonly<z.output<typeof simViewSchema>>;
 
-/** Joins the work of a number of the pool: messages of several shards wait for its pickup. */
+/** How a fleet joins the views of one SIM: each shard has a queue for a number of the pool. */
 export const simJoin = {
   ...eachOf(
     ['device_id', 'number', 'account_id', 'connected', 'active', 'polling', 'allowed'],

@@ -47,6 +47,14 @@ export interface Run {
   abandon(): void;
 }
 
+/** A journal as it was found; `lines` and `header` are undefined for a new file. */
+interface FoundJournal {
+  readonly path: string;
+  readonly unlock: () => void;
+  readonly lines: JournalLines | undefined;
+  readonly header: JournalHeader | undefined;
+}
+
 /**
  * Locks and checks a journal. Throws a JournalError if the version or the settings differ, or
  * another process writes the file.
@@ -60,10 +68,11 @@ export function openRun(path: string, settings: Settings, options: RunOptions): 
     if (header !== undefined) {
       checkSameSettings(header, settings, path, options.keyDigests);
     }
+    const found: FoundJournal = { path, unlock, lines, header };
     return {
       startedAtMs: header === undefined ? undefined : Date.parse(header.started_at),
       resume: (simulator, resumeOptions) =>
-        resume(path, lines, header, unlock, simulator, { ...options, ...resumeOptions }),
+        resume(found, simulator, { ...options, ...resumeOptions }),
       abandon: unlock,
     };
   } catch (error) {
@@ -72,12 +81,8 @@ export function openRun(path: string, settings: Settings, options: RunOptions): 
   }
 }
 
-/** `lines` and `recorded`: of the file as it was found; undefined for a new one. */
 function resume(
-  path: string,
-  lines: JournalLines | undefined,
-  recorded: JournalHeader | undefined,
-  unlock: () => void,
+  { path, unlock, lines, header: recorded }: FoundJournal,
   simulator: ReplayTarget,
   { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
 ): FileJournal {

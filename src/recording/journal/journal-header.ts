@@ -125,7 +125,7 @@ function digestOf(key: string, digests: KeyDigests): { key_sha256: string; prefi
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
 }
 
-/** The error for a file that is no journal. `opening`: how it begins. */
+/** The error for a file that is not a journal. `opening`: how it begins. */
 export function notAJournal(name: string, opening: string): JournalError {
   return new JournalError(`${name}: not a journal of smstwin: it is ${otherThanJournal(opening)}`);
 }

@@ -1,7 +1,7 @@
 /**
  * The work of a device: its messages that are not final, in one queue for each thing that they wait
- * for (the end of a hold, pickup, the next poll, a time of their own). `src/actors/progress.ts`
- * moves them. Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
+ * for (the end of a hold, pickup, the next poll, the time of a step). `src/actors/progress.ts`
+ * moves them. Rules: SVC-3, STATE-2, SEND-7.
  */
 
 import type { Status } from '#contract/message-status.ts';
@@ -36,7 +36,7 @@ export interface WorkImage<M extends WorkMessage<M>> {
 }
 
 /**
- * The queues of one device. An operation or a deactivation may move a message on without a look at
+ * The queues of one device. An operation or a deactivation may move a message on and leave it in
  * its queue, so a reader of a queue checks the status and drops messages that have moved on.
  */
 export class DeviceWork<M extends WorkMessage<M>> {

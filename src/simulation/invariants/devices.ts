@@ -1,9 +1,10 @@
 /**
  * Checks the SIMs: where they are listed, the queues of their work
  * (`src/sim/devices/device-work.ts`), and that they wake in time.
- * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
- * Readers check a message's status, so a queue may be out of date. Only current queues count, and
- * every message that can proceed must be in exactly one.
+ * Rules: SVC-1, SVC-3, AUTH-4, STATE-2, STATE-3, SEND-7, RES-6. Assumes: progressPace,
+ * pollIntervalSeconds.
+ * A queue may list messages that have moved on, because its readers check the status. The others
+ * must wait where their status says, and each message that can proceed in exactly one queue.
  */
 
 import { secondMs } from '#contract/time.ts';
@@ -13,6 +14,7 @@ import { isSameFate } from '../../sim/devices/outcomes.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
+import { isFinal } from './messages.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {
   const { world, deviceActors } = simulation;
@@ -59,7 +61,7 @@ function checkWake(
   }
 }
 
-/** The latest time by which the device must act; undefined if no work waits. */
+/** The latest time at which the device must wake; undefined if no work waits. */
 function latestWakeMs(
   { work, polling }: Device,
   nowMs: number,
@@ -127,7 +129,7 @@ export function checkQueues(simulation: Simulation, found: Findings): void {
   }
 }
 
-/** The current queues of one device, by message. */
+/** Notes the queue of each message that waits in one device, by arrival number. */
 function collectQueues(
   { world, clock }: Simulation,
   device: Device,
@@ -172,12 +174,10 @@ function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
   return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
-/** The queues that a message may be in; `undefined`: none (a final or stuck message). */
+/** Where a message may wait. `undefined` in the list: in no queue, as it is final or stuck. */
 function permittedQueues({ world }: Simulation, message: Message): readonly (string | undefined)[] {
   const { status } = message;
-  if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') {
-    return [undefined];
-  }
+  if (isStuckIn(message, status) || isFinal(status)) return [undefined];
   if (status === 'queued') return queuesOfQueued;
   return [world.assumptions.progressPace === 'per_poll' ? 'inFlight' : 'paced'];
 }

@@ -1,22 +1,69 @@
 /**
- * Checks the store of messages against a walk over its rows: the tables that find them, and its
- * counts. A "use" is the first send with a `request_id`. An accepted message is its own use: the
+ * Checks the store of messages: its counts against a recount of all messages, and the tables that
+ * find them. A "use" is the first send with a `request_id`. An accepted message is its own use: the
  * table of handles finds it. The replay window (`account.replays`) stores only the others, such as
  * refusals. A handle is chunk and row; a packed chunk stores the row at another *place*.
- * Rules: READ-1, STATE-1, SEND-4.
+ * Rules: STATE-1, SEND-4, RES-6. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
 
 import { replayWindowMs } from '#contract/limits.ts';
+import type { Status } from '#contract/message-status.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Account, Device, FirstUse } from '../../sim/accounts/account.ts';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import { unitsOf } from '../../sim/sends/quota.ts';
 import { rowOf } from '../../sim/store/message-rows.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
-import type { Recounts } from './messages.ts';
+import { isFinal } from './messages.ts';
+
+/** The numbers of one account, counted anew from its messages, without forgotten ones. */
+export interface Recount {
+  readonly counts: Record<Status, number>;
+  /** Units of the quota that are used in the present period. */
+  quotaUnits: number;
+}
+
+export interface Recounts {
+  readonly accounts: ReadonlyMap<Account, Recount>;
+  readonly messagesOf: ReadonlyMap<Device, number>;
+  readonly unfinished: number;
+}
+
+export function recount({ world, clock }: Simulation): Recounts {
+  const accounts = new Map<Account, Recount>();
+  const messagesOf = new Map<Device, number>();
+  let unfinished = 0;
+  const { quotaUnit, quotaMonth, quotaRefund } = world.assumptions;
+  const startMs = periodStart(clock.now(), quotaMonth);
+  for (const message of world.messages.values()) {
+    const { account, device, status, createdAtMs } = message;
+    const ofAccount = accounts.get(account) ?? noMessages();
+    accounts.set(account, ofAccount);
+    ofAccount.counts[status]++;
+    messagesOf.set(device, (messagesOf.get(device) ?? 0) + 1);
+    if (!isFinal(status)) unfinished++;
+    if (createdAtMs < startMs || (quotaRefund === 'yes' && status === 'failed')) continue;
+    ofAccount.quotaUnits += unitsOf(message.text, quotaUnit);
+  }
+  return { accounts, messagesOf, unfinished };
+}
+
+export function noMessages(): Recount {
+  return { counts: { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 }, quotaUnits: 0 };
+}
+
+/** The first millisecond of the present period of the quota. */
+function periodStart(nowMs: number, quotaMonth: Assumptions['quotaMonth']): number {
+  if (quotaMonth === 'rolling_30_days') return nowMs - 30 * dayMs + 1;
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+}
 
 export function checkStore({ world }: Simulation, recounts: Recounts, found: Findings): void {
   const { messages } = world;
   let held = 0;
-  for (const chunk of messages.chunks) {
+  for (const chunk of messages.rows.chunks) {
     let rows = 0;
     for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) rows++;
     if (rows !== chunk.size) {
@@ -34,7 +81,7 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
       `the world counts ${unfinished} unfinished, not ${recounts.unfinished}`,
     );
   }
-  checkUses(world.messages, found);
+  checkUses(messages.rows, found);
   const devices = new Set<Device>([...world.devices.values(), ...recounts.messagesOf.keys()]);
   for (const device of devices) {
     const count = recounts.messagesOf.get(device) ?? 0;
@@ -44,10 +91,10 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
 }
 
 /** Every entry must lead to a message that has a `request_id`, and no two to the same one. */
-function checkUses(messages: Simulation['world']['messages'], found: Findings): void {
+function checkUses(rows: Simulation['world']['messages']['rows'], found: Findings): void {
   const seen = new Set<number>();
-  for (const handle of messages.useHandles) {
-    const chunk = messages.chunkOf(handle);
+  for (const handle of rows.useHandles) {
+    const chunk = rows.chunkOf(handle);
     const row = rowOf(handle);
     if (seen.has(handle)) found.report('SEND-4', `a use of request_id is listed twice`);
     seen.add(handle);
@@ -76,8 +123,7 @@ export function checkAcceptedUses({ world, clock }: Simulation, found: Findings)
     found.checked.replays++;
     const use = key && account.replays.find(requestId, key, endpoint, narrowestScope);
     if (use === undefined) {
-      const lost = `message ${messageId} has a request_id that is missing in the window`;
-      found.report('SEND-4', lost);
+      found.report('SEND-4', `message ${messageId} has a request_id that is missing in the window`);
     } else if ('messageId' in use.outcome && use.outcome.messageId !== messageId) {
       found.report('SEND-4', `request_id ${requestId} created two messages`);
     }
@@ -102,7 +148,7 @@ export function checkStoredUses({ clock }: Simulation, account: Account, found: 
   }
 }
 
-/** The uses of one id, newest first. */
+/** Checks the uses of one id: each must be at most as young as the one before. */
 function checkChain(account: Account, newest: FirstUse, nowMs: number, found: Findings): void {
   let youngerMs = nowMs;
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** So many requests pass in a window of this length. */
+/** A limit, and the window in which that many requests pass. */
 export interface Size {
   readonly limit: number;
   readonly windowMs: number;

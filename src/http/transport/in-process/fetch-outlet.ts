@@ -56,7 +56,7 @@ export type DispatchHandler = CallbackHandler | ControllerHandler;
 export class FetchOutlet implements Outlet {
   readonly method: string;
   readonly path: string;
-  readonly #handler: DispatchHandler;
+  readonly #handler: ControllerHandler;
   readonly #controller: Controller;
   readonly #port: ServedPort;
   readonly #open: Set<FetchOutlet>;
@@ -73,9 +73,10 @@ export class FetchOutlet implements Outlet {
   ) {
     this.method = method;
     this.path = path;
-    this.#handler = handler;
+    this.#handler = asControllerHandler(handler);
     this.#port = port;
-    this.#open = open.add(this);
+    this.#open = open;
+    open.add(this);
     const abort = (reason = new Error('aborted')): void => {
       this.#controller.aborted = true;
       this.leave(reason);
@@ -84,8 +85,7 @@ export class FetchOutlet implements Outlet {
   }
 
   start(): void {
-    if ('onRequestStart' in this.#handler) this.#handler.onRequestStart(this.#controller, {});
-    else this.#handler.onConnect(this.#controller.abort);
+    this.#handler.onRequestStart(this.#controller, {});
   }
 
   get isAnswered(): boolean {
@@ -104,8 +104,7 @@ export class FetchOutlet implements Outlet {
     if (!isBodiless && this.method !== 'HEAD') this.#data(bytes);
     if (this.isDone) return;
     this.isDone = true;
-    if ('onResponseEnd' in this.#handler) this.#handler.onResponseEnd(this.#controller, {});
-    else this.#handler.onComplete([]);
+    this.#handler.onResponseEnd(this.#controller, {});
   }
 
   truncate({ status, body, headers }: ApiReply): void {
@@ -150,8 +149,7 @@ export class FetchOutlet implements Outlet {
     if (this.isDone) return;
     this.isDone = true;
     this.#open.delete(this);
-    if ('onResponseError' in this.#handler) this.#handler.onResponseError(this.#controller, error);
-    else this.#handler.onError(error);
+    this.#handler.onResponseError(this.#controller, error);
   }
 
   #head(status: number, length: number | undefined, type: string, more: ApiReply['headers']): void {
@@ -162,19 +160,32 @@ export class FetchOutlet implements Outlet {
       ...(length !== undefined && { 'content-type': type, 'content-length': String(length) }),
       ...more,
     };
-    const raw = Object.entries(headers).flatMap((line) => line.map((text) => Buffer.from(text)));
-    const text = statusTexts[status] ?? 'Unknown';
-    this.#controller.rawHeaders = raw;
-    if ('onResponseStart' in this.#handler) {
-      this.#handler.onResponseStart(this.#controller, status, headers, text);
-    } else this.#handler.onHeaders(status, raw, () => {}, text);
+    const lines = Object.entries(headers);
+    this.#controller.rawHeaders = lines.flat().map((text) => Buffer.from(text));
+    const statusText = statusTexts[status] ?? 'Unknown';
+    this.#handler.onResponseStart(this.#controller, status, headers, statusText);
   }
 
   #data(bytes: Uint8Array): void {
     if (this.isDone) return;
-    if ('onResponseData' in this.#handler) this.#handler.onResponseData(this.#controller, bytes);
-    else this.#handler.onData(bytes);
+    this.#handler.onResponseData(this.#controller, bytes);
   }
+}
+
+/** Calls a handler of Node 20 to 24 as one of Node 26, so that the outlet knows one interface. */
+function asControllerHandler(handler: DispatchHandler): ControllerHandler {
+  if ('onRequestStart' in handler) return handler;
+  return {
+    onRequestStart: ({ abort }) => handler.onConnect(abort),
+    onResponseStart: ({ rawHeaders }, status, _headers, statusText) => {
+      handler.onHeaders(status, rawHeaders, () => {}, statusText);
+    },
+    onResponseData: (_controller, bytes) => {
+      handler.onData(bytes);
+    },
+    onResponseEnd: () => handler.onComplete([]),
+    onResponseError: (_controller, error) => handler.onError(error),
+  };
 }
 
 /** The error that undici reports when a server closes the connection before the reply is whole. */
