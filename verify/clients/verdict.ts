@@ -14,17 +14,15 @@ import type { ClientRow } from './client.ts';
 import type { Run } from './run.ts';
 
 /**
- * Under these seeds a client runs: a wrong one is found each time, a right one could be failed by
- * an odd turn of events. `SMSTWIN_SEEDS` overrides their number.
+ * The seeds under which a client runs. A right client gets more, because only a rare course of
+ * events might make the referee fail it. `SMSTWIN_SEEDS` overrides their number.
  */
 export function seedsOf({ rule }: ClientRow, { wrong = 2, right = 4 } = {}): number[] {
   const count = Number(process.env['SMSTWIN_SEEDS'] ?? (rule === undefined ? right : wrong));
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
-/**
- * What is wrong with the verdicts on a run, and for a right client on the run cut at many places.
- */
+/** What is wrong with the verdicts on a run; for a right client, also on the run cut short. */
 export function complaints(run: Run): string[] {
   const { client, live } = run;
   const report = verdictOn(run);
@@ -67,7 +65,7 @@ function brokenRules({ rules }: RefereeReport): Map<string, string> {
 
 const cutsPerRun = 6;
 
-/** The rules that a journal breaks if it is cut: alternately within a line and at its end. */
+/** The rules that a journal breaks when it is cut, alternately within a line and at its end. */
 function brokenWhenCut({ client, seed, journal }: Run): string[] {
   const rng = Rng.stream(seed, client.name);
   const bytes = Buffer.from(journal);

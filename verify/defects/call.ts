@@ -12,6 +12,7 @@ import type { ServiceError } from '#src/sim/errors.ts';
 import { readSend, validateSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
+import { parseJson } from '../testkit/parse-json.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -76,13 +77,9 @@ export function textOf({ body }: ApiRequest): string {
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectOf(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Fields) : undefined;
 }
 
 /**
@@ -135,13 +132,8 @@ export function acceptAnyway(
 }
 
 /** The reply refuses, but the message is queued. */
-export function queueDespiteRefusal({
-  reply,
-  key,
-  fields,
-  device,
-  simulation,
-}: AnsweredCall): ApiReply {
+export function queueDespiteRefusal(exchange: AnsweredCall): ApiReply {
+  const { reply, key, fields, device, simulation } = exchange;
   if (key !== undefined && fields !== undefined && device !== undefined) {
     acceptAnyway({ key, fields, simulation }, device);
   }

@@ -24,19 +24,21 @@ export interface Side {
   readonly passMinute: () => void;
 }
 
-/** Probes per minute: so few that no limit is reached. */
+/** Probes per minute; below every limit of the service. */
 const probesAtATime = 40;
 
-/** The probes to which `actual` replies otherwise than `expected`. */
+/** The probes to which the two servers reply differently. */
 export async function differences(
   probes: readonly Probe[],
-  expected: Side,
-  actual: Side,
+  expectedSide: Side,
+  actualSide: Side,
 ): Promise<Difference[]> {
-  const [right, found] = [await play(probes, expected), await play(probes, actual)];
-  return probes
-    .map(({ name }, n) => ({ name, expected: right[n] ?? '', actual: found[n] ?? '' }))
-    .filter((each) => each.expected !== each.actual);
+  const expectedReplies = await play(probes, expectedSide);
+  const actualReplies = await play(probes, actualSide);
+  return probes.flatMap(({ name }, index) => {
+    const [expected = '', actual = ''] = [expectedReplies[index], actualReplies[index]];
+    return expected === actual ? [] : [{ name, expected, actual }];
+  });
 }
 
 /** The masked text of the last reply to each probe. */
@@ -51,6 +53,7 @@ async function play(probes: readonly Probe[], side: Side): Promise<string[]> {
   return replies;
 }
 
+/** Sends a request and reads its reply. */
 export async function ask(baseUrl: string, { method, path, headers, body }: Call): Promise<Reply> {
   const sent = body === undefined ? {} : { body: Buffer.from(body) };
   const reply = await fetch(`${baseUrl}${path}`, { method, headers, redirect: 'manual', ...sent });
@@ -84,10 +87,10 @@ function maskedHeader(name: string, value: string): string {
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** The JSON value with placeholders for what may differ. `name`: that of the member it is in. */
+/** The JSON value with placeholders for what may differ. `name`: of the member that holds it. */
 function masked(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) {
-    // Each different item once: how many tasks wait depends on when a device polled.
+    // Equal items count once, because the number of waiting tasks depends on when a device polled.
     return [...new Map(value.map(entryShape).map((item) => [JSON.stringify(item), item])).values()];
   }
   if (isObject(value)) return mapMembers(value, masked);

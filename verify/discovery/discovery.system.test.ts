@@ -18,11 +18,11 @@ test.each(one === undefined ? ['jsonapi', 'gateway', 'odd', 'framework'] : [one]
     if (variation === undefined) throw new Error(`no variation is called ${name}`);
     const comparison = await compareAfterDiscovery(variation);
     if (one !== undefined) console.log(comparison);
-    const { differences, lost, probes } = comparison;
+    const { differences, notReproduced, probes } = comparison;
     expect(probes).toBeGreaterThan(100);
     const listed = JSON.stringify(differences, null, 1);
     expect(differences.length / probes, listed).toBeLessThanOrEqual(mostDifferent);
-    expect(lost).toEqual([]);
+    expect(notReproduced).toEqual([]);
   },
   180_000,
 );

@@ -25,14 +25,16 @@ import { bearer, sendPaths } from '../testkit/twin/request.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
 import { probes, type Scene, throttledProbe } from './probes.ts';
 
+/** How a simulator with the discovered answers differs from the server. */
 export interface Comparison {
-  /** The file that `--discover` wrote, as text, and what it leaves open. */
+  /** The file that `--discover` wrote, as text. */
   readonly assumptionsFile: string;
-  readonly untold: ConformReport['assumptions']['untold'];
+  /** Why the answers that the file lacks are unknown. */
+  readonly undetermined: ConformReport['assumptions']['untold'];
   readonly probes: number;
   readonly differences: readonly Difference[];
-  /** What the harness observes otherwise on the simulator than on the server. */
-  readonly lost: readonly string[];
+  /** The answers of the file that the harness does not observe on a simulator with them. */
+  readonly notReproduced: readonly string[];
 }
 
 /** Assumptions about floods and waits: probes do not cover them, and they take minutes. */
@@ -40,6 +42,7 @@ const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrott
 /** The harness waits for limits to refill, so both clocks run faster. */
 const rate = 8;
 
+/** Discovers the answers of a foreign server, and compares a simulator with them. */
 export async function compareAfterDiscovery(variation: Variation): Promise<Comparison> {
   let skippedMs = 0;
   const clock = scaledClock(rate);
@@ -65,11 +68,11 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
     };
     const allProbes = [...probes, throttledProbe];
     return {
-      untold: report.assumptions.untold,
+      undetermined: report.assumptions.untold,
       assumptionsFile: await readFile(file, 'utf8'),
       probes: allProbes.length,
       differences: await compareWithTwin(file, foreign, server.values, allProbes),
-      lost: await lostOnTheWay(file),
+      notReproduced: await answersNotReproduced(file),
     };
   } finally {
     await rm(folder, { recursive: true });
@@ -77,22 +80,25 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
   }
 }
 
-/** The answers of the file that the harness does not observe on a simulator that gives them. */
-async function lostOnTheWay(file: string): Promise<string[]> {
+/** Observes a simulator with the file's answers: see `Comparison.notReproduced`. */
+async function answersNotReproduced(file: string): Promise<string[]> {
   const assumptions = await readAssumptionsFile(file);
   const names = Object.keys(assumptions) as AssumptionName[];
   const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
   const { exitCode, assumptions: observed } = await runConformWithReport(names, { startOwn });
-  const lost = names
+  const notReproduced = names
     .filter((name) => !holds(observed.answers[name], assumptions[name]))
     .map((name) => {
       const answers = [assumptions[name], observed.answers[name], observed.untold[name]];
       return `${name}: ${answers.map((each) => JSON.stringify(each)).join(', then ')}`;
     });
-  return exitCode === 0 ? lost : [...lost, `exit code ${exitCode}`];
+  return exitCode === 0 ? notReproduced : [...notReproduced, `exit code ${exitCode}`];
 }
 
-/** True if `observed` has all that `stated` says. A device that polls first leaves no task to see. */
+/**
+ * True if `observed` has all members of `stated`. It may have more: on the server, a device that
+ * polled first left no task to see.
+ */
 function holds(observed: unknown, stated: unknown): boolean {
   if (typeof stated !== 'object' || stated === null || Array.isArray(stated))
     return isDeepStrictEqual(observed, stated);
@@ -100,6 +106,7 @@ function holds(observed: unknown, stated: unknown): boolean {
   return Object.entries(stated).every(([key, value]) => holds(found[key], value));
 }
 
+/** Starts a simulator with the answers of the file, and sends the probes to it and the server. */
 async function compareWithTwin(
   file: string,
   foreign: Side,

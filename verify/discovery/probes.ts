@@ -40,7 +40,7 @@ const recipient = '+442079460958';
 const json = 'application/json';
 
 type Fields = Readonly<Record<string, unknown>>;
-/** A value, or how it follows from the scene. */
+/** A value, or a function that takes it from the scene. */
 type InScene<T> = T | ((scene: Scene) => T);
 
 function valueIn<T extends object | string | undefined>(value: InScene<T>, scene: Scene): T {
@@ -59,12 +59,15 @@ function bodyOf(scene: Scene, fields: Fields): string {
   return JSON.stringify({ to: recipient, from: scene.from, message: 'probe', ...fields });
 }
 
-/** Sends one body after another, with fields in place of the usual ones; undefined removes one. */
+/**
+ * Sends one body after another by `key` to the first send endpoint. The fields replace the usual
+ * ones; undefined removes one.
+ */
 function send(name: string, ...bodies: readonly InScene<Fields>[]): Probe {
   return sendTo(sendPath, 'key', name, ...bodies);
 }
 
-/** The same to another path, or with another key. */
+/** Sends one body after another to this path, with this key. */
 function sendTo(
   path: string,
   key: 'key' | 'otherKey' | 'exhaustedKey',
@@ -92,7 +95,7 @@ function request(
   };
 }
 
-/** A probe for each different value; `what` begins their names. */
+/** A probe for each different value; its name begins with `what`. */
 function each<T>(what: string, items: readonly T[], probe: (name: string, value: T) => Probe) {
   return [...new Set(items)].map((value) => {
     const text = String(JSON.stringify(value));
@@ -245,6 +248,7 @@ function tasksOf({ deviceId, key }: Scene): Call {
   return { method: 'GET', path: `/api/devices/${deviceId}/tasks/`, headers };
 }
 
+/** A send whose `send_at` is written in another way. */
 function written(name: string, choice: Partial<Parameters<typeof writtenTime>[0]>): Probe {
   return send(name, ({ nowMs }) => ({
     send_at: writtenTime({ ...inThreeHours, ...choice }, nowMs),

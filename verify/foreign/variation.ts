@@ -25,7 +25,7 @@ export interface Variation {
   readonly contentType?: string;
 }
 
-/** A part of them is taken evenly spaced, so those that differ most are every other one. */
+/** Tests of a few take every second one, or every fourth: those differ most from the simulator. */
 export const variations: Readonly<Record<string, Variation>> = {
   /** Differs from the simulator's defaults wherever it can. */
   odd: {

@@ -8,7 +8,7 @@ import { answering } from '../defects/combinators.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
-import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';
+import { estimateWithFlags, runWithFlags, testRate } from './run-with-flags.ts';
 
 const rate = testRate;
 

@@ -42,11 +42,6 @@ function messageWith(fields: Readonly<Record<string, unknown>>): Answer {
   return whole('202 Accepted', JSON.stringify({ ...message, ...fields }));
 }
 
-/** Makes another answer for each request. */
-function eachTime(make: () => Answer): Answer {
-  return (socket, path) => make()(socket, path);
-}
-
 /** Writes as fast as the client reads, up to `bytes`. */
 function flood(bytes: number, start: string, piece: string): Answer {
   return (socket) => {
@@ -72,17 +67,18 @@ function drip(start: string, piece: string): Answer {
   };
 }
 
-/** What a terminal or a CI log would obey: printed text must not match. */
+/** Control characters and commands that a terminal or a CI log obeys: printed text must not match. */
 export const obeyed =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
   /[\u0000-\u0009\u000b-\u001f\u007f\u009b\u061c]|^\s*::(?:error::|add-mask)|##(?:vso)?\[/m;
 
 const filler = 'x'.repeat(65_536);
+/** A text that a terminal and the logs of CI services would obey. */
 export const hostileWords =
   '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED' +
   '##vso[task.complete]\u061c';
 
-/** `npm run test:all` uses only the first three, which differ most from each other. */
+/** The first ones differ most from each other: `npm run test:all` tries only two. */
 export const hostileServers: Readonly<Record<string, Answer>> = {
   'endless body': flood(
     Number.MAX_SAFE_INTEGER,
@@ -91,9 +87,8 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
   ),
   'nested brackets': whole('202 Accepted', '['.repeat(1e4) + ']'.repeat(1e4)),
   'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
-  'another body of 125 kB each time': eachTime(() =>
-    messageWith({ more: randomBytes(62_500).toString('hex') }),
-  ),
+  'another body of 125 kB each time': (socket, path) =>
+    messageWith({ more: randomBytes(62_500).toString('hex') })(socket, path),
   silence: () => {},
   reset: (socket) => socket.resetAndDestroy(),
   'dripping head': drip('HTTP/1.1 200 OK\r\n', 'x-drip: 1\r\n'),
@@ -138,7 +133,7 @@ export interface HostileServer {
   close(): void;
 }
 
-/** `politeReplies`: how many requests get a right answer first, so that a load begins. */
+/** `politeReplies`: the number of requests that first get a right answer, so that a load starts. */
 export async function serveHostile(answer: Answer, politeReplies = 0): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const polite = messageWith({});

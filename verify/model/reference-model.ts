@@ -7,7 +7,7 @@
  * This file has the operations, and the checks before an endpoint answers: size, method, key, limit.
  */
 import type { Assumptions } from './answers.ts';
-import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
+import { type Bucket, fullBucket, spendToken } from './reference-limiter.ts';
 import {
   applyDeactivation,
   changeStatus,
@@ -54,7 +54,7 @@ export class ReferenceModel extends ReferenceWorld {
   };
   readonly #sends = new ReferenceSends(this);
   /** The buckets by endpoint and owner, such as `send account 7`. */
-  readonly #buckets = new Map<string, ReferenceBucket>();
+  readonly #buckets = new Map<string, Bucket>();
   /** When `progressPace` was last switched: from then on, messages in flight take the new pace. */
   #paceSinceMs = 0;
 

@@ -1,20 +1,20 @@
 /**
- * What redaction costs a neighbour: clients send exchanges that are slow to redact through a
- * recorder, while another one times its own requests through it, at a steady pace. One run measures
- * with redaction and without, and prints a line for each load. The clients and the service run in
- * a process of their own.
+ * Measures what redaction costs a neighbour: a client sends an exchange that is slow to redact
+ * through a recorder, while another one times its own requests through it, at a steady pace. One run
+ * measures with redaction and without, and prints a line for each load. The clients and the service
+ * run in a child process.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { startRecording } from '#record/record.ts';
 import { type Redaction, redactions } from '#record/redaction.ts';
+import { listen } from '../testkit/processes/listen.ts';
 
 const measuredMs = 4_000;
 const paceMs = 5;
@@ -34,12 +34,13 @@ const loads: readonly (readonly [name: string, body: string])[] = [
   ['2,000 junk numbers', numbers(13_100_348, 104_729)],
 ];
 
+/** What to ask: a load of this body, through the recorder at this address. */
 interface Task {
   readonly baseUrl: string;
   readonly body: string;
 }
 
-/** How long each of the neighbour's requests took, in order of length. */
+/** The milliseconds that each of the neighbour's requests took, ascending. */
 async function timesOf({ baseUrl, body }: Task): Promise<readonly number[]> {
   const ask = async () => (await fetch(`${baseUrl}/api/v1/account/stats/`)).arrayBuffer();
   for (let count = 0; count < 50; count++) await ask();
@@ -58,18 +59,18 @@ async function timesOf({ baseUrl, body }: Task): Promise<readonly number[]> {
   return times.sort((one, other) => one - other);
 }
 
-/** The service echoes every body; the clients do what their orders say. */
+/** Serves, echoing every body, and makes the requests of each task that the parent sends. */
 async function serveAndAsk(): Promise<void> {
   const service = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => response.writeHead(400).end(Buffer.concat(chunks)));
   });
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-  process.send?.(`http://127.0.0.1:${(service.address() as AddressInfo).port}`);
+  process.send?.(`http://127.0.0.1:${await listen(service)}`);
   process.on('message', async (task: Task) => process.send?.(await timesOf(task)));
 }
 
+/** Measures each load with redaction and without, and prints a line for it. */
 async function measure(): Promise<void> {
   const clients = fork(import.meta.filename, ['clients']);
   const upstream = new URL(String((await once(clients, 'message'))[0]));
@@ -88,6 +89,7 @@ async function measure(): Promise<void> {
   clients.kill();
 }
 
+/** The neighbour's times through a new recorder with these redactions. */
 async function timesThrough(
   clients: ChildProcess,
   upstream: URL,

@@ -14,6 +14,7 @@ import {
 import { servicePaths } from '#contract/routes.ts';
 import type { FaultInput } from '#src/config/fault-schema.ts';
 import { Simulator } from '#src/simulator.ts';
+import { parseJson } from './parse-json.ts';
 import { closeAfterTest, settings } from './served-fixture.ts';
 import { plainSend } from './twin/twin.ts';
 
@@ -77,18 +78,10 @@ async function seenOf(reply: Promise<Response>): Promise<string> {
     } catch {
       return `${head}, cut ${when()}`;
     }
-    return `${head}, ${isJson(Buffer.concat(bytes)) ? 'whole' : 'broken'} ${when()}`;
+    return `${head}, ${typeof parseJson(Buffer.concat(bytes)) === 'object' ? 'whole' : 'broken'} ${when()}`;
   };
   const fails = ({ cause }: Error) => `failed with ${Object(cause).code} ${when()}`;
   return ends().catch(fails);
-}
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    return typeof JSON.parse(bytes.toString()) === 'object';
-  } catch {
-    return false;
-  }
 }
 
 /** What a client can see of a kind, by its row. The native server cannot reset: it closes. */

@@ -2,6 +2,7 @@
 
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Expected } from '../../model/reference-replies.ts';
+import { parseJson } from '../parse-json.ts';
 
 /** Describes how a reply differs from the expected one; undefined if it does not. */
 export function differenceOf(expected: Expected, reply: ApiReply): string | undefined {
@@ -11,7 +12,7 @@ export function differenceOf(expected: Expected, reply: ApiReply): string | unde
     (expected.bytes === undefined || reply.body === expected.bytes) &&
     (contentType === undefined || contentType === 'application/json') &&
     meets(headers, expected.headers) &&
-    meets(parsed(reply.body), expected.body);
+    meets(parseJson(reply.body), expected.body);
   if (isExpected) return undefined;
   const expectedBody =
     expected.bytes ?? JSON.stringify(expected.body, (_, value) => nameOfTest(value));
@@ -19,14 +20,6 @@ export function differenceOf(expected: Expected, reply: ApiReply): string | unde
     `got ${reply.status} ${JSON.stringify(reply.headers ?? {})} ${reply.body}; ` +
     `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${expectedBody}`
   );
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The name of a test, which JSON would leave out. */
