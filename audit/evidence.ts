@@ -6,7 +6,7 @@
  * about as long as those that remain has passed twice, limiters that had counted anything before are
  * looked into, too; if none explains the decisions without that, all windows are.
  */
-import type { Decision, Span } from '#judging/limiter/space/decision.ts';
+import { type Decision, History, type Span } from '#judging/limiter/space/decision.ts';
 import {
   anyLimit,
   type Candidate,
@@ -40,8 +40,6 @@ export interface Omitted {
   readonly sent: readonly AuditedExchange[];
   readonly at: number;
 }
-
-type May = (version: OneVersion, key: number) => boolean;
 
 export class Evidence {
   readonly decisions: Decision[] = [];
@@ -87,7 +85,7 @@ export class Evidence {
   isDoubtedBy(omitted: readonly Omitted[]): boolean {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
-      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent).map(inTurn));
+      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
     const longestMs = Math.min(this.#plainMs * this.#longer, this.#coveredMs);
     const isDoubted = [undefined, 0].some((knownSince) => {
       const space = new Space(knownSince, manySpans);
@@ -247,34 +245,22 @@ export class Evidence {
   ): readonly Span[] {
     const passes = (count: number): readonly Decision[] =>
       count === 0 ? [] : [{ from, to: from + timeFor(count), passed: true, count }];
-    const mayPass = this.#next(passes);
-    const mayRefuse = this.#next((count: number) => {
+    const refusal = (count: number): readonly Decision[] => {
       const at = from + timeFor(count);
       return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
-    });
-    return versions.map((version) => {
-      const most = lastThat(limit, (count) => mayPass(version, count));
-      return [lastThat(most, (count) => !mayRefuse(version, count)), most];
-    });
-  }
-
-  /** Tells whether a version permits further decisions. Those of one key are made once. */
-  #next(decisionsOf: (key: number) => readonly Decision[]): May {
-    const made = new Map<readonly Decision[], Map<number, readonly Decision[]>>();
-    return (version, key) => {
-      const judged = this.#spaces.afterNothing.judgedFor(version);
-      const ofJudged = made.get(judged) ?? new Map<number, readonly Decision[]>();
-      made.set(judged, ofJudged);
-      const decisions = ofJudged.get(key) ?? [...judged, ...decisionsOf(key)];
-      ofJudged.set(key, decisions);
-      return isPossible(version, decisions, judged.length);
     };
+    const { afterNothing } = this.#spaces;
+    return versions.map((version) => {
+      const most = lastThat(limit, (count) => afterNothing.permits(version, passes(count)));
+      return [lastThat(most, (count) => !afterNothing.permits(version, refusal(count))), most];
+    });
   }
 
   /** True if so many more may have passed before this decision, by a version that remains. */
   couldPass(at: number, count: number, [from, to]: Span): boolean {
     const decisions = this.decisions.toSpliced(at, 0, { from, to, passed: true, count });
-    return this.candidates.some((each) => isPossible(each, decisions));
+    const history = History.of(decisions);
+    return this.candidates.some((each) => isPossible(each, history));
   }
 }
 
@@ -293,13 +279,6 @@ function inOrderOfReplies(exchanges: readonly AuditedExchange[]): readonly Audit
   return exchanges
     .filter(({ outcome }) => outcome !== 'broken')
     .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
-}
-
-/** Of those one by one, each is judged by itself. */
-function inTurn(decision: Decision, i: number, { [i - 1]: last }: readonly Decision[]): Decision {
-  return last !== undefined && decision.from > last.from
-    ? { ...decision, isAlone: true }
-    : decision;
 }
 
 /** From the first that was sent to the last answer. */

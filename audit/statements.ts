@@ -1,4 +1,6 @@
 /** Turns what an audit has seen into its statements. */
+import { grouped } from '#io/grouped.ts';
+import { History } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
 import type { Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
@@ -201,7 +203,7 @@ function refusalsSpend(
     return undetermined('the requests do not tell whether refusals count', turning);
   if (modes.has('spend')) return certain(true, 'a refused request counts, too', turning);
   if (!modes.has('block')) return certain(false, 'refused requests do not count', turning);
-  const [least, most] = blockMs(decisions);
+  const [least, most] = blockMs(History.of(decisions));
   const seconds = roundest(least / 1_000, most / 1_000);
   const sentence = modes.has('free')
     ? 'refused requests do not count, but the first one may begin a block'
@@ -286,20 +288,17 @@ function atOnce(races: readonly Race[]): Statement<'exact' | number> {
 
 function mostInAWindow({ exchanges }: Seen, windowMs: number | undefined): Statement<number> {
   if (windowMs === undefined) return undetermined('the window is not certain');
-  const byLimit = new Map<string, AuditedExchange[]>();
-  for (const each of exchanges) {
-    if (each.outcome !== 'passed') continue;
-    const key = `${each.caller} ${each.path}`;
-    byLimit.set(key, [...(byLimit.get(key) ?? []), each]);
-  }
+  const passes = exchanges.filter(({ outcome }) => outcome === 'passed');
+  const byLimit = grouped(passes, ({ caller, path }) => `${caller} ${path}`);
   let most: readonly AuditedExchange[] = [];
-  for (const passed of byLimit.values())
-    for (const { sentAtMs } of passed) {
-      const inside = passed.filter(
-        (each) => each.sentAtMs >= sentAtMs && each.answeredAtMs < sentAtMs + windowMs,
-      );
-      if (inside.length > most.length) most = inside;
+  for (const passed of byLimit.values()) {
+    let end = 0;
+    for (const [begin, { sentAtMs }] of passed.entries()) {
+      while ((passed[end]?.answeredAtMs ?? Number.POSITIVE_INFINITY) < sentAtMs + windowMs)
+        end += 1;
+      if (end - begin > most.length) most = passed.slice(begin, end);
     }
+  }
   return certain(
     most.length,
     `at most ${most.length} passed within a window`,

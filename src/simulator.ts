@@ -44,12 +44,14 @@ export type { SettingsInput } from './config/settings.ts';
 export type { ReadyFile } from './operations/worlds/world-view.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
 
-/** The options of this program's own parts; `hosting`: the worlds of the server that creates it. */
+/** The options that parts of this program set. `hosting`: the worlds of an existing server. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/** One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment. */
+/**
+ * One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment.
+ */
 export class Simulator implements RunningWorld, ReplayTarget {
   readonly settings: Settings;
   readonly wallClock: WallClock;
@@ -78,7 +80,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly exchangeRecord: ExchangeRecord;
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
-  /** All worlds of this server. The operations on them are `worlds`. */
+  /** All worlds of this server. `worlds` has the operations on them. */
   readonly hosting: Worlds<Simulator>;
   readonly #worldId: string;
   /** Called after `replace`. */
@@ -125,7 +127,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     // From here on a failure must release the journal's lock.
     try {
-      this.simulation = this.freshSimulation(startMs);
+      this.simulation = this.simulationAtStart(startMs);
     } catch (error) {
       run?.abandon();
       throw error;
@@ -148,7 +150,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.wallClock.pump();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
-    const journal = this.#journal.file;
+    const { journal } = this.#journal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
     // `write`: the journal's write that the reply waits for. Without `awaits` it happens here.
     const failure = awaits === undefined ? write?.() : undefined;
@@ -173,7 +175,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly change: RunningWorld['change'] = (...input) => this.#journal.change(...input);
 
   get journalFailure(): string | undefined {
-    return this.#journal.file?.failure;
+    return this.#journal.journal?.failure;
   }
 
   journalText(): string {
@@ -213,7 +215,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    const { transport = this.#journal.file?.isFile ? 'node' : undefined } = options;
+    const { transport = this.#journal.journal?.isFile ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
@@ -251,7 +253,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     await this.#stop();
   }
 
-  freshSimulation(startMs: number): Simulation {
+  simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
     if (this.#keyDigests.size > 0) keyRing.digestWith(sha256);
@@ -283,12 +285,12 @@ export class Simulator implements RunningWorld, ReplayTarget {
     try {
       if (run !== undefined) {
         const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-        this.#journal.file = run.resume(this, { journalMaxBytes, onNotice });
+        this.#journal.journal = run.resume(this, { journalMaxBytes, onNotice });
         // The replayed inputs came to an earlier process: the counts of this one start at 0.
         this.exchangeRecord.counts = new RequestCounts();
         this.#messageCounts = new MessageCounts();
       } else if (options.journal !== false) {
-        this.#journal.file = new MemoryJournal(this.settings, startMs);
+        this.#journal.journal = new MemoryJournal(this.settings, startMs);
       }
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {

@@ -1,16 +1,15 @@
 /**
  * The devices of the world, each with an actor that runs `device-machine.ts`. Reports events to the
- * actors and carries out their decisions by `polling.ts` and `progress.ts`.
- * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, failsFrom.
+ * actors, and carries out their decisions with `polling.ts` and `progress.ts`.
+ * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, progressPace.
  * Each actor has its own actor system: XState scans all timers of a system when it stops an actor,
  * so a shared system would be slow.
  */
 import { type Actor, createActor } from 'xstate';
-import type { Device, Message } from '../sim/accounts/account.ts';
+import type { Device, Dispatch, Message } from '../sim/accounts/account.ts';
 import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import type { VirtualClock } from '../sim/clock.ts';
 import { isStuckIn } from '../sim/devices/device-work.ts';
-import type { Dispatch } from '../sim/devices/dispatch.ts';
 import { assert, OperationRefused } from '../sim/errors.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';

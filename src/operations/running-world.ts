@@ -42,7 +42,7 @@ export interface RunningWorld extends WorldSimulator {
     recorded?: (result: T) => unknown,
   ): T;
   /** A simulation in the start state, at another simulated time. */
-  freshSimulation(startMs: number): Simulation;
+  simulationAtStart(startMs: number): Simulation;
   /** Verb and path of an operation, with its id filled in. */
   routeOf(name: never, id?: string): { readonly method: string; readonly path: string };
   /** Records that a delayed reply of any world was sent or, if not seen, that its client left. */

@@ -16,15 +16,18 @@ import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 import { RequestSeconds } from './request-seconds.ts';
 
-/** How many of the last exchanges are kept. */
+/** The number of last exchanges that are kept. */
 export const keptRequests = 1_000;
-/** How many of the first exchanges are kept, and characters of their texts. */
+/** The largest number of first exchanges that are kept, and of characters of their texts. */
 export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
 
 const messageIdField = '"message_id":"';
+/** The first hexadecimal digits of a UUID, and the hyphen between them. */
+const idCharacters = 13;
 const hyphen = 0x2d;
 
+/** The bound of the first exchanges. */
 export interface RecordBound {
   readonly exchanges: number;
   readonly characters: number;
@@ -35,8 +38,9 @@ export class ExchangeRecord {
   /** The last exchanges: the one with number n is at index n % keptRequests. */
   readonly #ring: RecordedExchange[] = [];
   #total = 0;
-  /** The ring shows no request up to this number. */
+  /** Requests up to this number were cleared: `get` does not find them. */
   #clearedNumber = 0;
+  /** The first exchanges, up to the bound. */
   #first: RecordedExchange[] = [];
   /** Characters of `#first`. */
   #characters = 0;
@@ -44,7 +48,9 @@ export class ExchangeRecord {
   #numberBeforeFirst = 0;
   /** True while `#first` is below its bound. */
   #isOpen = true;
+  /** True if the run began before `#first`. */
   #isCutAtStart = false;
+  /** Increases with each change of `#first`. */
   #changes = 0;
   /** The exchanges whose lines the journal has yet to write. */
   #unwritten: RecordedExchange[] = [];
@@ -55,7 +61,7 @@ export class ExchangeRecord {
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
-  /** The last accepted sends, in a ring: a part of their message's id, and their number. */
+  /** The last accepted sends, in a ring: 48 bits of their message's id, and their number. */
   #acceptedIds: number[] = [];
   readonly #acceptedNumbers: number[] = [];
   #nextAccepted = 0;
@@ -87,6 +93,7 @@ export class ExchangeRecord {
   ): PendingWrite | undefined {
     const number = this.#total + 1 + this.#unwritten.length;
     const exchange = this.#objectFor(number, this.#isOpen || journal?.keepsExchanges === true);
+    // Its number is set once it is recorded: until then `get` must not find it.
     exchange.number = 0;
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
@@ -137,7 +144,7 @@ export class ExchangeRecord {
     this.#onRecorded(exchange);
   };
 
-  /** The end of a delayed reply. `requestsAgo`: 1 for the last request. `isSeen`: by the client. */
+  /** Notes the end of a delayed reply. `requestsAgo`: 1 for the last request. */
   ended(requestsAgo: number, atMs: number, isSeen: boolean): void {
     const exchange = this.#first[this.#total - requestsAgo - this.#numberBeforeFirst];
     if (exchange === undefined) return;
@@ -211,17 +218,17 @@ export class ExchangeRecord {
     this.#changes++;
   }
 
-  /** Remembers an accepted send. Finds the request that a replay repeats. */
+  /** Remembers an accepted send. For a replay, finds the request that it repeats. */
   #noteSend(exchange: RecordedExchange, number: number): void {
     const { status, reply = '', isReplay, isForced } = exchange;
     const isAccepted = status === 202 && !isForced;
     if (!isAccepted && !isReplay) return;
-    const id = messageIdIn(reply);
+    const idBits = messageIdBits(reply);
     if (isReplay) {
-      exchange.repeats = this.#acceptedNumbers[this.#acceptedIds.indexOf(id)];
+      exchange.repeats = this.#acceptedNumbers[this.#acceptedIds.indexOf(idBits)];
       return;
     }
-    this.#acceptedIds[this.#nextAccepted] = id;
+    this.#acceptedIds[this.#nextAccepted] = idBits;
     this.#acceptedNumbers[this.#nextAccepted] = number;
     this.#nextAccepted = (this.#nextAccepted + 1) % recordedExchanges;
   }
@@ -234,7 +241,10 @@ export class ExchangeRecord {
     if (this.#isOpen) this.#first.push(exchange);
   }
 
-  /** The object for the next exchange, in the ring: a new one if it or the old one is kept. */
+  /**
+   * Returns the object for the next exchange, and puts it into the ring. It reuses the oldest one,
+   * unless that or the next exchange is kept elsewhere too.
+   */
   #objectFor(number: number, isKept: boolean): RecordedExchange {
     const index = number % keptRequests;
     const oldest = this.#ring[index];
@@ -246,7 +256,7 @@ export class ExchangeRecord {
   }
 }
 
-/** Whether a request took a token of its caller's bucket, and kept it. */
+/** True if a request took a token of its caller's bucket, and did not give it back. */
 function hasSpent(
   { status, isReplay, faultKind }: RecordedExchange,
   { errorsSpendToken, replaySpends }: Assumptions,
@@ -256,13 +266,13 @@ function hasSpent(
   return !isReplay || replaySpends === 'throttle';
 }
 
-/** 48 bits of the id of a message; a text of the reply would keep the whole reply in memory. */
-function messageIdIn(reply: string): number {
+/** The first 48 bits of a message's id. A part of the text would keep the whole reply in memory. */
+function messageIdBits(reply: string): number {
   const start = reply.indexOf(messageIdField) + messageIdField.length;
   let bits = 0;
-  for (let at = start; at < start + 13; at++) {
+  for (let at = start; at < start + idCharacters; at++) {
     const unit = reply.charCodeAt(at);
-    // The value of a digit or a small letter.
+    // The value of a hexadecimal digit: 0 to 9 for a digit, 10 to 15 for a small letter.
     if (unit !== hyphen) bits = 16 * bits + (unit & 0xf) + 9 * (unit >> 6);
   }
   return bits;

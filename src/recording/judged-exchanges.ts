@@ -14,40 +14,47 @@ import { type RecordedExchange, textOf } from './recorded-exchange.ts';
 
 const exchangesPerSlice = 50;
 
-/** `keys`: the API keys of the world, which exchanges must not show (CLIENT-16). */
+/**
+ * The exchanges of a record. `keys`: the API keys of the world, which exchanges must not show
+ * (CLIENT-16).
+ */
 export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): ClientExchange[] {
-  return atOnce(readingOf(record, keys));
+  return atOnce(exchangesInSlices(record, keys));
 }
 
-/** What was read of a record: each exchange is read once, as a report needs all of them again. */
-interface Reading {
+/** The exchanges of a record that were read, with these keys hidden. */
+interface ReadExchanges {
   readonly keys: KeyTexts;
   readonly exchanges: MutableExchange[];
 }
-/** By the first exchanges of the record, which are others after a restart. */
-const readings = new WeakMap<readonly RecordedExchange[], Reading>();
+/**
+ * Each exchange is read once, because every report needs all of them. By the array of the record's
+ * first exchanges, which a restart replaces.
+ */
+const readByRecord = new WeakMap<readonly RecordedExchange[], ReadExchanges>();
 
-/** The same in slices. Leaves out exchanges that are recorded while it runs. */
-export function* readingOf(
+/** Reads the exchanges in slices. Leaves out exchanges that are recorded while it runs. */
+export function* exchangesInSlices(
   { first }: ExchangeRecord,
   keys: KeyTexts,
 ): Generator<undefined, ClientExchange[]> {
   const recorded = [...first];
-  let reading = readings.get(first);
-  // Other keys are hidden.
-  if (reading?.keys !== keys) {
-    reading = { keys, exchanges: [] };
-    readings.set(first, reading);
+  let known = readByRecord.get(first);
+  // With other keys, other texts must be hidden: reads all exchanges again.
+  if (known?.keys !== keys) {
+    known = { keys, exchanges: [] };
+    readByRecord.set(first, known);
   }
-  const read = reading.exchanges;
+  const read = known.exchanges;
   for (let next = read.length; next < recorded.length; next = read.length) {
     read.push(exchangeOf(recorded[next] as RecordedExchange, keys));
     if (next % exchangesPerSlice === 0) yield;
   }
-  const isSettled = ({ end, delivery }: RecordedExchange) =>
-    end === undefined && delivery?.delayMs === undefined;
+  // A delayed reply ends later, and is read again: its end may have been recorded meanwhile.
+  const isDelayed = ({ end, delivery }: RecordedExchange) =>
+    end !== undefined || delivery?.delayMs !== undefined;
   const exchanges = recorded.map((each, index) =>
-    isSettled(each) ? (read[index] as MutableExchange) : exchangeOf(each, keys),
+    isDelayed(each) ? exchangeOf(each, keys) : (read[index] as MutableExchange),
   );
   const firstNumber = exchanges[0]?.number ?? 0;
   // If the record does not show when a delayed reply left, it left after its delay.

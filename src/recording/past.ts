@@ -26,7 +26,7 @@ export interface Extent {
 
 const entriesPerSlice = 64;
 
-/** Reads the whole journal. */
+/** Finds the instants that a journal holds. Reads all of it. */
 export function* extentOf({ name, header, entries }: RecordedRun): Generator<undefined, Extent> {
   const { started_at: startedAt, checkpoint } = readHeader(header, name);
   let line = 1;
@@ -53,8 +53,8 @@ function newTimeOf({ operation, args, result }: OperationEntry): number | undefi
 }
 
 /**
- * The caller has stopped the wall clock. Throws an OperationRefused if the journal does not contain
- * the instant.
+ * Plays the run up to an instant. The caller has stopped the wall clock. Throws an OperationRefused
+ * if the journal does not contain the instant.
  */
 export function* playUntil(
   simulator: ReplayTarget,
@@ -101,7 +101,7 @@ function* entriesUntil(
   }
 }
 
-/** Operations that do nothing but move the clock. */
+/** The operations that only move the clock. */
 const onlyMovesTime: ReadonlySet<string> = new Set(['clock.advance', 'messages.wait']);
 
 function refusal(message: string): OperationRefused {

@@ -5,12 +5,11 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
-import type { EndpointName } from '#contract/limits.ts';
+import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '../http/service/api.ts';
 import { headerIn } from '../http/service/fault.ts';
 import { keyPrefix } from '../sim/accounts/key-ring.ts';
-import { sendEndpoints } from '../sim/store/message.ts';
 
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;
@@ -27,7 +26,7 @@ export interface ReplyEnd {
 
 const noBytes = Buffer.alloc(0);
 
-/** `ExchangeRecord` reuses its objects: `fill` and `add` set the fields again. */
+/** `ExchangeRecord` reuses these objects: `fill`, and its method `add`, set all fields again. */
 export class RecordedExchange {
   /** Counts all requests since the start. */
   number = 0;
@@ -44,8 +43,10 @@ export class RecordedExchange {
   forwardedFor: string | undefined = undefined;
   /** The client's `traceparent`, and the headers that faults looked at. */
   sentHeaders: Readonly<Record<string, string>> | undefined = undefined;
-  /** Authenticated: a key and an account. Any other: an `Authorization` header and an address. */
+  // An authenticated request has a key and an account. Any other has `authorization`, if it was
+  // sent, and `clientIp`.
   keyId: string | undefined = undefined;
+  /** The beginning of the key, as far as it may be shown. */
   shownKey = '';
   accountId: string | undefined = undefined;
   accountName: string | undefined = undefined;
@@ -68,7 +69,7 @@ export class RecordedExchange {
   /** The number of the send whose reply this replay repeats, if the record knows it. */
   repeats: number | undefined = undefined;
   end: ReplyEnd | undefined = undefined;
-  /** True if the journal or the referee keeps it, too: it is then not reused. */
+  /** True if the journal or the referee keeps this object: it is then not reused. */
   isKept = false;
   /** The reply's body; undefined if it was too long to keep. */
   reply: string | undefined = '';

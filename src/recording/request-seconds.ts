@@ -9,10 +9,12 @@ import type { RecordedExchange } from './recorded-exchange.ts';
 export const mostSeries = 20_000;
 /** The index of an endpoint in a series is that of its name; unknown paths come last. */
 const endpointCount = endpointNames.length + 1;
+/** For each endpoint, a series has the three counts of `SecondCount`, in the order there. */
+const countsPerEndpoint = 3;
 
 interface Second {
   readonly startMs: number;
-  /** By account; undefined: not authenticated. For each endpoint: all, those answered 429, spent. */
+  /** The series by account; undefined: requests that were not authenticated. */
   readonly counts: Map<string | undefined, Uint32Array>;
 }
 
@@ -20,9 +22,11 @@ export interface SecondCount {
   readonly startMs: number;
   readonly accountId: string | undefined;
   readonly endpoint: EndpointName | undefined;
+  /** All requests. */
   readonly count: number;
+  /** The requests answered 429. */
   readonly throttled: number;
-  /** Those that spent a token. */
+  /** The requests that spent a token. */
   readonly spent: number;
 }
 
@@ -39,13 +43,13 @@ export class RequestSeconds {
     }
     let counts = second.counts.get(accountId);
     if (counts === undefined) {
-      counts = new Uint32Array(3 * endpointCount);
+      counts = new Uint32Array(countsPerEndpoint * endpointCount);
       second.counts.set(accountId, counts);
       if (++this.#series > mostSeries) this.#dropOlderHalf();
     }
     const endpointIndex =
       endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
-    const index = 3 * endpointIndex;
+    const index = countsPerEndpoint * endpointIndex;
     counts[index] = (counts[index] ?? 0) + 1;
     if (status === 429) counts[index + 1] = (counts[index + 1] ?? 0) + 1;
     if (hasSpent) counts[index + 2] = (counts[index + 2] ?? 0) + 1;
@@ -60,10 +64,11 @@ export class RequestSeconds {
     for (const { startMs, counts } of this.#seconds) {
       for (const [accountId, series] of counts) {
         for (let index = 0; index < endpointCount; index++) {
-          const count = series[3 * index] ?? 0;
+          const start = countsPerEndpoint * index;
+          const count = series[start] ?? 0;
           if (count === 0) continue;
-          const throttled = series[3 * index + 1] ?? 0;
-          const spent = series[3 * index + 2] ?? 0;
+          const throttled = series[start + 1] ?? 0;
+          const spent = series[start + 2] ?? 0;
           yield { startMs, accountId, endpoint: endpointNames[index], count, throttled, spent };
         }
       }

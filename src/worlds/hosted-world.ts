@@ -1,24 +1,22 @@
 /**
- * One world of a server: its simulator, its name, and how long it may stay unused; and what its
- * journal gives back. Lifetimes are in real time: a simulated clock may stand still or run ahead.
+ * One world of a server: its simulator, its name, its creation, and how long it may stay unused.
+ * Lifetimes are in real time: a simulated clock may stand still or run ahead.
  */
 import { isoTime } from '#contract/time.ts';
 import type { Settings, SettingsInput } from '../config/settings.ts';
-import {
-  type HostedHeader,
-  type JournalHeader,
-  type KeyDigests,
-  readHeader,
-  settingsOfHeader,
+import type {
+  HostedHeader,
+  JournalHeader,
+  KeyDigests,
 } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
-import { type PastInstant, playUntil } from '../recording/past.ts';
 import type { ReplayTarget } from '../recording/play.ts';
 import { OperationRefused } from '../sim/errors.ts';
-import type { Forkable } from './fork.ts';
 
 /** The parts of a simulator that hosting uses. */
-export interface WorldSimulator extends Forkable, ReplayTarget {
+export interface WorldSimulator extends ReplayTarget {
+  /** Changes the world by `act` and records the operation in the journal. */
+  change<T>(name: string, args: readonly unknown[], act: () => T): T;
   /** True while a client waits for it or reads its events: it then does not expire. */
   readonly isWaitedFor: boolean;
   /** Called whenever the simulation was replaced. */
@@ -28,8 +26,7 @@ export interface WorldSimulator extends Forkable, ReplayTarget {
   close(): Promise<void>;
 }
 
-/** How to create the simulator of a world. */
-interface MakeOptions {
+interface WorldSimulatorOptions {
   readonly worldId: string;
   /** The journal's file; false for no record at all. */
   readonly journal?: string | false | undefined;
@@ -42,7 +39,7 @@ interface MakeOptions {
 }
 
 /** Creates the simulator of a world. */
-export type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
+export type CreateSimulator<S> = (settings: SettingsInput, options: WorldSimulatorOptions) => S;
 
 export interface WorldOptions {
   /** By default the world's id. */
@@ -51,8 +48,8 @@ export interface WorldOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** How a world came to be. */
-export interface Birth {
+/** When a world was created, and from what. */
+export interface Creation {
   /** In real epoch milliseconds. */
   readonly createdMs: number;
   /** The world that a fork copied, and the simulated time then. */
@@ -68,7 +65,7 @@ export interface NewWorld<S> {
   readonly ttlMs: number | undefined;
   /** In real epoch milliseconds; 0 if the world never expires and was never used. */
   readonly lastUsedMs: number;
-  readonly birth: Birth;
+  readonly creation: Creation;
 }
 
 export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
@@ -77,18 +74,18 @@ export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
   readonly simulator: S;
   readonly ttlMs: number | undefined;
   lastUsedMs: number;
-  readonly birth: Birth;
-  /** The last use that the folder of journals shows. `Worlds` writes it. */
+  readonly creation: Creation;
+  /** The last use that the folder of journals has recorded. `Worlds` writes it. */
   savedLastUsedMs: number;
 
-  constructor({ worldId, name, simulator, ttlMs, lastUsedMs, birth }: NewWorld<S>) {
+  constructor({ worldId, name, simulator, ttlMs, lastUsedMs, creation }: NewWorld<S>) {
     this.worldId = worldId;
     this.name = name;
     this.simulator = simulator;
     this.ttlMs = ttlMs;
     this.lastUsedMs = lastUsedMs;
     this.savedLastUsedMs = lastUsedMs;
-    this.birth = birth;
+    this.creation = creation;
   }
 
   /** When the world expires, in real epoch milliseconds; undefined: never. */
@@ -110,31 +107,6 @@ export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
   hasKeyOf(authorization: string | undefined): boolean {
     const { keyRing } = this.simulator.simulation.world;
     return authorization !== undefined && keyRing.findHeader(authorization) !== undefined;
-  }
-}
-
-/**
- * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. The
- * rebuilt world is in no list, and its clock stays where the journal leads it. Throws a
- * JournalError, or an OperationRefused for an instant that the journal does not contain.
- */
-export function* rebuiltAt<S extends WorldSimulator, T>(
-  source: S,
-  instant: PastInstant,
-  make: Make<S>,
-  use: (rebuilt: S) => T,
-): Generator<undefined, T> {
-  const run = source.recordedRun();
-  const header = readHeader(run.header, run.name);
-  const { settings, keyDigests } = settingsOfHeader(header, run.name);
-  const startAtMs = Date.parse(header.started_at);
-  const rebuilt = make(settings, { worldId: '', journal: false, startAtMs, keyDigests });
-  try {
-    rebuilt.wallClock.hold();
-    yield* playUntil(rebuilt, run, instant);
-    return use(rebuilt);
-  } finally {
-    void rebuilt.close();
   }
 }
 
@@ -179,16 +151,16 @@ export function nameInUse(name: string): OperationRefused {
   );
 }
 
-/** What the header of a world's journal says of its birth. */
-export function birthHeader({ createdMs, origin }: Birth) {
+/** The creation as the header of the world's journal states it. */
+export function creationHeader({ createdMs, origin }: Creation) {
   const created_at = isoTime(createdMs);
   if (origin === undefined) return { created_at };
   const forked_from = { world_id: origin.worldId, at: isoTime(origin.atMs) };
   return { created_at, is_fork: true, forked_from };
 }
 
-/** Reads it; the first journals did not say when their world was created. */
-export function birthOf({ created_at: createdAt, forked_from: from }: HostedHeader): Birth {
+/** Reads the creation; the first journals did not say when their world was created. */
+export function creationOf({ created_at: createdAt, forked_from: from }: HostedHeader): Creation {
   return {
     createdMs: createdAt === undefined ? Date.now() : Date.parse(createdAt),
     origin: from && { worldId: from.world_id, atMs: Date.parse(from.at) },

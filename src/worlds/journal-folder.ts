@@ -113,8 +113,8 @@ export class JournalFolder {
   }
 }
 
-/** True for an error of the file system, and for what this folder refuses. */
-export function isOfDisk(error: unknown): boolean {
+/** True for an error of the file system, or a refusal of `JournalFolder`. */
+export function isFolderError(error: unknown): boolean {
   return error instanceof JournalError || (error instanceof Error && 'code' in error);
 }
 

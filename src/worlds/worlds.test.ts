@@ -307,7 +307,7 @@ test('a world that ends closes its event streams and its waits', async () => {
 test('worlds are bounded', () => {
   const server = new Simulator({ clock: 'manual' });
   const worlds = new Worlds(server, (settings, own) => new Simulator(settings, own), {
-    most: 2,
+    maxWorlds: 2,
   });
   const [first] = [worlds.create({}, {}), worlds.create({}, {})];
   expect(() => worlds.create({}, {})).toThrow('there are 2 worlds already');

@@ -11,7 +11,6 @@ import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
 import { OperationRefused, refuseMore } from '../sim/errors.ts';
 import {
-  KeyDirectory,
   type NamedWorld,
   readdressed,
   type Share,
@@ -19,23 +18,23 @@ import {
   withLinksUnder,
   worldNamedBy,
 } from './address.ts';
-import { copyInto } from './fork.ts';
+import { copyInto, rebuildAt } from './copies.ts';
 import {
-  type Birth,
-  birthHeader,
-  birthOf,
+  type CreateSimulator,
+  type Creation,
+  creationHeader,
+  creationOf,
   followingClockOf,
   HostedWorld,
   keyInUse,
-  type Make,
   type NewWorld,
   nameInUse,
-  rebuiltAt,
   unknownWorld,
   type WorldOptions,
   type WorldSimulator,
 } from './hosted-world.ts';
-import { isOfDisk, type JournalFolder, type SavedWorld } from './journal-folder.ts';
+import { isFolderError, type JournalFolder, type SavedWorld } from './journal-folder.ts';
+import { WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
 /** The id of the first world. */
@@ -43,11 +42,11 @@ export const firstWorldId = 'default';
 /** The interval at which expired worlds are deleted. */
 const sweepMs = 250;
 
-/** `number`: see `WorldIds`. */
+/** The names of a new world. `number`: how many ids were drawn, this one included. */
 type DrawnName = Readonly<{ worldId: string; name: string; number: number }>;
+
 interface HostOptions {
-  /** The largest number of worlds. */
-  readonly most?: number;
+  readonly maxWorlds?: number;
   /** Records each world in a journal of its own. */
   readonly folder?: JournalFolder | undefined;
   /** The worlds that this process of a fleet creates. */
@@ -57,27 +56,24 @@ interface HostOptions {
 export class Worlds<S extends WorldSimulator> {
   /** The world that the server started with; not in the list. */
   readonly first: HostedWorld<S>;
-  readonly #most: number;
-  readonly #make: Make<S>;
+  readonly #maxWorlds: number;
+  readonly #createSimulator: CreateSimulator<S>;
   readonly #folder: JournalFolder | undefined;
   readonly #ids: WorldIds;
-  // All worlds but the first are in each of the next three.
-  readonly #byId = new Map<string, HostedWorld<S>>();
-  readonly #byName = new Map<string, HostedWorld<S>>();
-  readonly #keys = new KeyDirectory<HostedWorld<S>>();
+  readonly #table = new WorldTable<S>();
   /** Set while a world can expire. */
   #sweeping: NodeJS.Timeout | undefined;
   #lastAnswered: S;
 
   constructor(
     first: S,
-    make: Make<S>,
-    { most = mostWorlds, folder, share = { index: 0, count: 1 } }: HostOptions = {},
+    createSimulator: CreateSimulator<S>,
+    { maxWorlds = mostWorlds, folder, share = { index: 0, count: 1 } }: HostOptions = {},
   ) {
-    this.#most = most;
+    this.#maxWorlds = maxWorlds;
     this.#folder = folder;
     this.#ids = new WorldIds(first.settings.seed, share);
-    this.#make = make;
+    this.#createSimulator = createSimulator;
     this.#lastAnswered = first;
     this.first = new HostedWorld({
       worldId: firstWorldId,
@@ -85,17 +81,18 @@ export class Worlds<S extends WorldSimulator> {
       simulator: first,
       ttlMs: undefined,
       lastUsedMs: 0,
-      birth: { createdMs: Date.now() },
+      creation: { createdMs: Date.now() },
     });
   }
 
   /** How many worlds there are, without the first. */
   get size(): number {
-    return this.#byId.size;
+    return this.#table.size;
   }
 
+  /** All worlds but the first. */
   get list(): readonly HostedWorld<S>[] {
-    return [...this.#byId.values()];
+    return this.#table.list;
   }
 
   isFirst(simulator: WorldSimulator): boolean {
@@ -108,7 +105,7 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   get(worldId: string): HostedWorld<S> | undefined {
-    return worldId === firstWorldId ? this.first : this.#byId.get(worldId);
+    return worldId === firstWorldId ? this.first : this.#table.get(worldId);
   }
 
   /** Throws a SettingsError for unusable settings, an OperationRefused for a name or key in use. */
@@ -132,14 +129,14 @@ export class Worlds<S extends WorldSimulator> {
     return this.#start(settings, drawn, options, { copied, origin });
   }
 
-  /** Rebuilds a world as of an earlier instant: see `rebuiltAt`. */
+  /** Rebuilds a world as of an earlier instant, calls `use`, and closes it: see `copies.ts`. */
   rebuildAt<T>(source: S, instant: PastInstant, use: (rebuilt: S) => T): Generator<undefined, T> {
-    return rebuiltAt(source, instant, this.#make, use);
+    return rebuildAt(source, instant, this.#createSimulator, use);
   }
 
   /** A simulator that belongs to no world and records nothing; the caller closes it. */
   scratch(settings: SettingsInput, startAtMs: number): S {
-    return this.#make(settings, { worldId: '', journal: false, startAtMs });
+    return this.#createSimulator(settings, { worldId: '', journal: false, startAtMs });
   }
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */
@@ -157,29 +154,29 @@ export class Worlds<S extends WorldSimulator> {
     const { worldId, journal, header, lastUsedMs } = saved;
     const { settings, keyDigests } = settingsOfHeader(header, journal);
     const followed = followingClockOf(this.first.simulator.settings, settings, header);
-    const simulator = this.#make(followed, { worldId, journal, keyDigests });
+    const simulator = this.#createSimulator(followed, { worldId, journal, keyDigests });
     const name = settings.name ?? worldId;
-    const birth = birthOf(header.world);
-    this.#add({ worldId, name, simulator, ttlMs, birth, lastUsedMs });
+    const creation = creationOf(header.world);
+    this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
   }
 
-  /** Creates a world. `source`: what it becomes a copy of. */
+  /** Creates a world. `source`: the state that it copies, and where that comes from. */
   #start(
     settings: SettingsInput,
     { worldId, name, number }: DrawnName,
     options: WorldOptions,
-    source?: { readonly copied: S; readonly origin: NonNullable<Birth['origin']> },
+    source?: { readonly copied: S; readonly origin: NonNullable<Creation['origin']> },
   ): HostedWorld<S> {
     const { ttlMs } = options;
-    const birth = { createdMs: Date.now(), origin: source?.origin };
+    const creation = { createdMs: Date.now(), origin: source?.origin };
     const lifetime = ttlMs === undefined ? {} : { ttl_ms: ttlMs };
-    const hosted = { number, ...lifetime, ...birthHeader(birth) };
+    const hosted = { number, ...lifetime, ...creationHeader(creation) };
     let simulator: S | undefined;
     try {
       const journal = this.#folder?.fileOf(worldId);
-      simulator = this.#make({ ...settings, name }, { worldId, journal, hosted });
+      simulator = this.#createSimulator({ ...settings, name }, { worldId, journal, hosted });
       if (source !== undefined) copyInto(simulator, source.copied);
-      return this.#add({ worldId, name, simulator, ttlMs, birth, lastUsedMs: Date.now() });
+      return this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs: Date.now() });
     } catch (error) {
       this.#folder?.remove(worldId);
       void simulator?.close();
@@ -189,7 +186,7 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Deletes a world and closes its waits and streams. */
   delete({ worldId }: HostedWorld<S>): Promise<void> {
-    const world = this.#byId.get(worldId);
+    const world = this.#table.get(worldId);
     if (world === undefined) {
       throw new OperationRefused(
         'conflict',
@@ -204,10 +201,8 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #stop(world: HostedWorld<S>): Promise<void> {
-    const { worldId, name, simulator } = world;
-    this.#byId.delete(worldId);
-    this.#byName.delete(name);
-    this.#keys.forget(world);
+    const { simulator } = world;
+    this.#table.delete(world);
     if (this.#lastAnswered === simulator) this.#lastAnswered = this.first.simulator;
     return simulator.close();
   }
@@ -216,8 +211,8 @@ export class Worlds<S extends WorldSimulator> {
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
-    for (const world of this.#byId.values()) this.#saveLastUse(world);
-    await Promise.all([...this.#byId.values()].map((world) => this.#stop(world)));
+    for (const world of this.list) this.#saveLastUse(world);
+    await Promise.all(this.list.map((world) => this.#stop(world)));
   }
 
   /** Answers a request in the world that its path, its host or its key names, or in the first. */
@@ -225,7 +220,7 @@ export class Worlds<S extends WorldSimulator> {
     const named = worldNamedBy(request);
     if (named !== undefined) return this.#handleAt(named, request, awaits);
     // Without other worlds, a request does not cost a look-up of its key.
-    if (this.#byId.size > 0) {
+    if (this.size > 0) {
       const world = this.#findByKey(request.authorization);
       if (world !== undefined) return this.#answer(world, request, awaits);
     }
@@ -261,23 +256,24 @@ export class Worlds<S extends WorldSimulator> {
   /** The world of a key; undefined for the first world, which also answers unknown keys. */
   #findByKey(authorization: string | undefined): HostedWorld<S> | undefined {
     if (authorization === undefined || this.first.hasKeyOf(authorization)) return undefined;
-    const world = this.#keys.find(authorization);
+    const world = this.#table.findByHeader(authorization);
     return world === undefined || world.isExpired ? undefined : world;
   }
 
   #isKeyInUse(text: string): boolean {
     return (
       this.first.simulator.simulation.world.keyRing.find(text) !== undefined ||
-      this.#keys.findKey(text) !== undefined
+      this.#table.findByKey(text) !== undefined
     );
   }
 
   #nameFor({ name }: WorldOptions): DrawnName {
-    refuseMore(this.#byId.size, this.#most, 'worlds');
-    if (name !== undefined && (name === firstWorldId || this.#byName.has(name))) {
+    refuseMore(this.size, this.#maxWorlds, 'worlds');
+    if (name !== undefined && (name === firstWorldId || this.#table.hasName(name))) {
       throw nameInUse(name);
     }
-    const worldId = this.#ids.next((id) => this.#byId.has(id) || this.#byName.has(id));
+    const isUsed = (id: string) => this.#table.get(id) !== undefined || this.#table.hasName(id);
+    const worldId = this.#ids.next(isUsed);
     return { worldId, name: name ?? worldId, number: this.#ids.drawn };
   }
 
@@ -287,14 +283,7 @@ export class Worlds<S extends WorldSimulator> {
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
     }
     const world = new HostedWorld(created);
-    this.#byId.set(world.worldId, world);
-    this.#byName.set(world.name, world);
-    const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(world));
-    watchKeys();
-    simulator.onReplaced = () => {
-      this.#keys.forget(world);
-      watchKeys();
-    };
+    this.#table.add(world);
     if (ttlMs !== undefined) this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
     return world;
   }
@@ -302,7 +291,7 @@ export class Worlds<S extends WorldSimulator> {
   /** Deletes expired worlds, and saves when the others were used. */
   #sweep(): void {
     let canExpire = false;
-    for (const world of this.#byId.values()) {
+    for (const world of this.list) {
       canExpire ||= world.ttlMs !== undefined;
       if (world.isExpired) this.#expire(world);
       else this.#saveLastUse(world);
@@ -317,7 +306,7 @@ export class Worlds<S extends WorldSimulator> {
     try {
       void this.delete(world);
     } catch (error) {
-      if (!isOfDisk(error)) throw error;
+      if (!isFolderError(error)) throw error;
     }
   }
 

@@ -88,10 +88,13 @@ export const slidingCounter = (limit: number, windowMs: number) => () => {
       current += 1;
       return pass;
     }
-    let waitMs = 1;
-    const end = (number + 1) * windowMs;
-    while (now + waitMs < end && !wouldPass(now + waitMs)) waitMs += 1;
-    return refuse(waitMs);
+    let [low, high] = [1, (number + 1) * windowMs - now];
+    while (low < high) {
+      const waitMs = Math.floor((low + high) / 2);
+      if (wouldPass(now + waitMs)) high = waitMs;
+      else low = waitMs + 1;
+    }
+    return refuse(low);
   };
 };
 

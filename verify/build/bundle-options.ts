@@ -56,7 +56,7 @@ export const options = {
   ],
   alias: {
     'uWebSockets.js': './src/http/transport/uws/index.cjs',
-    'mime-types': './src/http/transport/uws/no-mime-types.cjs',
+    'mime-types': './verify/build/no-mime-types.cjs',
   },
   legalComments: 'none',
   logLevel: 'warning',

@@ -3,8 +3,8 @@
  */
 import { test } from 'vitest';
 import { runs, seed } from '../testkit/runs.ts';
-import { checkSequences } from './commands.ts';
+import { checkSequences } from './random-runs.ts';
 
 test('simulator and model agree over long random sequences', { timeout: 86_400_000 }, () => {
-  checkSequences({ sequences: runs(5_000), seed, soundEvery: 1, maxCommands: 50 });
+  checkSequences({ sequences: runs(5_000), seed, soundEvery: 1, maxSteps: 50 });
 });

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { setupArbitrary } from './commands.ts';
-import { historiesOf, play, repliesOf, stepsArbitrary } from './trace.ts';
+import { play, setupArbitrary, stepsArbitrary } from './random-runs.ts';
+import { historiesOf, repliesOf } from './trace.ts';
 
 export function digestOf(seed: number, runs: number): string {
   const hash = createHash('sha256');

@@ -8,7 +8,7 @@ import { expect, test, vi } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { anyCharacter, runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
-import { assumptionsArbitrary } from './commands.ts';
+import { assumptionsArbitrary } from './random-runs.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

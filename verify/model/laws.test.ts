@@ -8,9 +8,9 @@ import { dayMs } from '#contract/time.ts';
 import { runs } from '../testkit/runs.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
 import type { Session, Setup } from '../testkit/twin/session.ts';
-import { setupArbitrary } from './commands.ts';
 import { digestOf } from './digest.ts';
-import { historiesOf, play, repliesOf, stepsArbitrary } from './trace.ts';
+import { play, setupArbitrary, stepsArbitrary } from './random-runs.ts';
+import { historiesOf, repliesOf } from './trace.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

@@ -6,13 +6,13 @@
 import { expect, test, vi } from 'vitest';
 import { runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
-import { checkSequences } from './commands.ts';
+import { checkSequences } from './random-runs.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
 test('simulator and model agree over random sequences', () => {
   // `npm run test:deep` plays more and longer ones, and checks the whole state after every step.
-  checkSequences({ sequences: runs(100), soundEvery: 10, maxCommands: 25 });
+  checkSequences({ sequences: runs(100), soundEvery: 10, maxSteps: 25 });
 });
 
 test('SEND-7 SVC-3 a held message is picked up at the first poll after its hold', () => {

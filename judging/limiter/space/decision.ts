@@ -10,8 +10,6 @@ export interface Decision {
   readonly passed: boolean;
   /** How many requests. */
   readonly count: number;
-  /** True if it matters enough never to be joined with its neighbours. */
-  readonly isAlone?: true;
 }
 
 /** A span of a number that is not known exactly; both ends are possible. */
@@ -30,16 +28,20 @@ export interface Version {
   readonly knownSince: number;
 }
 
+/** Which groups of a history are judged. */
+export interface Part {
+  /** What came before this group does not count. */
+  readonly begin: number;
+  /** The version permits those before this group. */
+  readonly since: number;
+  readonly until: number;
+}
+
 /**
  * The limits, of those of the version, with which a limiter can have made the decisions; undefined if
  * there are none. What passed and was refused is known, so each decision bounds the limit by itself.
- * `since`: the limits of the version permit those before it.
  */
-export type PossibleLimits = (
-  decisions: readonly Decision[],
-  version: Version,
-  since?: number,
-) => Span | undefined;
+export type PossibleLimits = (history: History, version: Version, part: Part) => Span | undefined;
 
 /** The span, or undefined if it is empty. */
 export function spanOf(least: number, most: number): Span | undefined {
@@ -55,66 +57,122 @@ export function hullOf(spans: readonly (Span | undefined)[]): Span | undefined {
   );
 }
 
-type Sums = readonly number[];
-const knownSums = new WeakMap<readonly Decision[], Map<boolean, Sums>>();
+/** All decisions in order, with sums, so that what was spent between two of them is one subtraction. */
+export class Decisions {
+  readonly all: Decision[] = [];
+  readonly #passed = [0];
+  readonly #asked = [0];
 
-/** Sums of the requests that spent, so that those between two decisions are one subtraction. */
-export function spentBefore(decisions: readonly Decision[], refusalsSpend: boolean): Sums {
-  const known = knownSums.get(decisions) ?? new Map<boolean, Sums>();
-  knownSums.set(decisions, known);
-  const sums = known.get(refusalsSpend) ?? sumsOf(decisions, refusalsSpend);
-  known.set(refusalsSpend, sums);
-  return sums;
-}
-
-function sumsOf(decisions: readonly Decision[], refusalsSpend: boolean): Sums {
-  const sums = [0];
-  let sum = 0;
-  for (const { passed, count } of decisions) {
-    sum += passed || refusalsSpend ? count : 0;
-    sums.push(sum);
+  add(decision: Decision): void {
+    const { passed, count } = decision;
+    this.all.push(decision);
+    this.#passed.push((this.#passed.at(-1) ?? 0) + (passed ? count : 0));
+    this.#asked.push((this.#asked.at(-1) ?? 0) + count);
   }
-  return sums;
+
+  removeLast(): void {
+    for (const list of [this.all, this.#passed, this.#asked]) list.pop();
+  }
+
+  /** The requests from one decision on and before another that passed, or all. */
+  between(first: number, until: number, withRefusals: boolean): number {
+    const sums = withRefusals ? this.#asked : this.#passed;
+    return first < until ? (sums[until] as number) - (sums[first] as number) : 0;
+  }
+
+  /** The first of these decisions, up to one more, that was surely not made before this time. */
+  firstFrom(at: number, begin: number, until: number): number {
+    let [low, high] = [begin, until];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.all[middle] as Decision).from >= at) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** The first of these decisions, up to one more, that may have been made at this time or later. */
+  firstTo(at: number, begin: number, until: number): number {
+    let [low, high] = [begin, until];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.all[middle] as Decision).to >= at) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
 }
 
-/**
- * Joins neighbours of one outcome that lie within this span, or at the same instant: the fewer
- * decisions, the faster.
- */
-export function joined(decisions: readonly Decision[], withinMs: number): Decision[] {
-  const groups: Decision[] = [];
-  for (const decision of decisions) {
-    const last = groups.at(-1);
+/** Decisions of one outcome that follow each other closely. */
+export interface Group extends Decision {
+  /** The number of its first decision, and of the first one after it. */
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The decision that stands for a group: the last one that passed met all others. */
+export function judgedIn({ passed, first, end }: Group): number {
+  return passed ? end - 1 : first;
+}
+
+/** So many groups that have contradicted a version lately are remembered. */
+export const mostSuspects = 4;
+
+/** Decisions in groups: the fewer groups, the faster they are judged. What was spent is exact. */
+export class History {
+  readonly decisions: Decisions;
+  readonly groups: Group[] = [];
+  /** The numbers of the groups that follow a refusal with a pass, and of the first. */
+  readonly blocks: number[] = [];
+  /** Groups that have contradicted a version lately: they contradict its neighbours, too. */
+  readonly suspects = Array.from({ length: mostSuspects }, () => -1);
+  readonly #withinMs: number;
+
+  /** Decisions of one outcome within this time make one group. */
+  constructor(decisions: Decisions, withinMs: number) {
+    this.decisions = decisions;
+    this.#withinMs = withinMs;
+  }
+
+  static of(list: readonly Decision[]): History {
+    const decisions = new Decisions();
+    const history = new History(decisions, 0);
+    for (const each of list) {
+      decisions.add(each);
+      history.add();
+    }
+    return history;
+  }
+
+  get whole(): Part {
+    return { begin: 0, since: 0, until: this.groups.length };
+  }
+
+  /** Takes in the latest decision. */
+  add(): void {
+    const end = this.decisions.all.length;
+    const decision = this.decisions.all[end - 1] as Decision;
     const { from, to, passed, count } = decision;
-    const isClose = last !== undefined && to - last.from <= Math.max(withinMs, to - from);
-    if (isClose && last.passed === passed && !decision.isAlone && !last.isAlone)
-      groups[groups.length - 1] = { ...last, to, count: last.count + count };
-    else groups.push(decision);
+    const last = this.groups.at(-1);
+    if (last?.passed === passed && to - last.from <= Math.max(this.#withinMs, to - from)) {
+      Object.assign(last, { to, end, count: last.count + count });
+      return;
+    }
+    if (last === undefined || (passed && !last.passed)) this.blocks.push(this.groups.length);
+    this.groups.push({ from, to, passed, count, first: end - 1, end });
   }
-  return groups;
-}
 
-/** The first decision, up to one, that was surely not made before this time. */
-export function firstFrom(decisions: readonly Decision[], at: number, until: number): number {
-  return firstAt('from', decisions, at, until);
-}
-
-/** The first decision, up to one, that may have been made at this time or later. */
-export function firstTo(decisions: readonly Decision[], at: number, until: number): number {
-  return firstAt('to', decisions, at, until);
-}
-
-function firstAt(
-  bound: 'from' | 'to',
-  decisions: readonly Decision[],
-  at: number,
-  until: number,
-): number {
-  let [low, high] = [0, until];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((decisions[middle] as Decision)[bound] >= at) high = middle;
-    else low = middle + 1;
+  /** Judges the groups with these decisions after them. */
+  followedBy<Judged>(further: readonly Decision[], judge: (part: Part) => Judged): Judged {
+    const since = this.groups.length;
+    for (const each of further) {
+      this.decisions.add(each);
+      this.add();
+    }
+    const judged = judge({ begin: 0, since, until: this.groups.length });
+    for (const _ of further) this.decisions.removeLast();
+    this.groups.length = since;
+    while ((this.blocks.at(-1) ?? -1) >= since) this.blocks.pop();
+    return judged;
   }
-  return low;
 }

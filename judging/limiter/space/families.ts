@@ -1,5 +1,5 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
-import type { Decision, PossibleLimits, Span, Version } from './decision.ts';
+import type { Group, History, PossibleLimits, Span, Version } from './decision.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
 import {
   alignedWindow,
@@ -63,47 +63,39 @@ export const families: readonly Family[] = rows.flatMap(
     })),
 );
 
-/** Passes up to the first refusal, and the refusals of the block that it begins. */
-function blocksOf(decisions: readonly Decision[]): readonly (readonly Decision[])[] {
-  const known = knownBlocks.get(decisions);
-  if (known !== undefined) return known;
-  const blocks: Decision[][] = [];
-  for (const [i, decision] of decisions.entries()) {
-    const isNew = i === 0 || (decision.passed && decisions[i - 1]?.passed === false);
-    if (isNew) blocks.push([]);
-    blocks.at(-1)?.push(decision);
-  }
-  knownBlocks.set(decisions, blocks);
-  return blocks;
-}
-
-const knownBlocks = new WeakMap<readonly Decision[], readonly (readonly Decision[])[]>();
-
 /** How long a block lasts after its first refusal: least and most, as far as blocks were seen. */
-export function blockMs(decisions: readonly Decision[]): Span {
+export function blockMs({ groups, blocks }: History): Span {
   let [least, most] = [0, Number.POSITIVE_INFINITY];
-  const blocks = blocksOf(decisions);
-  for (const [i, block] of blocks.entries()) {
-    const first = block.find(({ passed }) => !passed);
-    const last = block.at(-1);
-    if (first === undefined || last === undefined) continue;
-    least = Math.max(least, last.from - first.to);
-    const next = blocks[i + 1]?.[0];
-    if (next !== undefined) most = Math.min(most, next.to - first.from);
+  for (const [i, begin] of blocks.entries()) {
+    const next = groups[blocks[i + 1] ?? groups.length];
+    const refusal = groups[refusalOf(groups, begin)];
+    if (refusal === undefined || refusal === next) continue;
+    const last = groups[(blocks[i + 1] ?? groups.length) - 1] as Group;
+    least = Math.max(least, last.from - refusal.to);
+    if (next !== undefined) most = Math.min(most, next.to - refusal.from);
   }
   return [least, most];
 }
 
+/** The first refusal of a block: the passes before it make one group or more. */
+function refusalOf(groups: readonly Group[], begin: number): number {
+  let refusal = begin;
+  while (groups[refusal]?.passed === true) refusal += 1;
+  return refusal;
+}
+
 /** The first refusal blocks the caller for some time; after it, all counts begin again. */
 function blocking(possibleLimits: PossibleLimits): PossibleLimits {
-  return (decisions, version) => {
-    const [least, most] = blockMs(decisions);
+  return (history, version, { since, until }) => {
+    const [least, most] = blockMs(history);
     if (least > most) return undefined;
+    const { groups, blocks } = history;
     let limit: Span | undefined = version.limit;
-    for (const [i, block] of blocksOf(decisions).entries()) {
-      const refusal = block.findIndex(({ passed }) => !passed);
-      const judged = refusal < 0 ? block : block.slice(0, refusal + 1);
-      limit = possibleLimits(judged, { ...ofBlock(version, i), limit });
+    for (const [i, begin] of blocks.entries()) {
+      const end = blocks[i + 1] ?? until;
+      if (end <= since) continue;
+      const part = { begin, since: begin, until: Math.min(end, refusalOf(groups, begin) + 1) };
+      limit = possibleLimits(history, { ...ofBlock(version, i), limit }, part);
       if (limit === undefined) return undefined;
     }
     return limit;

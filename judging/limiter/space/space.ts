@@ -7,7 +7,14 @@
  * A span is kept whole while the version in its middle is possible: cutting it would drop nothing
  * yet. One with an impossible middle is cut until it is too fine to matter.
  */
-import { type Decision, joined, type Span, type Version } from './decision.ts';
+import {
+  type Decision,
+  Decisions,
+  History,
+  type Part,
+  type Span,
+  type Version,
+} from './decision.ts';
 import { type Family, families } from './families.ts';
 
 /** A version of a family, or a span of them. */
@@ -47,7 +54,7 @@ const finest = { window: 0.0005, place: 1 / 256 };
 const mostTrims = 24;
 /** Looking into more spans of one family after a request would take longer than the request. */
 const mostChecks = 2_000;
-/** Requests within this share of the shortest remaining window are joined to one decision. */
+/** Requests within this share of the shortest remaining window are judged as one. */
 const joinedShare = 1 / 200;
 /** From one level to the next, windows are so many times as long. */
 const levelStep = 4;
@@ -58,7 +65,7 @@ type Widths = typeof coarse;
 export class Space {
   /** What remains of each family, and of each of the spans of windows that it was widened by. */
   #groups: readonly (readonly Candidate[])[] = [];
-  readonly #judged = new JudgedDecisions();
+  readonly #judged = new Judged();
   readonly #knownSince: number;
   readonly #few: number;
   #longestMs = 0;
@@ -102,9 +109,10 @@ export class Space {
     return this.#groups.flat();
   }
 
-  /** The decisions of the last update as far as versions of this window need tell them apart. */
-  judgedFor({ version }: OneVersion): readonly Decision[] {
-    return this.#judged.forWindow(version.windowMs).decisions;
+  /** True if a version that remains permits these decisions, too, after those of the last update. */
+  permits(one: OneVersion, further: readonly Decision[]): boolean {
+    const { history } = this.#judged.forWindow(one.version.windowMs);
+    return history.followedBy(further, (part) => isPossible(one, history, part));
   }
 
   /** Drops what the decisions contradict. `decisions`: those of the last call, then new ones. */
@@ -124,28 +132,30 @@ function isCounter({ algorithm }: Family): boolean {
 }
 
 /** The span with the limits that permit the new decisions, too; nothing if none does. */
-function narrowed(candidate: Candidate, judged: JudgedDecisions): Candidate[] {
-  const { decisions, known } = judged.forWindow(candidate.version.windowMs);
-  const span = permitted(candidate, decisions, known);
-  const middle = candidate.middle && permitted(candidate.middle, decisions, known);
-  return span === undefined ? [] : [{ ...span, middle }];
+function narrowed(candidate: Candidate, judged: Judged): Candidate[] {
+  const { history, known } = judged.forWindow(candidate.version.windowMs);
+  const part = { ...history.whole, since: known };
+  const span = permitted(candidate, history, part);
+  if (span === undefined) return [];
+  const middle = candidate.middle && permitted(candidate.middle, history, part);
+  const isSame = span === candidate && middle === candidate.middle;
+  return [isSame ? candidate : { ...span, middle }];
 }
 
 /** A half of a span, with the limits that permit all decisions; nothing if none does. */
-function half(whole: OneVersion, version: Version, judged: JudgedDecisions): Candidate[] {
-  const { decisions } = judged.forWindow(version.windowMs);
-  const span = permitted({ ...whole, version }, decisions);
-  return span === undefined ? [] : [{ ...span, middle: permitted(middleOf(span), decisions) }];
+function half(whole: OneVersion, version: Version, judged: Judged): Candidate[] {
+  const { history } = judged.forWindow(version.windowMs);
+  const span = permitted({ ...whole, version }, history, history.whole);
+  if (span === undefined) return [];
+  return [{ ...span, middle: permitted(middleOf(span), history, history.whole) }];
 }
 
 /** Cuts spans in two until all are as fine as they need be, or that takes too long. */
-function cutDown(
-  group: readonly Candidate[],
-  judged: JudgedDecisions,
-  few: number,
-): readonly Candidate[] {
+function cutDown(group: readonly Candidate[], judged: Judged, few: number): readonly Candidate[] {
   let [spans, hidden] = [cutTo(coarse, fine, group, judged), fine];
-  while (spans.length < few && hidden.window > hairline) {
+  // Where none is shown to be possible, the many probably are not.
+  const isHidden = () => spans.every(({ middle }) => middle === undefined);
+  while ((spans.length < few || isHidden()) && hidden.window > hairline) {
     hidden = { window: hidden.window / finer, place: hidden.place / finer };
     spans = cutTo(coarse, hidden, spans, judged);
   }
@@ -153,7 +163,7 @@ function cutDown(
 }
 
 /** Cuts the spans with the outermost windows and limits: the numbers follow from them. */
-function trimmed(group: readonly Candidate[], judged: JudgedDecisions): readonly Candidate[] {
+function trimmed(group: readonly Candidate[], judged: Judged): readonly Candidate[] {
   let spans = group;
   for (const outer of outers)
     for (let cuts = 0; cuts < mostTrims && spans.length > 0; cuts += 1) {
@@ -179,7 +189,7 @@ function cutTo(
   shown: Widths,
   hidden: Widths,
   group: readonly Candidate[],
-  judged: JudgedDecisions,
+  judged: Judged,
 ): readonly Candidate[] {
   const done: Candidate[] = [];
   // The last ones first: where there was no time for them, they are looked into at the next update.
@@ -199,56 +209,55 @@ function cutTo(
   return [...done, ...left];
 }
 
-/**
- * The decisions at several widths: those that long windows need not tell apart are joined, since fewer
- * are judged faster.
- */
-class JudgedDecisions {
-  lengthMs = 0;
-  readonly #levels: { decisions: readonly Decision[]; known: number }[] = [];
+interface Level {
+  readonly history: History;
+  /** So many groups were there before the last update, too. */
+  known: number;
+}
+
+/** The decisions in groups of several widths: long windows need not tell close ones apart. */
+class Judged {
+  readonly #decisions = new Decisions();
+  readonly #levels = Array.from({ length: levels }, (_, level): Level => {
+    const withinMs = shortestWindowMs * levelStep ** level * joinedShare;
+    return { history: new History(this.#decisions, withinMs), known: 0 };
+  });
 
   update(decisions: readonly Decision[]): void {
-    this.lengthMs = (decisions.at(-1)?.to ?? 0) - (decisions[0]?.from ?? 0);
-    for (let level = 0; level < levels; level += 1) {
-      const now = joined(decisions, shortestWindowMs * levelStep ** level * joinedShare);
-      const before = this.#levels[level]?.decisions ?? [];
-      this.#levels[level] = { decisions: now, known: firstDifference(before, now) };
+    // The last group may still grow.
+    for (const each of this.#levels) each.known = Math.max(0, each.history.groups.length - 1);
+    for (const decision of decisions.slice(this.#decisions.all.length)) {
+      this.#decisions.add(decision);
+      for (const { history } of this.#levels) history.add();
     }
   }
 
-  /** `known`: so many were there before the last update, too. */
-  forWindow([shortest]: Span) {
+  get lengthMs(): number {
+    const { all } = this.#decisions;
+    return (all.at(-1)?.to ?? 0) - (all[0]?.from ?? 0);
+  }
+
+  forWindow([shortest]: Span): Level {
     const level = Math.floor(Math.log(shortest / shortestWindowMs) / Math.log(levelStep));
-    const found = this.#levels[Math.max(0, Math.min(levels - 1, level))];
-    return found ?? { decisions: [], known: 0 };
+    return this.#levels[Math.max(0, Math.min(levels - 1, level))] as Level;
   }
 }
 
-function firstDifference(before: readonly Decision[], now: readonly Decision[]): number {
-  const at = now.findIndex((each, i) => {
-    const other = before[i];
-    return other?.to !== each.to || other.count !== each.count || other.from !== each.from;
-  });
-  return at < 0 ? now.length : at;
+/** The version with the limits that permit the decisions. */
+function permitted(one: OneVersion, history: History, part: Part): OneVersion | undefined {
+  const { family, version } = one;
+  const limit = family.possibleLimits(history, version, part);
+  if (limit === undefined) return undefined;
+  const isSame = limit[0] === version.limit[0] && limit[1] === version.limit[1];
+  return isSame ? one : { family, version: { ...version, limit } };
 }
 
-/** The version with the limits that permit the decisions. `since`: it permits those before. */
-function permitted(
-  { family, version }: OneVersion,
-  decisions: readonly Decision[],
-  since = 0,
-): OneVersion | undefined {
-  const limit = family.possibleLimits(decisions, version, since);
-  return limit && { family, version: { ...version, limit } };
-}
-
-/** `since`: the version permits the decisions before. */
 export function isPossible(
   { family, version }: OneVersion,
-  decisions: readonly Decision[],
-  since = 0,
+  history: History,
+  part = history.whole,
 ): boolean {
-  return family.possibleLimits(decisions, version, since) !== undefined;
+  return family.possibleLimits(history, version, part) !== undefined;
 }
 
 /** The version with the window and the phase in the middle of their spans. */

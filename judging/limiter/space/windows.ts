@@ -4,13 +4,15 @@
  */
 import {
   type Decision,
-  firstFrom,
-  firstTo,
+  type Group,
+  type History,
   hullOf,
+  judgedIn,
+  mostSuspects,
+  type Part,
   type PossibleLimits,
   type Span,
   spanOf,
-  spentBefore,
   type Version,
 } from './decision.ts';
 
@@ -26,15 +28,15 @@ interface Open {
 }
 
 /** The first request after the end of a window opens the next one. */
-export const fixedWindow: PossibleLimits = (decisions, version) =>
-  followed(decisions, version, (open, { from, to, passed }, { windowMs }) => {
+export const fixedWindow: PossibleLimits = (history, version, part) =>
+  followed(history, version, part, (open, { from, to, passed }, { windowMs }) => {
     const end: Span = [open.opened[0] + windowMs[0], open.opened[1] + windowMs[1]];
     return { isIn: from < end[1], isAfter: to >= end[0], opened: passed ? open.opened : undefined };
   });
 
 /** As above, but each request moves the end: the window ends after a pause without any. */
-export const prolongedWindow: PossibleLimits = (decisions, version) =>
-  followed(decisions, version, (open, { from, to, passed }, { windowMs, refusalsSpend }) => ({
+export const prolongedWindow: PossibleLimits = (history, version, part) =>
+  followed(history, version, part, (open, { from, to, passed }, { windowMs, refusalsSpend }) => ({
     isIn: from < open.opened[1] + windowMs[1],
     isAfter: to >= open.opened[0] + windowMs[0],
     opened: passed || refusalsSpend ? [from, to] : undefined,
@@ -46,49 +48,71 @@ type Step = (
   version: Version,
 ) => { isIn: boolean; isAfter: boolean; opened: Span | undefined };
 
+/** The windows that may be open after all groups but the last one, which may still grow. */
+const opens = new WeakMap<Version, { readonly at: number; readonly states: readonly Open[] }>();
+
 /** Follows every window that may be open, and drops those that a decision contradicts. */
-function followed(decisions: readonly Decision[], version: Version, step: Step): Span | undefined {
-  const { limit, windowMs, knownSince } = version;
+function followed(
+  { groups }: History,
+  version: Version,
+  { begin, since, until }: Part,
+  step: Step,
+): Span | undefined {
+  const known = opens.get(version);
+  const start =
+    known !== undefined && known.at < since ? known : { at: begin, states: [before(version)] };
+  let { states } = start;
+  for (let i = start.at; i < until; i += 1) {
+    if (i === since - 1) opens.set(version, { at: i, states });
+    states = after(states, groups[i] as Group, version, step);
+    if (states.length === 0) return undefined;
+  }
+  return hullOf(states.map(({ limit }) => limit));
+}
+
+function before({ limit, windowMs, knownSince }: Version): Open {
   const isKnown = knownSince === Number.NEGATIVE_INFINITY;
-  const before: Span = isKnown
+  const opened: Span = isKnown
     ? [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
     : [knownSince - windowMs[1], knownSince];
-  let states: Open[] = [
-    { limit, opened: before, least: 0, most: isKnown ? 0 : limit[1], isFull: false },
-  ];
-  for (const decision of decisions) {
-    const { from, to, passed, count } = decision;
-    const next: Open[] = [];
-    let fresh: Open | undefined;
-    const add = (opened: Span, limits: Span | undefined, least: number, most: number) => {
-      if (limits === undefined) return;
-      const isFull = !passed;
-      const open = { limit: limits, opened, least, most: Math.min(limits[1], most), isFull };
-      if (opened[0] === from) fresh = fresh === undefined ? open : either(fresh, open);
-      else next.push(open);
-    };
-    for (const open of states) {
-      const { isIn, isAfter, opened = open.opened } = step(open, decision, version);
-      const [lowest, highest] = open.limit;
-      const sum = open.least + count;
-      if (isIn && passed && !open.isFull)
-        add(opened, spanOf(Math.max(lowest, sum), highest), sum, open.most + count);
-      if (isIn && !passed) {
-        const limits = spanOf(lowest, Math.min(highest, open.most));
-        add(opened, limits, Math.max(open.least, lowest), open.most);
-      }
-      if (!isAfter || !passed) continue;
-      // Some of the requests may still have been in the window before.
-      if (isIn && !open.isFull) add([from, to], open.limit, 1, count);
-      else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
+  return { limit, opened, least: 0, most: isKnown ? 0 : limit[1], isFull: false };
+}
+
+function after(
+  states: readonly Open[],
+  decision: Decision,
+  version: Version,
+  step: Step,
+): readonly Open[] {
+  const { from, to, passed, count } = decision;
+  const next: Open[] = [];
+  let fresh: Open | undefined;
+  const add = (opened: Span, limits: Span | undefined, least: number, most: number) => {
+    if (limits === undefined) return;
+    const isFull = !passed;
+    const open = { limit: limits, opened, least, most: Math.min(limits[1], most), isFull };
+    if (opened[0] === from) fresh = fresh === undefined ? open : either(fresh, open);
+    else next.push(open);
+  };
+  for (const open of states) {
+    const { isIn, isAfter, opened = open.opened } = step(open, decision, version);
+    const [lowest, highest] = open.limit;
+    const sum = open.least + count;
+    if (isIn && passed && !open.isFull)
+      add(opened, spanOf(Math.max(lowest, sum), highest), sum, open.most + count);
+    if (isIn && !passed) {
+      const limits = spanOf(lowest, Math.min(highest, open.most));
+      add(opened, limits, Math.max(open.least, lowest), open.most);
     }
-    if (fresh !== undefined) next.push(fresh);
-    if (next.length === 0) return undefined;
-    // The oldest ones of many differ least.
-    if (next.length > mostOpen) next.splice(0, 2, either(next[0] as Open, next[1] as Open));
-    states = next;
+    if (!isAfter || !passed) continue;
+    // Some of the requests may still have been in the window before.
+    if (isIn && !open.isFull) add([from, to], open.limit, 1, count);
+    else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
   }
-  return hullOf(states.map((state) => state.limit));
+  if (fresh !== undefined) next.push(fresh);
+  // The oldest ones of many differ least.
+  if (next.length > mostOpen) next.splice(0, 2, either(next[0] as Open, next[1] as Open));
+  return next;
 }
 
 /** So many windows are followed apart. */
@@ -105,28 +129,36 @@ function either(one: Open, other: Open): Open {
   };
 }
 
-/** When the window of this number may begin, and how far that is known. */
-function border({ windowMs, phase }: Version, number: number): Span {
-  const [least, most] = [phase[0] + number, phase[1] + number];
-  return [least * windowMs[least < 0 ? 1 : 0], most * windowMs[most < 0 ? 0 : 1]];
+/** When the window of this number begins, at the earliest. */
+function earliest({ version: { windowMs, phase }, origin }: Count, number: number): number {
+  const windows = phase[0] + number;
+  return origin + windows * windowMs[windows < 0 ? 1 : 0];
+}
+
+/** When the window of this number begins, at the latest. */
+function latest({ version: { windowMs, phase }, origin }: Count, number: number): number {
+  const windows = phase[1] + number;
+  return origin + windows * windowMs[windows < 0 ? 0 : 1];
 }
 
 /** The numbers of the first and the last window that may hold a decision. */
-function windowsOf({ windowMs, phase }: Version, { from, to }: Decision): Span {
-  const first = Math.floor(from / windowMs[from < 0 ? 0 : 1] - phase[1]);
-  return [first, Math.floor(to / windowMs[0] - phase[0])];
+function windowsOf({ version, origin }: Count, { from, to }: Decision): Span {
+  const { windowMs, phase } = version;
+  const [begin, end] = [from - origin, to - origin];
+  const first = Math.floor(begin / windowMs[begin < 0 ? 0 : 1] - phase[1]);
+  return [first, Math.floor(end / windowMs[0] - phase[0])];
 }
 
 /** One of so many windows explains anything. */
 const manyWindows = 24;
 
 /** N requests in each window of a clock. */
-export const alignedWindow: PossibleLimits = (decisions, version, since) =>
-  counted(decisions, version, () => 0, since);
+export const alignedWindow: PossibleLimits = (history, version, part) =>
+  counted(history, version, part, () => 0);
 
 /** The last window counts by the share of it that the sliding window still covers. */
-export const slidingCounter: PossibleLimits = (decisions, version, since) =>
-  counted(decisions, version, bounded, since);
+export const slidingCounter: PossibleLimits = (history, version, part) =>
+  counted(history, version, part, bounded);
 
 function bounded(share: number): number {
   return Math.min(1, Math.max(0, share));
@@ -136,100 +168,87 @@ function bounded(share: number): number {
  * The same counters, of windows whose first one is opened by a request after a pause of two windows.
  * A pause may or may not have been so long: then either may explain what follows.
  */
-export const slidingCounterFromFirst: PossibleLimits = (decisions, version, since = 0) => {
+export const slidingCounterFromFirst: PossibleLimits = (history, version, { since, until }) => {
+  const { groups } = history;
   let limit: Span | undefined = version.limit;
   let openers: number[] = [];
   // Before a pause that is surely long enough, nothing matters.
-  let i = Math.min(since, decisions.length - 1);
-  while (i > 0 && pauseBefore(decisions, i)[0] < 2 * version.windowMs[1]) i -= 1;
-  for (; i < decisions.length && limit !== undefined; i += 1) {
-    const [least, most] = pauseBefore(decisions, i);
+  let i = Math.min(since, until - 1);
+  while (i > 0 && pauseBefore(groups, i)[0] < 2 * version.windowMs[1]) i -= 1;
+  for (; i < until && limit !== undefined; i += 1) {
+    const [least, most] = pauseBefore(groups, i);
     if (least >= 2 * version.windowMs[1]) openers = [];
     if (most >= 2 * version.windowMs[0]) openers.push(i);
-    if (i >= since) limit = sinceOpeners(decisions, { ...version, limit }, openers, i);
+    if (i >= since) limit = sinceOpeners(history, { ...version, limit }, openers, i);
   }
   return limit;
 };
 
 const everBefore: Span = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-function pauseBefore(decisions: readonly Decision[], i: number): Span {
-  const [before, after] = [decisions[i - 1], decisions[i]];
+function pauseBefore(groups: readonly Group[], i: number): Span {
+  const [before, after] = [groups[i - 1], groups[i]];
   if (before === undefined || after === undefined) return everBefore;
   return [after.from - before.to, after.to - before.from];
 }
 
-/** The limits that permit the decision, if one of these has opened the windows. */
+/** The limits that permit the group, if one of these has opened the windows. */
 function sinceOpeners(
-  decisions: readonly Decision[],
+  history: History,
   version: Version,
   openers: readonly number[],
   i: number,
 ): Span | undefined {
-  const spans = openers.map((opener) => {
-    const moved = movedTo(decisions, opener);
-    const phase: Span = [0, Math.min(1, (moved[0] as Decision).to / version.windowMs[1])];
-    return counted(moved, { ...version, phase }, bounded, i - opener, 0, i - opener + 1);
+  const spans = openers.map((begin) => {
+    const { first } = history.groups[begin] as Group;
+    const { from, to } = history.decisions.all[first] as Decision;
+    const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
+    const part = { begin, since: i, until: i + 1 };
+    return counted(history, { ...version, phase }, part, bounded, { origin: from, firstWindow: 0 });
   });
   return hullOf(spans);
 }
 
-type Moved = Map<number, readonly Decision[]>;
-const knownMoved = new WeakMap<readonly Decision[], Moved>();
-
-/** The decisions from this one on, with its start as time 0. */
-function movedTo(decisions: readonly Decision[], opener: number): readonly Decision[] {
-  const known: Moved = knownMoved.get(decisions) ?? new Map();
-  knownMoved.set(decisions, known);
-  const start = (decisions[opener] as Decision).from;
-  const moved =
-    known.get(opener) ??
-    decisions.slice(opener).map((each, i) => {
-      // The first ones open the window, so they are surely in it, whatever is rounded.
-      const to = each.to - start + (i === 0 ? 0.001 : 0);
-      return { ...each, from: i === 0 ? to : each.from - start, to };
-    });
-  known.set(opener, moved);
-  return moved;
-}
-
 /** What a count by windows looks at. */
 interface Count {
-  readonly decisions: readonly Decision[];
+  readonly history: History;
   readonly version: Version;
-  /** Sums of what was spent before each decision. */
-  readonly spent: readonly number[];
-  /** The same sums with refusals. */
-  readonly asked: readonly number[];
+  /** The number of the first decision that counts. */
+  readonly begin: number;
   readonly shareOf: (share: number) => number;
   readonly isSliding: boolean;
+  /** Windows are numbered from this time on. */
+  readonly origin: number;
+  /** The number of the window that the first decision has opened. */
+  readonly firstWindow: number;
 }
 
+const ofClock = { origin: 0, firstWindow: Number.NEGATIVE_INFINITY };
+
 function counted(
-  decisions: readonly Decision[],
+  history: History,
   version: Version,
+  { begin, since, until }: Part,
   shareOf: (share: number) => number,
-  since = 0,
-  firstWindow = Number.NEGATIVE_INFINITY,
-  until = decisions.length,
+  { origin, firstWindow } = ofClock,
 ): Span | undefined {
-  const { refusalsSpend } = version;
+  const { groups, suspects, decisions } = history;
   const isSliding = shareOf(1) > 0;
-  const spent = spentBefore(decisions, refusalsSpend && isSliding);
-  const asked = spentBefore(decisions, true);
-  const count: Count = { decisions, version, spent, asked, shareOf, isSliding };
+  const first = groups[begin]?.first ?? 0;
+  const count: Count = { history, version, begin: first, shareOf, isSliding, origin, firstWindow };
   let [least, most] = version.limit;
-  const suspects = suspectsOf(decisions);
-  for (let n = since - suspects.length; n < until && least <= most; n += 1) {
-    const i = n < since ? (suspects[since - n - 1] as number) : n;
-    if (i < since || i >= until) continue;
-    const decision = decisions[i] as Decision;
-    if (decision.passed) least = Math.max(least, leastAnywhere(count, decision));
+  for (let n = since - mostSuspects; n < until && least <= most; n += 1) {
+    const g = n < since ? (suspects[since - n - 1] as number) : n;
+    if (g < since || g >= until) continue;
+    const i = judgedIn(groups[g] as Group);
+    const decision = decisions.all[i] as Decision;
+    const { passed } = decision;
+    if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
     else most = Math.min(most, mostAnywhere(count, decision, i));
-    const [first, last] = windowsOf(version, decision);
-    if (last - first > manyWindows) continue;
-    const from = Math.max(first, firstWindow);
-    if (decision.passed) {
+    const [lowest, last] = windowsOf(count, decision);
+    if (last - lowest > manyWindows) continue;
+    const from = Math.max(lowest, firstWindow);
+    if (passed) {
       let needed = Number.POSITIVE_INFINITY;
       for (let number = from; number <= last && needed > least; number += 1)
         needed = Math.min(needed, leastIn(count, decision, i, number));
@@ -240,44 +259,36 @@ function counted(
         explained = Math.max(explained, mostIn(count, decision, i, number));
       most = Math.min(most, explained);
     }
-    if (least > most && n >= since) suspects[i % mostSuspects] = i;
+    if (least > most && n >= since) suspects[g % mostSuspects] = g;
   }
   return spanOf(least, most);
 }
 
-const mostSuspects = 4;
-const knownSuspects = new WeakMap<readonly Decision[], number[]>();
-
-/** Decisions that have contradicted a version lately: they contradict its neighbours, too. */
-function suspectsOf(decisions: readonly Decision[]): number[] {
-  const suspects = knownSuspects.get(decisions) ?? Array.from({ length: mostSuspects }, () => -1);
-  knownSuspects.set(decisions, suspects);
-  return suspects;
-}
-
-function mayBeIn({ version }: Count, { from, to }: Decision, number: number): boolean {
-  return to >= border(version, number)[0] && from < border(version, number + 1)[1];
+function mayBeIn(count: Count, { from, to }: Decision, number: number): boolean {
+  return to >= earliest(count, number) && from < latest(count, number + 1);
 }
 
 /** The lowest limit with which this window may have let the decision pass. */
 function leastIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
-  const { version, shareOf } = count;
-  const [begins, ends] = [border(version, number), border(version, number + 1)];
-  const first = firstFrom(count.decisions, begins[1], i);
-  const before = between(count, first, i);
+  const { version, shareOf, isSliding } = count;
+  const { decisions } = count.history;
+  const [begin, end] = [latest(count, number), earliest(count, number + 1)];
+  // Who opened the first window is in it.
+  const isFirst = number === count.firstWindow;
+  const first = isFirst ? count.begin : decisions.firstFrom(begin, count.begin, i);
+  const before = decisions.between(first, i, isSliding && version.refusalsSpend);
   // A window of the clock that has refused a request stays full to its end.
-  const asked = (count.asked[i] ?? 0) - (count.asked[first] ?? 0);
-  if (!count.isSliding && asked > before) return Number.POSITIVE_INFINITY;
-  const isWhole = decision.from >= begins[1] && decision.to < ends[0];
+  if (!isSliding && decisions.between(first, i, true) > before) return Number.POSITIVE_INFINITY;
+  const isWhole = decision.from >= begin && decision.to < end;
   const current = before + (isWhole ? decision.count - 1 : 0);
-  const share = shareOf((ends[0] - decision.to) / version.windowMs[1]);
-  if (share === 0) return current + 1;
-  const [, earlier] = border(version, number - 1);
-  const last = between(
-    count,
-    firstFrom(count.decisions, earlier, i),
-    firstTo(count.decisions, begins[0], i),
+  const share = shareOf((end - decision.to) / version.windowMs[1]);
+  if (share === 0 || isFirst) return current + 1;
+  const earlier = decisions.firstFrom(latest(count, number - 1), count.begin, i);
+  const last = decisions.between(
+    number - 1 === count.firstWindow ? count.begin : earlier,
+    decisions.firstTo(earliest(count, number), count.begin, i),
+    version.refusalsSpend,
   );
   return Math.floor(current + last * share) + 1;
 }
@@ -285,42 +296,47 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
 /** The highest limit with which this window may have refused the decision. */
 function mostIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return 0;
-  const { version, shareOf } = count;
-  const [begins, ends] = [border(version, number), border(version, number + 1)];
-  if (begins[0] < version.knownSince) return Number.POSITIVE_INFINITY;
-  const current = between(count, firstTo(count.decisions, begins[0], i), i);
-  const share = shareOf((ends[1] - decision.from) / version.windowMs[0]);
-  if (share === 0) return current;
-  const [earlier] = border(version, number - 1);
-  if (earlier < version.knownSince) {
+  const { version, shareOf, isSliding } = count;
+  const { decisions } = count.history;
+  const { knownSince } = version;
+  const refusalsSpend = isSliding && version.refusalsSpend;
+  const [begin, end] = [earliest(count, number), latest(count, number + 1)];
+  if (begin < knownSince) return Number.POSITIVE_INFINITY;
+  const current = decisions.between(decisions.firstTo(begin, count.begin, i), i, refusalsSpend);
+  const share = shareOf((end - decision.from) / version.windowMs[0]);
+  if (share === 0 || number === count.firstWindow) return current;
+  const before = earliest(count, number - 1);
+  if (before < knownSince) {
     // Others passed in the last window, no more than the limit; how often they were refused is open.
-    const isOpen = version.refusalsSpend || share === 1;
+    const isOpen = refusalsSpend || share === 1;
     return isOpen ? Number.POSITIVE_INFINITY : Math.floor((current + 1) / (1 - share));
   }
-  const last = between(
-    count,
-    firstTo(count.decisions, earlier, i),
-    firstFrom(count.decisions, begins[1], i),
+  const last = decisions.between(
+    decisions.firstTo(before, count.begin, i),
+    decisions.firstFrom(latest(count, number), count.begin, i),
+    refusalsSpend,
   );
   return Math.ceil(current + last * share);
 }
 
-/** Wherever the windows begin: the lowest limit that lets so many pass in this time. */
-function leastAnywhere({ version, isSliding }: Count, { from, to, count }: Decision): number {
-  const windows = (to - from) / version.windowMs[0];
+/** Wherever the windows begin: the lowest limit that lets so many pass within a window. */
+function leastAnywhere(count: Count, { to }: Decision, i: number): number {
+  const { decisions } = count.history;
+  const [shortest] = count.version.windowMs;
+  const first = Math.min(i, decisions.firstFrom(to - shortest, count.begin, i));
+  const windows = (to - (decisions.all[first] as Decision).from) / shortest;
+  const passes = decisions.between(first, i + 1, false);
   // Just after a border the last window still counts nearly whole.
-  if (isSliding && windows < 1) return Math.ceil((count - 1) / (1 + windows));
-  return Math.ceil(count / (Math.floor(windows) + 2));
+  if (count.isSliding && windows < 1) return Math.ceil((passes - 1) / (1 + windows));
+  return Math.ceil(passes / (Math.floor(windows) + 2));
 }
 
 /** Wherever the windows begin: no more were spent in those that can refuse this decision. */
 function mostAnywhere(count: Count, { from }: Decision, i: number): number {
-  const reachMs = count.version.windowMs[1] * (count.isSliding ? 2 : 1);
-  if (from - reachMs < count.version.knownSince) return Number.POSITIVE_INFINITY;
-  return between(count, firstTo(count.decisions, from - reachMs, i), i);
-}
-
-/** What was spent by the decisions from one on and before another. */
-function between({ spent }: Count, first: number, last: number): number {
-  return Math.max(0, (spent[last] ?? 0) - (spent[first] ?? 0));
+  const { version, begin, isSliding } = count;
+  const { decisions } = count.history;
+  const reachMs = version.windowMs[1] * (isSliding ? 2 : 1);
+  if (from - reachMs < version.knownSince) return Number.POSITIVE_INFINITY;
+  const first = decisions.firstTo(from - reachMs, begin, i);
+  return decisions.between(first, i, isSliding && version.refusalsSpend);
 }

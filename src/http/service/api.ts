@@ -1,14 +1,13 @@
 /**
- * The service: answers one request with one reply, synchronously.
- * The checks run in the order written here: route, authenticate, throttle, then those of the
- * endpoint. Sends are answered by `send-message.ts`.
- * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes: gateOrder,
- * errorsSpendToken, replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, bearerCase, pathIdForm,
- * receivedShape, tasksShape, replyTemplates.
+ * The service: answers one request with one reply, synchronously. It finds the route, checks the
+ * key, takes a token of the rate limit, and then serves the endpoint. `send-message.ts` serves sends.
+ * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes: keyCheck,
+ * headMethod, methodNotAllowed, trailingSlash, bearerSpace, bearerCase, unauthenticatedThrottle,
+ * clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape, tasksShape, replyTemplates.
  */
 
 import type { Struck } from '#contract/fault-kinds.ts';
-import type { EndpointName } from '#contract/limits.ts';
+import type { EndpointName, SendEndpoint } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
 import type { Account, ApiKey } from '../../sim/accounts/account.ts';
@@ -25,7 +24,6 @@ import {
   taskDetails,
 } from '../../sim/read.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import type { SendEndpoint } from '../../sim/store/message.ts';
 import { plainIp } from '../plain-ip.ts';
 import { allowedMethods, matchOtherSpelling, takesMethod } from './other-spellings.ts';
 import {
@@ -36,6 +34,7 @@ import {
 } from './send-message.ts';
 import { itemsOf, refuse, reword } from './templated-replies.ts';
 
+const ok = 200;
 const movedPermanently = 301;
 
 /** A handled request's endpoint, key and reply, for logs and journals. */
@@ -43,7 +42,7 @@ export interface Handled {
   readonly endpoint: EndpointName | undefined;
   readonly key: ApiKey | undefined;
   readonly reply: ApiReply;
-  /** True: a fault forced the status, so it does not describe the request. */
+  /** True if a fault forced the status, which then says nothing about the request. */
   readonly isForced?: boolean;
   /** The injected fault that struck it. */
   readonly struck?: Struck | undefined;
@@ -98,7 +97,7 @@ function authenticated(
   return reply;
 }
 
-/** Serves the endpoint of a request that has passed the throttle. `send`: if it was read before. */
+/** Serves the endpoint of a request that has passed the throttle. `send`: set if it was read. */
 function answer(
   world: Registry,
   match: RouteMatch,
@@ -202,7 +201,7 @@ function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
 /** Finds the key in an `Authorization` header, by the assumptions bearerSpace and bearerCase. */
 const bearerHeaders = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
 
-/** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */
+/** The key that the request carries; undefined if it is missing, malformed, wrong or revoked. */
 export function authenticate(
   world: Registry,
   authorization: string | undefined,
@@ -216,10 +215,8 @@ export function authenticate(
   return token === undefined ? undefined : world.validKey(token);
 }
 
-const ok = 200;
-
-// The endpoints that are not sends. Without templates, which is the default, these four return early
-// and build no values for them.
+// The next four functions serve the endpoints that are not sends. By default there are no templates:
+// they then return early and build no values for one.
 
 function readReply(world: Registry, account: Account, id: string, request: ApiRequest): ApiReply {
   const decision = read(world, account, id);
@@ -249,7 +246,8 @@ function tasksReply(world: Registry, account: Account, id: string, request: ApiR
   const { tasks } = decision;
   const reply = json(tasksShape === 'tasks' ? { tasks } : tasks);
   if (replyTemplates === noReplyTemplates) return reply;
-  const items = () => itemsOf(world, request, 'tasks', tasks.map(taskDetails(world)));
+  const details = () => tasks.map((task) => taskDetails(world, task));
+  const items = () => itemsOf(world, request, 'tasks', details());
   return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
 }
 
@@ -264,7 +262,7 @@ function json(value: unknown): ApiReply {
   return { status: ok, body: JSON.stringify(value) };
 }
 
-/** The statistics, by the placeholder names of templates. */
+/** The statistics, by the names of placeholders in templates. */
 function statsValues({ messages, quota, sims_connected, received }: AccountStats) {
   const { used, limit } = quota;
   return {

@@ -1,8 +1,8 @@
 /**
  * Writes the reply to each kind of refusal (`ServiceError`): its status, code and body. The
- * table `refusals` of the contract is the only place in `src/` that holds statuses and codes.
+ * table `refusals` of the contract has the statuses and codes: they are repeated nowhere in `src/`.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope,
- * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed.
+ * notFoundBody, malformedJson.
  */
 import { refusals } from '#contract/refusals.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
@@ -41,7 +41,7 @@ const notFoundDetail: ApiReply = {
   body: JSON.stringify({ detail: errorReplies.not_found.detail }),
 };
 
-/** Replies by their wait; the documented window bounds the wait to one minute. */
+/** Replies by their wait in seconds. There are few: a wait is hardly longer than one window. */
 const throttledReplies: ApiReply[] = [];
 
 /** ERR-3, ERR-4: header and body state the same whole number of seconds. */
@@ -85,7 +85,7 @@ function invalidFieldReply(
   return { status, body: `${body.slice(0, -end.length)},"errors":${fields}${end}` };
 }
 
-/** JSON text, because an object would lose a field called __proto__: `{"to":["..."]}`. */
+/** The fields as `{"to":["..."]}`. Built as text, because an object loses a field `__proto__`. */
 function fieldMap(failures: readonly FieldFailure[]): string {
   const members = failures.map(
     ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,
@@ -95,7 +95,7 @@ function fieldMap(failures: readonly FieldFailure[]): string {
 
 type PlainKind = Exclude<ServiceError['kind'], 'invalid_field' | 'throttled'>;
 
-/** Refusals that carry only their kind are serialised once for each shape. */
+/** The replies to refusals that carry only their kind, written once for each shape. */
 const plainReplies = new Map<string, ApiReply>();
 
 function plain(kind: PlainKind, assumptions: Assumptions): ApiReply {

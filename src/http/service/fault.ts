@@ -1,6 +1,6 @@
 /**
  * One fault, a failure that a user injects: which requests it affects, and how. It has its own
- * counter and random stream, so that other faults and other traffic do not change which ones.
+ * counter and random stream, so that no other fault or traffic changes which requests it affects.
  */
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
@@ -16,7 +16,7 @@ export interface FaultSpec {
   readonly match: {
     readonly endpoint?: EndpointName | undefined;
     readonly account_id?: string | undefined;
-    /** A recipient; `*` stands for any digits. */
+    /** A recipient; `*` matches any digits. */
     readonly to?: string | undefined;
     /** A part of the message's text. */
     readonly text?: string | undefined;
@@ -153,15 +153,15 @@ export class SimulatorRequest implements FaultSubject {
 
 const keptValue = /^[ -~]{1,1000}$/;
 
-/** The header if it is short and plain: journals keep no other, so faults match no other. */
-export function headerIn(headers: object = {}, name: string): string | undefined {
+/** A header that is short and plain ASCII: journals keep no other, so faults match no other. */
+export function headerIn(headers: object | undefined, name: string): string | undefined {
   const value: unknown = Object(headers)[name];
   return typeof value === 'string' && keptValue.test(value) ? value : undefined;
 }
 
 export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
 
-/** Recipient and text in a body; empty where it is not a JSON object with such a field of text. */
+/** Recipient and text in a body; empty if the body is not a JSON object, or the field not a text. */
 export function sentFieldsOf(body: ApiRequest['body']): SentFields {
   try {
     const json = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');

@@ -13,6 +13,7 @@ import {
   type Struck,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
+import type { EndpointName } from '#contract/limits.ts';
 import type { SendRefusal } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
@@ -31,15 +32,13 @@ import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */
 export type FaultChooser = (world: Registry, request: ApiRequest) => ChosenFault | undefined;
-/**
- * `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. `refusal`: the
- * reply is that of the service for this refusal. `heldMs`: how long the reply waits, in real
- * milliseconds.
- */
 export type ChosenFault = FaultKind & Chosen;
 interface Chosen {
+  /** The shortest wait that a 429 without headers asks for. Default 1. */
   readonly waitSeconds?: number;
+  /** A refusal of the service whose reply replaces that of the fault. */
   readonly refusal?: SendRefusal;
+  /** How long the reply waits, in real milliseconds. */
   readonly heldMs?: number;
 }
 
@@ -49,6 +48,7 @@ export interface FaultEffect {
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
   readonly acting: (ActingFault & Chosen) | undefined;
+  /** The fault that the record names: the acting one, or else the first delay. */
   readonly struck: Struck | undefined;
 }
 
@@ -109,7 +109,7 @@ export class Faults {
     const { delayMs, acting, struck } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
-      : this.#answerUnhandled(world, limiter, request, subject, acting);
+      : answerUnhandled({ world, limiter, request, endpoint: subject.endpoint }, acting);
     const reply = damaged(handled.reply, acting);
     const result = { ...handled, reply, struck, lookedAt: subject.lookedAt };
     if (delayMs === 0) return result;
@@ -133,42 +133,52 @@ export class Faults {
     }
     return { delayMs, acting, struck };
   }
+}
 
-  /** Answers a request that the service does not handle, because of `fault`. */
-  #answerUnhandled(
-    world: Registry,
-    limiter: Limiter,
-    request: ApiRequest,
-    { endpoint }: SimulatorRequest,
-    fault: UnhandledFault & Chosen,
-  ): Handled {
-    const key = authenticate(world, request.authorization);
-    // No byte of this reply is sent: every such fault cuts it.
-    if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
-    if (fault.refusal !== undefined) {
-      const reply = refuse(world, request, { kind: fault.refusal });
-      return { endpoint, key, reply, isForced: true };
-    }
-    if (fault.status !== tooManyRequests || fault.headers !== undefined) {
-      return { endpoint, key, reply: forced(fault), isForced: true };
-    }
-    // A 429 states the wait that the limiter would ask for.
-    const caller = key?.account.accountId ?? addressOf(world, request);
-    const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
-    const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
-    const retryAfterSeconds = Math.max(Math.ceil(waitMs / secondMs), shortestSeconds);
-    const throttled = refuse(world, request, { kind: 'throttled', retryAfterSeconds });
-    const reply =
-      fault.body === undefined
-        ? throttled
-        : { ...forced(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
-    return { endpoint, key, reply };
+/** A request that the service does not handle, and what the reply to it depends on. */
+interface Unhandled {
+  readonly world: Registry;
+  readonly limiter: Limiter;
+  readonly request: ApiRequest;
+  readonly endpoint: EndpointName | undefined;
+}
+
+/** Answers a request that the service does not handle, because of `fault`. */
+function answerUnhandled(unhandled: Unhandled, fault: UnhandledFault & Chosen): Handled {
+  const { world, request, endpoint } = unhandled;
+  const key = authenticate(world, request.authorization);
+  // No byte of this reply is sent: every such fault cuts it.
+  if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
+  if (fault.refusal !== undefined) {
+    const reply = refuse(world, request, { kind: fault.refusal });
+    return { endpoint, key, reply, isForced: true };
   }
+  if (fault.status !== tooManyRequests || fault.headers !== undefined) {
+    return { endpoint, key, reply: forced(fault), isForced: true };
+  }
+  const caller = key?.account.accountId ?? addressOf(world, request);
+  return { endpoint, key, reply: forcedThrottle(unhandled, caller, fault) };
 }
 
 const tooManyRequests = 429;
-/** The wait in a forced 429 if the caller's bucket is not empty, so that there is no real wait. */
+/** The wait in a forced 429 if the caller has tokens, so that the limiter asks for no wait. */
 const shortestWaitSeconds = 1;
+
+/** A 429 that a fault forces. It states the wait that the limiter would ask for. */
+function forcedThrottle(
+  { world, limiter, request, endpoint }: Unhandled,
+  caller: string,
+  fault: FaultFields['status'] & Chosen,
+): ApiReply {
+  const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
+  const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
+  const retryAfterSeconds = Math.max(Math.ceil(waitMs / secondMs), shortestSeconds);
+  if (fault.body === undefined) {
+    return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
+  }
+  return { ...forced(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
+}
+
 /** The reply that a fault states itself. */
 export function forced({
   status,

@@ -1,4 +1,7 @@
-/** What the answers in force add to the documented routes: other spellings of paths, and HEAD. */
+/**
+ * What the assumptions in force add to the documented routes: other spellings of paths, and HEAD.
+ * Assumes: trailingSlash, pathCase, headMethod.
+ */
 import { matchRoute, type Route, type RouteMatch } from '#contract/routes.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 

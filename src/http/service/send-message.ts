@@ -1,9 +1,10 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
  * reply: reads the body once, lets `src/sim/sends/send.ts` decide, and words the decision as a reply.
- * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
+ * Rules: SVC-4, SEND-1 to SEND-7. Assumes: contentType, emptyBody, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';
+import type { SendEndpoint } from '#contract/limits.ts';
 import { malformedDetails } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { ApiKey } from '../../sim/accounts/account.ts';
@@ -13,13 +14,12 @@ import type { UndocumentedError } from '../../sim/errors.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { findValidReplay, type SendCall, type SendDecision, send } from '../../sim/sends/send.ts';
 import { readSend } from '../../sim/sends/send-request.ts';
-import type { SendEndpoint } from '../../sim/store/message.ts';
 import { refuse, reword } from './templated-replies.ts';
 
 const accepted = 202;
 const replayed = 200;
 
-/** A send whose body was read, or why its body is none. */
+/** A send whose body was read, or why it cannot be read. */
 export type ReceivedSend = SendCall | UndocumentedError;
 
 /** Reads the body of a send: once, for all that follows. */
@@ -40,7 +40,7 @@ export function sendMessage(world: Registry, call: ReceivedSend, request: ApiReq
   return replyTo(send(world, call), world, call.endpoint, request);
 }
 
-/** The reply if the request is a replay. Called before the throttle where replays are free. */
+/** The reply if the request is a replay. Called before the throttle if replays spend no token. */
 export function replayBeforeThrottle(
   world: Registry,
   call: ReceivedSend,
@@ -75,10 +75,7 @@ type MalformedJson = Extract<UndocumentedError, { kind: 'malformed_json' }>;
 
 const jsonType = /^application\/json[ \t]*(;|$)/i;
 
-/**
- * Reads a request's body as a JSON object, or returns why it is none.
- * Rules: SVC-4. Assumes: malformedJson, emptyBody, contentType.
- */
+/** Reads a request's body as a JSON object, or returns why it is not one. */
 export function readJsonBody(
   request: Pick<ApiRequest, 'contentType' | 'contentEncoding' | 'body'>,
   assumptions: Assumptions,

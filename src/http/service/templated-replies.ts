@@ -2,7 +2,8 @@
  * Rewrites replies by the templates in force, so that the twin answers in the words and shapes of
  * another service (assumption replyTemplates). By default there are none, and replies stay
  * unchanged. A template is JSON whose texts contain placeholders such as `{code}`.
- * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
+ * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson,
+ * validationScope.
  */
 
 import type { EndpointName } from '#contract/limits.ts';
@@ -85,7 +86,7 @@ function worded(
   reply: ApiReply,
   template: ReplyTemplate,
   values: Values,
-  failures: Parameters<typeof fillBody>[2] = [],
+  failures: readonly FieldFailure[] = [],
 ): ApiReply {
   const text = template.text === undefined ? reply.body : fillText(template.text, values);
   const body = template.body === undefined ? text : fillBody(template.body, values, failures);
@@ -116,8 +117,8 @@ type Assumptions = ReplyContext['assumptions'];
 type InvalidField = Extract<ServiceError, { kind: 'invalid_field' }>;
 
 /**
- * The template of a refusal: the most specific one wins. The template `error` covers refusals with
- * a code, so where an assumption gives a 404 or a malformed body no code, it does not apply.
+ * The template of a refusal: the most specific one wins. The template `error` is for refusals with
+ * a code: not for a 404 or a malformed body if an assumption gives that no code.
  */
 function templateOf(
   error: ServiceError,
@@ -166,7 +167,7 @@ function notFoundName(endpoint: EndpointName | undefined): TemplateName {
   }
 }
 
-/** The failing fields in the order of the template, where `from` also stands for `from_number`. */
+/** The failing fields in the order of the template. Its `from` also means `from_number`. */
 function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): InvalidField {
   const order = replyTemplates.invalid_field?.fields;
   if (order === undefined) return error;
@@ -174,7 +175,7 @@ function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): 
     const index = order.indexOf(field === 'from_number' ? 'from' : field);
     return index < 0 ? order.length : index;
   };
-  // Sorting keeps that there is at least one, but its type does not say so.
+  // There is at least one, as before the sorting, whose type does not say so.
   const failures = error.failures.toSorted((a, b) => rankOf(a.field) - rankOf(b.field));
   return { ...error, failures: failures as unknown as InvalidField['failures'] };
 }
@@ -235,10 +236,10 @@ class RawJson {
 }
 
 /**
- * The filled template as JSON text. A text that is exactly one placeholder becomes its value, whatever
- * its type. A part that contains the placeholder `{field}`, a member of an object or the entry of a
- * list of one, is repeated for each field of the request that failed. `failures`: the failing fields
- * that are not filled in yet.
+ * The filled template as JSON text. A text that is exactly one placeholder becomes its value, of any
+ * type. Two parts are repeated for each failing field: a member of an object whose name has the
+ * placeholder `{field}`, and the only entry of a list if it has that placeholder. `failures`: the
+ * failing fields that are not filled in yet.
  */
 function fillBody(template: Json, values: Values, failures: readonly FieldFailure[] = []): string {
   if (typeof template === 'string') return jsonOf(filledValue(template, values));

@@ -23,7 +23,7 @@ interface HeldReply {
   readonly reply: ApiReply;
   /** The connection ends after it. */
   readonly ends: boolean;
-  /** What it waits for; undefined for nothing but the end of the turn. */
+  /** The write that it waits for; undefined if it waits only for the end of the turn. */
   readonly write: PendingWrite | undefined;
 }
 
@@ -38,7 +38,7 @@ export class Answers {
   readonly #streams = new Set<EventStream>();
   #held: HeldReply[] = [];
   #heldCharacters = 0;
-  /** What the request that is handled now waits for. */
+  /** The write that the request which is handled now waits for. */
   #awaited: PendingWrite | undefined;
   #isClosing = false;
 
@@ -152,6 +152,7 @@ export class Answers {
     const failure = write?.();
     try {
       if (outlet.isDone) {
+        // The client has left.
         if (delivery !== undefined) this.#port.replyFinished(delivery, false);
       } else if (failure !== undefined) {
         this.#port.report(failure);
@@ -176,7 +177,7 @@ export class Answers {
   /** Answers in place of the handler, once the body has arrived. */
   decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
     this.#port.reportOwnReply(outlet.path, reply);
-    // It must not overtake the replies that its connection waits for.
+    // It must not overtake earlier replies on its connection, which may be held.
     if (this.#held.length > 0 && outlet.hold !== undefined) this.#hold(outlet, reply, ends);
     else this.#write(outlet, reply, ends);
   }
@@ -204,7 +205,7 @@ export class Answers {
     });
   }
 
-  /** Delays and cuts a reply as an injected fault demands. */
+  /** Delays and cuts a reply as an injected fault says. */
   #deliverFaulty(outlet: Outlet, reply: ApiReply, delivery: Delivery): void {
     const { delayMs = 0, cut } = delivery;
     if (cut === 'hang') {

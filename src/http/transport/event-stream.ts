@@ -30,7 +30,7 @@ export const eventStreamType = 'text/event-stream';
  * another one. A person sees no difference; 2,000 events a second become 25 writes.
  */
 const usualPauseMs = 40;
-/** The real time between two comments, by which no proxy takes the stream for dead. */
+/** The real time between two comments, which keep proxies from closing a silent stream. */
 const commentMs = 15_000;
 
 export class EventStream {
@@ -45,7 +45,7 @@ export class EventStream {
   /** Set until `#pauseMs` have passed since the last write. */
   #pause: NodeJS.Timeout | undefined;
   readonly #comments: NodeJS.Timeout;
-  /** Tells the source of the events that the stream has ended. */
+  /** Called once the stream has ended: the source of the events then stops. */
   #onClosed: (() => void) | undefined;
 
   constructor(pipe: EventPipe, everyMs = commentMs) {
@@ -78,7 +78,7 @@ export class EventStream {
       queueMicrotask(() => this.#writeWaiting());
     }
     if (!this.#isQueueFull) return true;
-    this.gone();
+    this.stop();
     this.#pipe.cut();
     return false;
   }
@@ -114,12 +114,12 @@ export class EventStream {
   finish(): void {
     if (this.#isOver) return;
     this.#writeWaiting();
-    this.gone();
+    this.stop();
     this.#pipe.end();
   }
 
-  /** Called once the connection has ended, from either side. */
-  gone(): void {
+  /** Writes no more. The transport calls it once the connection has ended, from either side. */
+  stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#pause);

@@ -14,7 +14,7 @@ export class HeadLines {
   /** The headers if the connection stays open, and if it ends: names and values in turn. */
   #keepHeaders: readonly string[] = [];
   #endHeaders: readonly string[] = [];
-  /** The same two lists as text. */
+  /** These two lists as lines of a head. */
   #keepText = '';
   #endText = '';
 
@@ -23,7 +23,10 @@ export class HeadLines {
     this.#portHeaders = Object.entries(headers).flat();
   }
 
-  /** Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end. */
+  /**
+   * Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end; Node then
+   * closes it after this response.
+   */
   list(response: ServerResponse, ends: boolean): readonly string[] {
     this.#update();
     if (ends) response.shouldKeepAlive = false;

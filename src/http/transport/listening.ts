@@ -39,10 +39,10 @@ export function checkAddress(port: number, host: string): void {
   }
 }
 
-const noOwnAddress = 'the host is no address of this machine; name one, such as 127.0.0.1';
+const notOwnAddress = 'the host is not an address of this machine; name one, such as 127.0.0.1';
 const listenFailures: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: noOwnAddress,
-  ENOTFOUND: noOwnAddress,
+  EADDRNOTAVAIL: notOwnAddress,
+  ENOTFOUND: notOwnAddress,
   EAI_AGAIN: 'the name of the host cannot be resolved now; name an IP address',
   EACCES: 'permission denied; choose a port above 1023',
 };

@@ -1,8 +1,7 @@
 /**
  * The replies that a transport gives by itself, to requests that reach no handler or whose handler
- * throws; and the kinds of replies that a handler gives.
+ * throws; and tests for the kinds of replies that a handler gives.
  * The control port nests its errors; the service words them by the assumptions in force.
- * Assumes: errorBody, replyTemplates.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type {
@@ -24,7 +23,7 @@ const ownReplies = {
 } as const;
 export type OwnReply = keyof typeof ownReplies;
 
-/** Worded anew at each call: an assumption, which may change, gives the service's shape. */
+/** Not cached: its shape depends on assumptions of the service, which may change. */
 export function transportReply(serve: Serve, name: OwnReply, limitBytes: number): ApiReply {
   const [status, code, text] = ownReplies[name];
   const detail = text.replace('{limit}', String(limitBytes));

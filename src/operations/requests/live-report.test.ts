@@ -6,7 +6,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
-import { referee, reportingOn } from './referee.ts';
+import { reportingOn } from './kept-reports.ts';
+import { referee } from './referee.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -1,27 +1,19 @@
 /**
  * The operations on the referee, which judges the client by its requests so far: get its report,
- * and start it anew. Pages and tests ask again and again, so the last reports are kept until the
- * record changes, or longer for those who take a recent one. Rules: CLIENT-1 to CLIENT-17.
+ * and start it anew. Rules: CLIENT-1 to CLIENT-17.
  */
 import { z } from 'zod';
 import { clientRules } from '#contract/rules.ts';
 import { eachOf } from '#io/grouped.ts';
 import { atOnce } from '#io/slices.ts';
 import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
-import {
-  defaultGraceMs,
-  type JudgeOptions,
-  judging,
-  type RefereeReport,
-} from '#judging/client/judge.ts';
+import { defaultGraceMs } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
-import { readingOf } from '../../recording/judged-exchanges.ts';
-import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { isUndelivered } from '../../sim/devices/outcomes.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { accountCalled, durationMs, largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
+import { keptReportOn, quietMs } from './kept-reports.ts';
 
 /** A flag: a boolean in JavaScript and in a body, text in a query. */
 const flagSchema = z
@@ -43,9 +35,9 @@ const querySchema = z.strictObject({
   details: flagSchema.describe('Adds the exchanges and the intents that they were grouped into.'),
   most: ordinalSchema(largestInQuery)
     .exactOptional()
-    .describe('At most so many findings of each rule; `found` then says how many there are.'),
+    .describe('The most findings of each rule; `found` then says how many there are.'),
   recent: flagSchema.describe(
-    'Takes an earlier report, too, so that asking again and again costs little: one on all of 10,000 requests is made every 20 s while more come.',
+    'Also accepts an earlier report, so that asking again and again costs little: a report on all of 10,000 requests is made every 20 s while more come.',
   ),
 });
 const inputSchema = querySchema.prefault({});
@@ -194,7 +186,7 @@ function isOn(flag: boolean | 'true' | 'false'): boolean {
   return flag === true || flag === 'true';
 }
 
-/** A record of fewer exchanges is judged in one slice: its report is answered in order. */
+/** A record of fewer exchanges is judged at once, so its report is answered in order. */
 const shortRecord = 1_000;
 
 function* slicesOf(
@@ -222,10 +214,11 @@ function* reportOn(
     accounts: judged && [judged.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
   };
-  const kept = yield* keptReportOn(live, options, isOn(input.recent));
+  const acceptsRecent = isOn(input.recent);
+  const kept = yield* keptReportOn(live, options, acceptsRecent);
   const { report, changes } = kept;
   kept.json ??= reportJson(report);
-  const isOutdated = isOn(input.recent) && changes !== live.exchangeRecord.changes;
+  const isOutdated = acceptsRecent && changes !== live.exchangeRecord.changes;
   return {
     ...kept.json,
     ...(most !== undefined && { rules: kept.json.rules.map((rule) => shortened(rule, most)) }),
@@ -238,84 +231,4 @@ type RuleJson = RefereeReportJson['rules'][number];
 
 function shortened({ findings, ...rule }: RuleJson, most: number): RuleJson {
   return { ...rule, found: findings.length, findings: findings.slice(0, most) };
-}
-
-type Options = Pick<JudgeOptions, 'isPartial' | 'isStrict' | 'graceMs' | 'accounts' | 'reports'>;
-
-interface KeptReport {
-  readonly report: RefereeReport;
-  /** Made for the first who asks for it. */
-  json?: ReturnType<typeof reportJson>;
-  /** The options of the report, as JSON. */
-  readonly options: string;
-  /** The record's number of changes at that time. */
-  readonly changes: number;
-  /** When it was made, by the monotonic clock. */
-  readonly madeMs: number;
-  /** The record's number of changes at the last question, and since when it is this one. */
-  noticed: { readonly changes: number; readonly sinceMs: number };
-  isBeingRenewed: boolean;
-}
-
-/** A report is recent for this time per exchange, as it takes about 0.01 ms per exchange. */
-const recentMsEach = 2;
-const longestRecentMs = 20_000;
-/** If no request came for this time, a report is made at once. */
-const quietMs = 2_000;
-
-function isRecent(kept: KeptReport, changes: number, exchanges: number): boolean {
-  const nowMs = performance.now();
-  if (kept.noticed.changes !== changes) kept.noticed = { changes, sinceMs: nowMs };
-  // A second page takes the last one meanwhile, so that several cost as much as one.
-  if (kept.isBeingRenewed) return true;
-  if (nowMs - kept.noticed.sinceMs >= quietMs) return false;
-  return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchanges);
-}
-
-/**
- * The last two of a record, by its first exchanges, which are others after a restart: the page asks
- * for the verdict so far, and for that of a finished client.
- */
-const keptReports = new WeakMap<readonly RecordedExchange[], readonly KeptReport[]>();
-
-/** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
-export function* reportingOn(
-  live: RunningWorld,
-  options: Options,
-): Generator<undefined, RefereeReport> {
-  const { report } = yield* keptReportOn(live, options, false);
-  return report;
-}
-
-function* keptReportOn(
-  { exchangeRecord, simulation }: RunningWorld,
-  judgeOptions: Options,
-  isRecentEnough: boolean,
-): Generator<undefined, KeptReport> {
-  const { changes, lack, isCutAtStart, first } = exchangeRecord;
-  const { keyRing, messages } = simulation.world;
-  const options = JSON.stringify(judgeOptions);
-  const last = keptReports.get(first)?.find((kept) => kept.options === options);
-  if (last?.changes === changes) return last;
-  if (last !== undefined && isRecentEnough && isRecent(last, changes, first.length)) return last;
-  if (last !== undefined) last.isBeingRenewed = true;
-  try {
-    const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
-      ...judgeOptions,
-      lack,
-      isCutAtStart,
-      endsUndelivered: (id) => isUndelivered(messages.get(id)),
-    });
-    const madeMs = performance.now();
-    const noticed = { changes, sinceMs: madeMs };
-    const kept = { report, options, changes, madeMs, noticed, isBeingRenewed: false };
-    // A client's own reports are judged by what became of its messages, which may still change.
-    if (judgeOptions.reports === undefined) {
-      const others = keptReports.get(first)?.filter((each) => each.options !== options) ?? [];
-      keptReports.set(first, [kept, ...others.slice(0, 1)]);
-    }
-    return kept;
-  } finally {
-    if (last !== undefined) last.isBeingRenewed = false;
-  }
 }

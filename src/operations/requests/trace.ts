@@ -13,8 +13,8 @@ import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import { find, type RunningWorld } from '../running-world.ts';
+import { reportingOn } from './kept-reports.ts';
 import { sameSendSchema, sendBefore } from './near-requests.ts';
-import { reportingOn } from './referee.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 
 export const traceQuerySchema = z.strictObject({

@@ -181,13 +181,13 @@ export const simulator = {
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
     // The start of the new clock: read here, given by a journal, and never by a caller.
     input: z.custom<number>(),
-    inputFrom: ({ wallClock }) => wallClock.startMs(),
+    inputFrom: ({ wallClock }) => wallClock.restartMs(),
     arguments: () => undefined as never,
     output: clockStateSchema,
     fleet: { changesKeys: true, joined: clockJoin },
     recorded: 'reset',
     run: (live, startMs) => {
-      live.replace(live.freshSimulation(startMs));
+      live.replace(live.simulationAtStart(startMs));
       live.exchangeRecord.clear();
       live.wallClock.restart();
       live.activity.publish('clock', clockState(live));

@@ -1,16 +1,17 @@
 /**
  * Writes a situation as a test file: for Vitest with a simulator in the same process, for pytest
- * with one that it starts. Either is complete: it needs the package and nothing of this world.
+ * with one that the test starts. Either file needs only the package, and nothing of this world.
  */
 import { isoTime, secondMs } from '#contract/time.ts';
 import type { Situation, Step } from './situation.ts';
+import { mostStatuses } from './situation-subject.ts';
 
-/** What the written test imports; this file itself does not. */
+/** The packages that the written test imports. A scan of imports would find them in the template. */
 const packages = { own: "'smstwin'", tests: "'vitest'" };
 
-/** How long a client waits for a reply that comes: on a busy machine, also a quick one is late. */
+/** How long the test waits for a reply. Long, because a busy machine may be slow. */
 const patienceMs = 30_000;
-/** How long it waits for one that never comes. */
+/** How long the test waits for a reply that was lost. */
 const lostPatienceMs = 1_000;
 
 type RouteOf = (name: string, id?: string) => { readonly method: string; readonly path: string };
@@ -24,12 +25,15 @@ export function situationText(
   return language === 'vitest' ? vitestText(situation) : pytestText(situation, routeOf);
 }
 
-/** Real time that a client waits, so that a late reply is not taken for a lost one. */
+/** How long the test waits for any other reply: longer than the longest delay of a fault. */
 function timeoutMs({ steps }: Situation): number {
   return patienceMs + Math.max(0, ...steps.map((step) => ('delayMs' in step ? step.delayMs : 0)));
 }
 
-/** Calls `write` for each step, with the time to advance to before it, if that is another one. */
+/**
+ * The lines of all steps. `write` gives the line of a step, and `advance` that of a step of the
+ * clock, which precedes each step at a later time.
+ */
 function linesOf(
   { steps, startMs, endMs }: Situation,
   advance: (time: string) => string,
@@ -94,7 +98,7 @@ test(${json(title)}, async () => {
 
 ${steps.map((line) => `  ${line}`).join('\n')}
 
-  const messages = simulator.messages.list(${json({ ...match, limit: 20 })});
+  const messages = simulator.messages.list(${json({ ...match, limit: mostStatuses })});
   expect(messages.map(({ status }) => status)).toEqual(${json(statuses)});
   expect(simulator.messages.standstills()[0]?.waiting_for ?? '').toBe(${json(standstill)});
   expect(simulator.faults.list().map(({ hits }) => hits)).toEqual(${json(faultHits)});
@@ -111,7 +115,7 @@ function redAsLong({ isFinished }: Situation): string {
   return `Red as long as the requests above break a rule for clients${asWhat}.`;
 }
 
-/** The expression of a key: by the place of its account, or of its creation. */
+/** The expression of a key in the list `keys`, which has the keys of accounts before created ones. */
 function keyText({ settings, steps }: Situation, key: string | undefined): string {
   if (key === undefined) return "'unknown'";
   const { accounts } = settings['world'] as { readonly accounts: readonly { name: string }[] };
@@ -120,8 +124,8 @@ function keyText({ settings, steps }: Situation, key: string | undefined): strin
   const created = steps.filter(
     (step) => 'operation' in step && step.operation === 'accounts.createKey',
   );
-  const madeAt = created.findIndex((step) => 'keyId' in step && step.keyId === key);
-  return `keys[${accounts.length + madeAt}]`;
+  const createdPlace = created.findIndex((step) => 'keyId' in step && step.keyId === key);
+  return `keys[${accounts.length + createdPlace}]`;
 }
 
 function json(value: unknown): string {
@@ -132,7 +136,7 @@ function indented(value: unknown, depth: number): string {
   return JSON.stringify(value, null, 2).replaceAll('\n', `\n${' '.repeat(depth)}`);
 }
 
-/** A body as the JSON that it is, where that is the same text. */
+/** The expression of a body: `JSON.stringify` of its value, if that gives the same text. */
 function bodyText(body: string): string {
   try {
     if (JSON.stringify(JSON.parse(body)) === body) return `JSON.stringify(${body})`;
@@ -151,7 +155,7 @@ function pytestText(situation: Situation, routeOf: RouteOf): string {
     (step) => {
       if ('operation' in step) {
         const [first, second] = step.args;
-        // An id comes first.
+        // Of the arguments of a method, an id comes first.
         const hasId = typeof first === 'string';
         const { method, path } = routeOf(step.operation, hasId ? first : '');
         const call = `control("${method}", ${json(path)}, ${python(hasId ? second : first)})`;
@@ -164,7 +168,7 @@ function pytestText(situation: Situation, routeOf: RouteOf): string {
       return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
     },
   );
-  const query = new URLSearchParams({ ...match, limit: '20' });
+  const query = new URLSearchParams({ ...match, limit: String(mostStatuses) });
   return `import json
 import subprocess
 import time
@@ -221,7 +225,7 @@ def test_situation(twin):
             return status
         except (OSError, ValueError, urllib.error.URLError):
             return "lost"
-        except Exception as error:  # A reply that is cut in the midst.
+        except Exception as error:  # A reply that is cut in the middle.
             assert "Incomplete" in type(error).__name__ or "Remote" in type(error).__name__
             return "lost"
 

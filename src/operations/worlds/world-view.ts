@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import { forkedKey } from '../../worlds/fork.ts';
+import { forkedKey } from '../../worlds/copies.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
 import { timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
@@ -96,8 +96,8 @@ export const createdWorldSchema = worldViewSchema
 export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
 
 export function worldView(world: HostedWorld<RunningWorld>): WorldView {
-  const { worldId, name, expiresAtMs, birth } = world;
-  const { createdMs, origin } = birth;
+  const { worldId, name, expiresAtMs, creation } = world;
+  const { createdMs, origin } = creation;
   return {
     world_id: worldId,
     name,
@@ -144,7 +144,7 @@ export function viewWithStartKeys(world: HostedWorld<RunningWorld>): CreatedWorl
  * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
  */
 function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
-  const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
+  const fresh = simulator.simulationAtStart(simulator.wallClock.restartMs());
   fresh.stop();
   const { keyFormat } = simulator.simulation.world.assumptions;
   const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>

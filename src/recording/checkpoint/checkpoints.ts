@@ -126,7 +126,7 @@ export class Checkpoints implements JournalWatch {
   async #replaceJournal(attempt: Attempt): Promise<void> {
     if (attempt.isStopped) return;
     const { journal, takeState, maxBytes } = this.#plan;
-    // First, because it makes the journal write the lines that wait.
+    // Before `journal.bytes` is read, because it makes the journal write the lines that wait.
     const state = takeState();
     const takenBytes = journal.bytes;
     const inputs = this.#inputsBefore + journal.inputs;
@@ -139,7 +139,7 @@ export class Checkpoints implements JournalWatch {
     const checkpoint: Checkpoint = { number, file: nameOf(file), ...digest, at, inputs };
     const header = { ...this.#header, checkpoint };
     const line = lineOf(header);
-    const copiedTo = await writeSuccessor(this.#files, line, journal, takenBytes, attempt);
+    const copiedTo = await this.#writeSuccessor(line, takenBytes, attempt);
     await syncFolder(this.#files);
     if (attempt.isStopped) return;
     const bytesMeanwhile = journal.bytes - takenBytes;
@@ -148,7 +148,7 @@ export class Checkpoints implements JournalWatch {
     const replaced = this.#header.checkpoint;
     this.#header = header;
     this.#hasFailed = false;
-    // The next one starts early enough to end, in most cases, at half of the bound.
+    // The next checkpoint starts early enough to end, in most cases, at half of the bound.
     this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - bytesMeanwhile);
     await syncFolder(this.#files);
     // smstwin wrote it, as the header held its digest. Asynchronous: freeing its blocks takes long.
@@ -156,7 +156,7 @@ export class Checkpoints implements JournalWatch {
     await promises.rm(namedCheckpoint(this.#files, replaced), { force: true }).catch(() => {});
   }
 
-  /** Continues without this checkpoint. The next attempt follows after as many bytes again. */
+  /** Continues without this checkpoint. The next attempt follows after half of the bound again. */
   #fail(attempt: Attempt, code: string): void {
     const { path, journal, maxBytes, onNotice } = this.#plan;
     this.#stop(attempt);
@@ -176,6 +176,50 @@ export class Checkpoints implements JournalWatch {
     discard(attempt.file, 'checkpoint');
     discard(this.#files.next, 'journal');
   }
+
+  /**
+   * Writes the journal that continues from a checkpoint: its header, and a copy of the inputs since
+   * the state was taken. Returns where in the old journal the copy ends; `continueIn` adds the
+   * rest.
+   */
+  async #writeSuccessor(header: string, fromBytes: number, attempt: Attempt): Promise<number> {
+    const from = await promises.open(this.#files.journal, 'r');
+    try {
+      const to = await promises.open(this.#files.next, 'wx', 0o600);
+      try {
+        await to.chmod((await from.stat()).mode & permissionBits);
+        await to.writeFile(header);
+        const copiedTo = await this.#copy(from, to, fromBytes, attempt);
+        // Inputs have arrived during the sync.
+        await to.sync();
+        return await this.#copy(from, to, copiedTo, attempt);
+      } finally {
+        await to.close();
+      }
+    } finally {
+      await from.close();
+    }
+  }
+
+  /** Copies until at most `lastCopyBytes` remain: it is faster than the inputs that arrive. */
+  async #copy(
+    from: promises.FileHandle,
+    to: promises.FileHandle,
+    fromBytes: number,
+    attempt: Attempt,
+  ): Promise<number> {
+    const { journal } = this.#plan;
+    const block = Buffer.allocUnsafe(blockBytes);
+    let copiedTo = fromBytes;
+    while (journal.bytes - copiedTo > lastCopyBytes && !attempt.isStopped) {
+      const length = Math.min(journal.bytes - copiedTo, blockBytes);
+      const { bytesRead } = await from.read(block, 0, length, copiedTo);
+      if (bytesRead === 0) throw new JournalError('the journal is shorter than what was written');
+      await to.writeFile(block.subarray(0, bytesRead));
+      copiedTo += bytesRead;
+    }
+    return copiedTo;
+  }
 }
 
 /** Removes a file if possible; otherwise the next start removes it, or refuses it by name. */
@@ -185,53 +229,4 @@ function discard(path: string, kind: 'checkpoint' | 'journal'): void {
   } catch {
     // smstwin did not write it, or the folder cannot be written.
   }
-}
-
-/**
- * Writes the journal that continues from a checkpoint: its header, and a copy of the inputs since
- * the state was taken. Returns where in the old journal the copy ends; `continueIn` adds the rest.
- */
-async function writeSuccessor(
-  files: JournalFiles,
-  header: string,
-  journal: FileJournal,
-  fromBytes: number,
-  attempt: Attempt,
-): Promise<number> {
-  const from = await promises.open(files.journal, 'r');
-  try {
-    const to = await promises.open(files.next, 'wx', 0o600);
-    try {
-      await to.chmod((await from.stat()).mode & permissionBits);
-      await to.writeFile(header);
-      const copiedTo = await copy(from, to, journal, fromBytes, attempt);
-      // Inputs have arrived during the sync.
-      await to.sync();
-      return await copy(from, to, journal, copiedTo, attempt);
-    } finally {
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
-}
-
-/** Copies until at most `lastCopyBytes` remain: it is faster than the inputs that arrive. */
-async function copy(
-  from: promises.FileHandle,
-  to: promises.FileHandle,
-  journal: FileJournal,
-  fromBytes: number,
-  attempt: Attempt,
-): Promise<number> {
-  const block = Buffer.allocUnsafe(blockBytes);
-  let copiedTo = fromBytes;
-  while (journal.bytes - copiedTo > lastCopyBytes && !attempt.isStopped) {
-    const length = Math.min(journal.bytes - copiedTo, blockBytes);
-    const { bytesRead } = await from.read(block, 0, length, copiedTo);
-    if (bytesRead === 0) throw new JournalError('the journal is shorter than what was written');
-    await to.writeFile(block.subarray(0, bytesRead));
-    copiedTo += bytesRead;
-  }
-  return copiedTo;
 }

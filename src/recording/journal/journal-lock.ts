@@ -19,7 +19,7 @@ interface Owner {
 
 /** Processes that start together may all find the same stale lock; one of them replaces it. */
 const maxAttempts = 10;
-/** An empty lock that is younger than this may still be written. */
+/** Another process may still write an empty lock that is younger than this. */
 const writtenWithinMs = 1_000;
 /** A lock holds a process id and a start time: about 40 bytes. */
 const mostLockBytes = 1_024;
@@ -145,10 +145,11 @@ function isRunning({ pid, started }: Owner, lock: string): boolean {
 function lookUp(pid: number): { readonly isAlive: boolean; readonly started: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The process name in parentheses may hold any character; the state follows it, then the start
-    // time.
+    // The process name in parentheses may hold any character. The state follows it; the start time
+    // is the 20th field from there.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state = ''] = fields;
+    // Z: a zombie, which has exited; X: being removed.
     return { isAlive: !'ZX'.includes(state), started: fields[19] ?? '' };
   } catch {
     return undefined;

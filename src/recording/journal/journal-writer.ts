@@ -1,8 +1,8 @@
 /**
  * Records a run in a file. Every input is written before its reply is sent, so a killed process
- * loses no acknowledged input. A write does not wait for the disk, since data that the operating
- * system has survives the process. Only the requests of one turn of the event loop wait for a
- * write, which they share, so a slow disk slows the service.
+ * loses no acknowledged input. The requests of one turn of the event loop share one write. It is
+ * synchronous, so a slow file system slows the service, but it does not wait until the disk has the
+ * data: what the operating system has survives the process.
  */
 import {
   close,
@@ -112,12 +112,11 @@ export class FileJournal implements Journal {
 
   text(): string {
     const { size } = fstatSync(this.#file);
-    if (size <= journalTextLimitBytes)
-      return readBytes(this.#file, 0, size, this.#path).toString('utf8');
-    throw new OperationRefused(
-      'conflict',
-      `the journal has ${size} bytes, too many for one reply: read the file`,
-    );
+    if (size > journalTextLimitBytes) {
+      const message = `the journal has ${size} bytes, too many for one reply: read the file`;
+      throw new OperationRefused('conflict', message);
+    }
+    return readBytes(this.#file, 0, size, this.#path).toString('utf8');
   }
 
   run(): RecordedRun {
@@ -161,7 +160,7 @@ export class FileJournal implements Journal {
     this.#unlock();
   }
 
-  /** After a failed write, later ones fail: without these lines, they would replay differently. */
+  /** After a failed write, all later ones fail: without its lines, they would replay differently. */
   #append(lines: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (let offset = 0; offset < lines.length; ) offset += this.#write(lines, offset);
@@ -181,7 +180,7 @@ export class FileJournal implements Journal {
     }
   }
 
-  /** Removes what a failed write has left: the callers of these lines get an error. */
+  /** Removes what a failed write has left: the clients of these requests get an error. */
   #removeUnanswered(): void {
     try {
       ftruncateSync(this.#file, this.bytes);
@@ -218,16 +217,17 @@ function openJournal({ journal }: JournalFiles): number {
   }
 }
 
-/** `path`: for the error message. */
+/** Reads the bytes from `from` up to `to`. `path`: for the error message. */
 function readBytes(file: number, from: number, to: number, path: string): Buffer {
   const bytes = Buffer.allocUnsafe(to - from);
   for (let offset = 0; offset < bytes.length; ) {
-    const read = readSync(file, bytes, offset, bytes.length - offset, from + offset);
-    if (read === 0)
+    const bytesRead = readSync(file, bytes, offset, bytes.length - offset, from + offset);
+    if (bytesRead === 0) {
       throw new JournalError(
         `${path}: shorter than the data written to it; another program may have changed it`,
       );
-    offset += read;
+    }
+    offset += bytesRead;
   }
   return bytes;
 }

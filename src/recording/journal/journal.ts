@@ -1,8 +1,8 @@
 /**
- * The interface of a journal, which records the inputs of a run (requests and operations) so that
- * it can be replayed, and the journal in memory. That one keeps the inputs since the start or the
- * last reset. Above its bound it drops all of them, because a part of a run cannot be replayed.
- * `journal-writer.ts` records in a file.
+ * The interface of a journal, and the journal in memory. A journal records the inputs of a run
+ * (requests and operations), so that the run can be replayed. The one in memory keeps the inputs
+ * since the start or the last reset. Above its bound it drops all of them, because a part of a run
+ * cannot be replayed. `journal-writer.ts` records in a file.
  */
 
 import { isoTime } from '#contract/time.ts';
@@ -24,17 +24,20 @@ export interface Journal {
   readonly keepsExchanges: boolean;
   /** Why inputs can no longer be recorded; each of them is then answered by an error. */
   readonly failure?: string | undefined;
-  /** True if each call is a write: the requests of one turn then share one. */
+  /** True if each call writes to a file: the requests of one turn then share one call. */
   readonly isFile?: boolean;
   /** Records requests, or throws. */
   requests(exchanges: readonly RecordedExchange[]): void;
-  /** Records the end of a delayed reply. No request waits then, nor at an operation. */
+  /** Records the end of a delayed reply. The caller has recorded all requests before it. */
   ended(entry: EndedEntry): void;
-  /** `result`: its digest, or the code of a refusal. */
+  /**
+   * Records an operation. `result`: its digest, or the code of a refusal. The caller has recorded
+   * all requests before it.
+   */
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;
-  /** The same run, entry by entry. */
+  /** The run of `text`, entry by entry. */
   run(): RecordedRun;
   close(): Promise<void>;
 }
@@ -43,7 +46,9 @@ export class MemoryJournal implements Journal {
   readonly #settings: Settings;
   #header: JournalHeader;
   #inputs: (Entry | RecordedExchange)[] = [];
+  /** Characters of `#inputs`. */
   #characters = 0;
+  /** False above the bound, until the next reset. */
   keepsExchanges = true;
 
   constructor(settings: Settings, startedAtMs: number) {

@@ -13,8 +13,11 @@ import { type RecordedExchange, textOf } from '../recorded-exchange.ts';
 
 /** The buffer shrinks to this length at `clear`. */
 const startBytes = 131_072;
-/** JSON makes at most this many bytes of one UTF-16 unit: `\u0000`. */
-const maxBytesPerUnit = 6;
+/** The most bytes of one UTF-16 unit: in a JSON string, as in `\u0000`; and in UTF-8. */
+const maxBytesInString = 6;
+const maxBytesInUtf8 = 3;
+/** The digits of the largest 32-bit number. */
+const maxDigits = 10;
 
 const quote = 0x22;
 const zero = 0x30;
@@ -58,9 +61,9 @@ export class JsonBytes {
     this.#length = start + text.length;
   }
 
-  /** Writes an unsigned 32-bit number. As text it would take as long as the CRC-32. */
+  /** Writes an unsigned 32-bit number. With `String` it would take as long as the CRC-32. */
   digits(number: number): void {
-    this.#reserve(10);
+    this.#reserve(maxDigits);
     let scale = 1;
     while (scale * 10 <= number) scale *= 10;
     for (; scale >= 1; scale /= 10) {
@@ -70,13 +73,13 @@ export class JsonBytes {
 
   /** Writes a text that is JSON already. */
   json(text: string): void {
-    this.#reserve(3 * text.length);
+    this.#reserve(maxBytesInUtf8 * text.length);
     this.#length += this.#bytes.write(text, this.#length);
   }
 
   /** Writes a text as a JSON string, with quotes and escapes. */
   text(text: string): void {
-    this.#reserve(maxBytesPerUnit * text.length + 2);
+    this.#reserve(maxBytesInString * text.length + 2);
     const bytes = this.#bytes;
     let end = this.#length;
     bytes[end++] = quote;
@@ -106,7 +109,7 @@ export class JsonBytes {
 /** One buffer for all journals, since they are written one by one. */
 const line = new JsonBytes();
 
-/** The lines of exchanges. The bytes are valid until the next call. */
+/** Writes the lines of exchanges. The bytes are valid until the next call. */
 export function requestLines(exchanges: readonly RecordedExchange[]): Buffer {
   line.clear();
   for (const exchange of exchanges) writeRequestLine(exchange);
@@ -152,10 +155,10 @@ function isJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
   return reply.startsWith('{') && reply.endsWith('}') && !reply.includes('\n');
 }
 
-/** The last head of a POST that was written: the same for most sends of a client. */
+/** The head of the last plain POST that was written: most sends of a client have the same. */
 let sendHead = { method: '', path: '', keyId: '', contentType: '', bytes: Buffer.alloc(0) };
 
-/** Writes all of a request but its body; copies the bytes of `sendHead` if they are the same. */
+/** Writes a request without its body. If `sendHead` has the same fields, copies its bytes. */
 function writeRequestHead(exchange: RecordedExchange): void {
   const { method, path, query, keyId, contentType, contentEncoding, forwardedFor } = exchange;
   const isPlain = query === '' && contentEncoding === undefined && forwardedFor === undefined;

@@ -37,12 +37,12 @@ function realPathOf(path: string): string {
   }
 }
 
-/** The path of a checkpoint that is written next to a journal. */
+/** The path of the checkpoint with this number, next to its journal. */
 export function checkpointFile({ journal }: JournalFiles, number: number): string {
   return `${journal}.checkpoint-${number}`;
 }
 
-/** The path of the checkpoint that a header names, which holds no folder. */
+/** The path of the checkpoint that a header names. The header has its name without a folder. */
 export function namedCheckpoint({ journal }: JournalFiles, { file }: Checkpoint): string {
   return join(dirname(journal), file);
 }
@@ -112,7 +112,10 @@ function orRefusal<T>(path: string, access: () => T): T {
   }
 }
 
-/** `start`: the first characters of a file; a killed process may have written only some of them. */
+/**
+ * True if a file is of this kind. `start`: its first characters; a killed process may have written
+ * only some of them.
+ */
 export function beginsAs(kind: Kind, start: string): boolean {
   return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));
 }

@@ -1,7 +1,7 @@
 /**
- * The journal of one world: records each input, and when the reply that a fault delays has ended.
- * There is no journal while a recorded run is replayed, once the world is closed, and if the user
- * wants none.
+ * Records the inputs of one world in its journal, a file or in memory: each operation, and the end
+ * of each reply that a fault delays. `ExchangeRecord` records the requests. A world has no journal
+ * while a recorded run is replayed, or once it is closed.
  */
 
 import type { Delivery } from '#contract/request-and-reply.ts';
@@ -17,12 +17,12 @@ import type { RecordedRun } from './journal-lines.ts';
  * The replies that a fault delays, until they are sent. One map for all worlds: the transport
  * reports to the world that listens, whichever world has answered.
  */
-const delayedReplies = new WeakMap<Delivery, { journal: WorldJournal; requestNumber: number }>();
+const delayedReplies = new WeakMap<Delivery, { recorder: WorldJournal; requestNumber: number }>();
 
 export class WorldJournal {
   readonly #world: ReplayTarget;
-  /** Undefined: no inputs are kept. */
-  file: Journal | undefined;
+  /** Undefined while no inputs are recorded. */
+  journal: Journal | undefined;
 
   constructor(world: ReplayTarget) {
     this.#world = world;
@@ -41,12 +41,12 @@ export class WorldJournal {
       const atMs = this.#world.simulation.clock.now();
       try {
         const result = act();
-        this.file?.operation(atMs, operation, args, resultDigest(recorded(result)));
+        this.journal?.operation(atMs, operation, args, resultDigest(recorded(result)));
         return result;
       } catch (error) {
         // An invalid input is refused before it changes anything, so a replay can do without it.
         if (error instanceof OperationRefused && error.code !== 'invalid') {
-          this.file?.operation(atMs, operation, args, error.code);
+          this.journal?.operation(atMs, operation, args, error.code);
         }
         throw error;
       }
@@ -56,7 +56,7 @@ export class WorldJournal {
   /** Notes whether a fault delays this reply, or holds it back. */
   noteDelayed({ delivery, number: requestNumber }: RecordedExchange): void {
     if (delivery?.delayMs === undefined && delivery?.cut !== 'hang') return;
-    delayedReplies.set(delivery, { journal: this, requestNumber });
+    delayedReplies.set(delivery, { recorder: this, requestNumber });
   }
 
   /** The run so far. Refused if no journal is kept. */
@@ -64,23 +64,25 @@ export class WorldJournal {
     return this.#required.run();
   }
 
+  /** The run so far as NDJSON. Refused if no journal is kept. */
   get text(): string {
     return this.#required.text();
   }
 
   async close(): Promise<void> {
     this.#world.exchangeRecord.settle();
-    const { file } = this;
-    this.file = undefined;
-    await file?.close();
+    const { journal } = this;
+    this.journal = undefined;
+    await journal?.close();
   }
 
   get #required(): Journal {
     this.#world.exchangeRecord.settle();
-    if (this.file !== undefined) return this.file;
+    if (this.journal !== undefined) return this.journal;
     throw new OperationRefused('conflict', 'no journal is kept');
   }
 
+  /** Records that a delayed reply was sent or, if not seen, that its client has left. */
   recordEnd(requestNumber: number, isSeen: boolean): void {
     const { wallClock, exchangeRecord } = this.#world;
     exchangeRecord.settle();
@@ -88,7 +90,7 @@ export class WorldJournal {
     const nowMs = this.#world.simulation.clock.now();
     const requestsAgo = exchangeRecord.total - requestNumber + 1;
     const at = isoTime(nowMs);
-    this.file?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });
+    this.journal?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });
     exchangeRecord.ended(requestsAgo, nowMs, isSeen);
   }
 }
@@ -98,5 +100,5 @@ export function replyFinished(delivery: Delivery, isSeen: boolean): void {
   const delayed = delayedReplies.get(delivery);
   if (delayed === undefined) return;
   delayedReplies.delete(delivery);
-  delayed.journal.recordEnd(delayed.requestNumber, isSeen);
+  delayed.recorder.recordEnd(delayed.requestNumber, isSeen);
 }

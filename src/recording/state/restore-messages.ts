@@ -3,12 +3,12 @@
  * accounts, devices and cohorts are restored.
  */
 
+import { sendEndpoints } from '#contract/limits.ts';
 import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Fate } from '../../sim/devices/outcomes.ts';
 import { Batch } from '../../sim/store/batch.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
-import { sendEndpoints } from '../../sim/store/message.ts';
 import type { SavedFate, SavedMessages, StateHead, StatePart } from './state-format.ts';
 
 /** The objects of the head's lists, in their order: saved messages name them by index. */
@@ -46,8 +46,8 @@ export class MessageRestoration {
         const ofBatch = entryAt(members, batch);
         for (const arrival of arrivals) ofBatch.push(arrival);
       }
-      for (const message of part.held ?? []) held.push(message);
-      for (const message of part.paced ?? []) paced.push(message);
+      for (const group of part.held ?? []) held.push(group);
+      for (const step of part.paced ?? []) paced.push(step);
     }
     const batches = this.#restoreBatches(members);
     const batchesOf = this.#byDevice(batches);
@@ -74,7 +74,7 @@ export class MessageRestoration {
     }
   }
 
-  /** The items of each device of the head, in their order. */
+  /** A list for each device of the head, with its items in their order. */
   #byDevice<T extends { readonly device: number }>(items: readonly T[]): readonly T[][] {
     const lists = this.#head.devices.map((): T[] => []);
     for (const item of items) entryAt(lists, item.device).push(item);
@@ -111,7 +111,7 @@ export class MessageRestoration {
         messageId,
         arrival: entryAt(messages.arrival, index),
         account,
-        // Keys are numbered from 1; 0: not known.
+        // Keys are numbered from 1; 0 means that the key is not known.
         key: key === 0 ? undefined : entryAt(account.keys, key - 1),
         device: entryAt(this.#objects.devices, entryAt(messages.device, index)),
         endpoint: entryAt(sendEndpoints, entryAt(messages.endpoint, index)),
@@ -131,7 +131,7 @@ export class MessageRestoration {
   }
 }
 
-/** Throws if the list has no entry there: the saved state contradicts itself. */
+/** The entry of a list. Throws if it is missing: the saved state contradicts itself. */
 export function entryAt<T>(list: readonly T[], index: number): T {
   const entry = list[index];
   if (entry === undefined) throw new Error(`entry ${index} of a list is missing`);

@@ -26,12 +26,11 @@ import type {
   StatePart,
 } from './state-format.ts';
 
-/** How a state is restored. */
 export interface RestoreOptions {
   readonly settings: Settings;
   /** The texts of keys by digest; any other key is known only by its digest. */
   readonly keyTexts: ReadonlyMap<string, string>;
-  /** Creates the simulation, with replaced classes for a defect. */
+  /** Creates the simulation; a simulator with a planted defect has other classes. */
   readonly make?: (settings: Settings, startMs: number) => Simulation;
 }
 
@@ -43,7 +42,10 @@ export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Si
   });
 }
 
-/** `check` throws if the result is unsound. Throws an OperationRefused, as `restoreSnapshot`. */
+/**
+ * Restores a head and its parts. `check`: throws if the result is unsound. Throws an
+ * OperationRefused, as `restoreSnapshot` does.
+ */
 export function restoreState(
   head: StateHead,
   parts: Iterable<StatePart>,

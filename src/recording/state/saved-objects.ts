@@ -1,6 +1,7 @@
 /**
  * The objects of a world as a saved state writes them (`state-format.ts`): accounts with their keys
- * and replays, SIMs, fates, and the values that exist once. `take-state.ts` adds the messages.
+ * and replays, SIMs, cohorts and fates; also the single values, such as the clock and the seed.
+ * `take-state.ts` adds the messages and the work of the devices.
  */
 
 import { endpointNames, replayWindowMs } from '#contract/limits.ts';
@@ -9,9 +10,12 @@ import { smstwinVersion } from '#io/shipped-files.ts';
 import type { Account, ApiKey, Device, FirstUse } from '../../sim/accounts/account.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import { type Fate, isUnprompted } from '../../sim/devices/outcomes.ts';
+import { assert } from '../../sim/errors.ts';
+import type { Cohort } from '../../sim/store/cohort.ts';
 import type { ReplayTarget } from '../play.ts';
 import {
   type SavedAccount,
+  type SavedCohort,
   type SavedDevice,
   type SavedFate,
   type SavedUse,
@@ -131,4 +135,48 @@ export function deviceOf(device: Device): SavedDevice {
 export function fateOf(fate: Fate): SavedFate {
   const { ends, in: status = null, polls } = fate;
   return { ends, in: status, polls, unprompted: isUnprompted(fate) };
+}
+
+/** Indexes into a list of the head, by slot: the number by which messages name an object. */
+export type Indexes = ReadonlyMap<number, number>;
+
+export function indexesBySlot(objects: readonly { readonly slot: number }[]): Indexes {
+  return new Map(objects.map(({ slot }, index) => [slot, index]));
+}
+
+export function indexOf(indexes: Indexes, slot = 0): number {
+  const index = indexes.get(slot);
+  assert(index !== undefined, 'the head lists every object that a message names');
+  return index;
+}
+
+/** Saves cohorts; those with equal fields become one. */
+export function mergeCohorts(
+  cohorts: Iterable<Cohort>,
+  accountIndexes: Indexes,
+  batchIndexes: ReadonlyMap<unknown, number>,
+): { readonly cohorts: SavedCohort[]; readonly indexesBySlot: Indexes } {
+  const merged: SavedCohort[] = [];
+  const indexesByText = new Map<string, number>();
+  const indexesOfMerged = new Map<number, number>();
+  for (const cohort of cohorts) {
+    const account = cohort.account as Account;
+    const saved: SavedCohort = {
+      account: indexOf(accountIndexes, account.slot),
+      unbatched: account.unbatched === cohort,
+      fate: cohort.fate === undefined ? null : fateOf(cohort.fate),
+      status: cohort.status,
+      sending_at_ms: cohort.sendingAtMs,
+      sent_at_ms: cohort.sentAtMs,
+      ended_at_ms: cohort.endedAtMs,
+      failure_reason: cohort.failureReason ?? null,
+      due_poll: cohort.duePoll,
+      batch: batchIndexes.get(cohort.batch) ?? null,
+    };
+    const text = JSON.stringify(saved);
+    const index = indexesByText.get(text) ?? merged.push(saved) - 1;
+    indexesByText.set(text, index);
+    indexesOfMerged.set(cohort.slot, index);
+  }
+  return { cohorts: merged, indexesBySlot: indexesOfMerged };
 }

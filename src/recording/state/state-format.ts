@@ -8,13 +8,9 @@ import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { faultInputSchema } from '../../config/fault-schema.ts';
+import { assumptionsSchema } from '../../config/given-assumptions.ts';
 import { allClockModes, largestRate } from '../../config/settings.ts';
-import {
-  assumptionsSchema,
-  numberSchema,
-  outcomeSchema,
-  pollingSchema,
-} from '../../config/world-schema.ts';
+import { numberSchema, outcomeSchema, pollingSchema } from '../../config/world-schema.ts';
 import { unfinishedStatuses } from '../../sim/assumptions.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 
@@ -25,11 +21,11 @@ const count = z.int().min(0);
 const timeMs = z.int().min(1).max(latestTimeMs);
 /** 0 means "never". */
 const timeOrNever = z.int().min(0);
-const word = z
+const int32 = z
   .int()
   .min(-(2 ** 31))
   .max(2 ** 31 - 1);
-const rngState = z.tuple([word, word, word, word]);
+const rngState = z.tuple([int32, int32, int32, int32]);
 const endpoint = z.enum(endpointNames);
 const ids = z.array(id);
 
@@ -49,7 +45,7 @@ const fateSchema = z.strictObject({
   unprompted: z.boolean().describe('Drawn by chance, not scripted.'),
 });
 
-/** A value that few messages have, by the place of the message in the columns. */
+/** A column of values that few messages have: pairs of a message's index and its value. */
 const rare = <Value extends z.ZodType>(value: Value) => z.array(z.tuple([count, value]));
 
 const messagesSchema = z
@@ -122,7 +118,7 @@ const receivedSchema = z.strictObject({
   received_at_ms: timeMs,
 });
 
-/** A time; messages and segments sent from it on; those of them that failed. */
+/** A time; the messages and segments sent since then; the failed messages and segments. */
 const quotaRow = z.tuple([timeMs, count, count, count, count]);
 const quotaSchema = z.strictObject({ month: quotaRow, days: z.array(quotaRow) });
 

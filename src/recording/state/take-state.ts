@@ -8,14 +8,22 @@
 import { type Account, type Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { WorkImage } from '../../sim/devices/device-work.ts';
-import { assert } from '../../sim/errors.ts';
 import type { Batch } from '../../sim/store/batch.ts';
 import { rowsPerChunk } from '../../sim/store/chunk.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
-import { accountOf, deviceOf, fateOf, type SavedParts, scalarsOf } from './saved-objects.ts';
+import {
+  accountOf,
+  deviceOf,
+  fateOf,
+  type Indexes,
+  indexesBySlot,
+  indexOf,
+  mergeCohorts,
+  type SavedParts,
+  scalarsOf,
+} from './saved-objects.ts';
 import {
   messageColumns,
-  type SavedCohort,
   type SavedMessages,
   type Snapshot,
   type StateHead,
@@ -40,10 +48,17 @@ export function takeSnapshot(saved: SavedParts): Snapshot {
   return { ...image.head, messages: image.messages, members: image.members, ...image.unbatched };
 }
 
-/** Batches that wait for the same polls of a device: the saved state has one batch for them. */
+/** Batches that wait for the same polls of a device. The saved state has one batch for them. */
 type BatchGroup = Omit<StateHead['batches'][number], 'cohorts'> & {
   readonly batches: readonly Batch<Message>[];
 };
+
+/** The indexes by which saved messages name the objects of the head. */
+interface ObjectIndexes {
+  readonly accounts: Indexes;
+  readonly devices: Indexes;
+  readonly cohorts: Indexes;
+}
 
 /**
  * The state at the instant when this object is created. It is read in one of two ways. A snapshot
@@ -54,10 +69,7 @@ export class StateImage {
   readonly head: StateHead;
   /** Waiting messages that are in no batch. */
   readonly unbatched: Required<Pick<StatePart, 'held' | 'paced'>>;
-  /** Indexes into the lists of the head, by slot: the number by which messages name an object. */
-  readonly #accountIndexes: ReadonlyMap<number, number>;
-  readonly #deviceIndexes: ReadonlyMap<number, number>;
-  readonly #cohortIndexes: ReadonlyMap<number, number>;
+  readonly #indexes: ObjectIndexes;
   /** Chunks with messages that no part holds yet. */
   readonly #chunks: Set<Chunk>;
   /** Copies of the chunks that have changed since `hold`. */
@@ -69,47 +81,32 @@ export class StateImage {
   /** `cohorts` and `removed`: the cohorts and the removed SIMs that messages refer to. */
   constructor(saved: SavedParts, cohorts: Iterable<Cohort>, removed: Iterable<Device>) {
     const { world } = saved.simulation;
-    const { messages: store } = world;
     const accounts = [...world.accounts.values()];
     const devices = [
       ...new Set([...world.devices.values(), ...removed, ...removedReceivers(accounts)]),
     ];
-    this.#accountIndexes = indexesBySlot(accounts);
-    this.#deviceIndexes = indexesBySlot(devices);
     const images = devices.map(({ work }) => work.image);
+    this.unbatched = unbatchedIn(images);
     this.#groups = images.flatMap(groupsOf);
     this.#members = this.#groups.map(({ batches }) => batches.map(({ arrivals }) => arrivals));
-    this.unbatched = {
-      held: images.flatMap(({ held }, device) => {
-        const arrivals = held.alone.map(({ arrival }) => arrival);
-        return arrivals.length === 0 ? [] : [{ device, arrivals }];
-      }),
-      paced: images.flatMap(({ paced }, device) =>
-        paced.map(({ message: { arrival }, from, dueAtMs }) => ({
-          device,
-          arrival,
-          from,
-          due_at_ms: dueAtMs,
-        })),
-      ),
+    const batchIndexes = new Map(
+      this.#groups.flatMap(({ batches }, index) => batches.map((batch) => [batch, index])),
+    );
+    const accountIndexes = indexesBySlot(accounts);
+    const merged = mergeCohorts(cohorts, accountIndexes, batchIndexes);
+    this.#indexes = {
+      accounts: accountIndexes,
+      devices: indexesBySlot(devices),
+      cohorts: merged.indexesBySlot,
     };
-    const merged = this.#mergeCohorts(cohorts);
-    this.#cohortIndexes = merged.indexesBySlot;
     this.head = {
       ...scalarsOf(saved),
       accounts: accounts.map((account) => accountOf(account, world.now())),
       devices: devices.map(deviceOf),
       cohorts: merged.cohorts,
-      batches: this.#groups.map(({ batches, ...group }) => {
-        const indexes = batches
-          .flatMap(({ cohorts: ofBatch }) => ofBatch)
-          .flatMap(({ slot }) => this.#cohortIndexes.get(slot) ?? []);
-        // Sorted, since the cohorts of a batch are in the order of their creation. No reply depends
-        // on that order, and a restored batch does not know it.
-        return { ...group, cohorts: [...new Set(indexes)].sort((a, b) => a - b) };
-      }),
+      batches: this.#groups.map((group) => batchOf(group, merged.indexesBySlot)),
     };
-    this.#chunks = new Set(store.chunks);
+    this.#chunks = new Set(world.messages.chunks);
   }
 
   /** Keeps this state while the simulator runs on: copies a chunk before it changes. */
@@ -148,7 +145,8 @@ export class StateImage {
   /** All messages as they are now. */
   get messages(): SavedMessages {
     const messages = noMessages();
-    for (const chunk of this.#chunks) this.#addRows(messages, chunk, 0, rowsPerChunk);
+    const allRows = { first: 0, limit: rowsPerChunk };
+    for (const chunk of this.#chunks) addRows(messages, chunk, allRows, this.#indexes);
     return messages;
   }
 
@@ -157,69 +155,12 @@ export class StateImage {
       for (let row = 0; row >= 0; ) {
         const messages = noMessages();
         // Looked up for each part: the chunk may have changed, and so been copied, since the last.
-        row = this.#addRows(messages, this.#copies.get(chunk) ?? chunk, row, rowsPerPart);
+        const current = this.#copies.get(chunk) ?? chunk;
+        row = addRows(messages, current, { first: row, limit: rowsPerPart }, this.#indexes);
         yield { messages };
       }
       this.#releaseChunk(chunk);
     }
-  }
-
-  /** Cohorts with equal fields become one. `indexesBySlot`: the index in the result, by slot. */
-  #mergeCohorts(cohorts: Iterable<Cohort>) {
-    const groupIndexes = new Map<unknown, number>();
-    for (const [index, { batches }] of this.#groups.entries()) {
-      for (const batch of batches) groupIndexes.set(batch, index);
-    }
-    const merged: SavedCohort[] = [];
-    const indexesByText = new Map<string, number>();
-    const indexesBySlot = new Map<number, number>();
-    for (const cohort of cohorts) {
-      const account = cohort.account as Account;
-      const saved: SavedCohort = {
-        account: indexOf(this.#accountIndexes, account.slot),
-        unbatched: account.unbatched === cohort,
-        fate: cohort.fate === undefined ? null : fateOf(cohort.fate),
-        status: cohort.status,
-        sending_at_ms: cohort.sendingAtMs,
-        sent_at_ms: cohort.sentAtMs,
-        ended_at_ms: cohort.endedAtMs,
-        failure_reason: cohort.failureReason ?? null,
-        due_poll: cohort.duePoll,
-        batch: groupIndexes.get(cohort.batch) ?? null,
-      };
-      const text = JSON.stringify(saved);
-      const index = indexesByText.get(text) ?? merged.push(saved) - 1;
-      indexesByText.set(text, index);
-      indexesBySlot.set(cohort.slot, index);
-    }
-    return { cohorts: merged, indexesBySlot };
-  }
-
-  /** Adds up to `limit` messages, from row `first` on. Returns the next message's row, or -1. */
-  #addRows(messages: SavedMessages, chunk: Chunk, first: number, limit: number): number {
-    const { columns } = chunk;
-    let row = chunk.firstRowFrom(first);
-    for (let added = 0; row >= 0 && added < limit; added++) {
-      const message = new Message(chunk, row);
-      const { fate, sender, sendAtMs } = message;
-      const place = chunk.placeOf(row);
-      const index = messages.message_id.push(message.messageId) - 1;
-      messages.account.push(indexOf(this.#accountIndexes, columns.account[place]));
-      messages.device.push(indexOf(this.#deviceIndexes, columns.device[place]));
-      messages.key.push(columns.key[place] as number);
-      messages.cohort.push(indexOf(this.#cohortIndexes, columns.cohort[place]));
-      messages.endpoint.push(columns.endpointAt(place));
-      messages.request_id.push(message.requestId);
-      messages.to.push(message.to);
-      messages.text.push(message.text);
-      messages.created_at_ms.push(message.createdAtMs);
-      messages.arrival.push(message.arrival);
-      if (sendAtMs > 0) messages.send_at_ms.push([index, sendAtMs]);
-      if (fate !== undefined) messages.fate.push([index, fateOf(fate)]);
-      if (sender !== '') messages.sender.push([index, sender]);
-      row = chunk.firstRowFrom(row + 1);
-    }
-    return row;
   }
 
   #releaseChunk(chunk: Chunk): void {
@@ -231,6 +172,59 @@ export class StateImage {
 
 function noMessages(): SavedMessages {
   return Object.fromEntries(messageColumns.map((name) => [name, []])) as unknown as SavedMessages;
+}
+
+/**
+ * Adds the messages of a chunk from row `first` on, at most `limit`. Returns the row of the next
+ * message, or -1 if there is none.
+ */
+function addRows(
+  messages: SavedMessages,
+  chunk: Chunk,
+  { first, limit }: { readonly first: number; readonly limit: number },
+  indexes: ObjectIndexes,
+): number {
+  const { columns } = chunk;
+  let row = chunk.firstRowFrom(first);
+  for (let added = 0; row >= 0 && added < limit; added++) {
+    const message = new Message(chunk, row);
+    const { fate, sender, sendAtMs } = message;
+    const place = chunk.placeOf(row);
+    const index = messages.message_id.push(message.messageId) - 1;
+    messages.account.push(indexOf(indexes.accounts, columns.account[place]));
+    messages.device.push(indexOf(indexes.devices, columns.device[place]));
+    messages.key.push(columns.key[place] as number);
+    messages.cohort.push(indexOf(indexes.cohorts, columns.cohort[place]));
+    messages.endpoint.push(columns.endpointAt(place));
+    messages.request_id.push(message.requestId);
+    messages.to.push(message.to);
+    messages.text.push(message.text);
+    messages.created_at_ms.push(message.createdAtMs);
+    messages.arrival.push(message.arrival);
+    if (sendAtMs > 0) messages.send_at_ms.push([index, sendAtMs]);
+    if (fate !== undefined) messages.fate.push([index, fateOf(fate)]);
+    if (sender !== '') messages.sender.push([index, sender]);
+    row = chunk.firstRowFrom(row + 1);
+  }
+  return row;
+}
+
+/** `images`: the work of each device, in the order of the head. */
+function unbatchedIn(images: readonly WorkImage<Message>[]): StateImage['unbatched'] {
+  return {
+    held: images.flatMap(({ held }, device) => {
+      const arrivals = held.alone.map(({ arrival }) => arrival);
+      return arrivals.length === 0 ? [] : [{ device, arrivals }];
+    }),
+    paced: images.flatMap(({ paced }, device) =>
+      paced.map(({ message: { arrival }, from, dueAtMs }) => ({
+        device,
+        arrival,
+        from,
+        due_at_ms: dueAtMs,
+      })),
+    ),
+  };
 }
 
 /** `device`: the index of the device. */
@@ -251,14 +245,17 @@ function groupsOf({ ready, inFlight, held }: WorkImage<Message>, device: number)
   return groups.filter(({ batches }) => batches.length > 0);
 }
 
-function indexesBySlot(items: readonly { readonly slot: number }[]): Map<number, number> {
-  return new Map(items.map(({ slot }, index) => [slot, index]));
-}
-
-function indexOf(indexes: ReadonlyMap<number, number>, slot = 0): number {
-  const index = indexes.get(slot);
-  assert(index !== undefined, 'the head lists every object that a message names');
-  return index;
+/** A group as the head has it. */
+function batchOf(
+  { batches, ...group }: BatchGroup,
+  cohortIndexes: Indexes,
+): StateHead['batches'][number] {
+  const indexes = batches
+    .flatMap(({ cohorts }) => cohorts)
+    .flatMap(({ slot }) => cohortIndexes.get(slot) ?? []);
+  // Sorted, since the cohorts of a batch are in the order of their creation. No reply depends on
+  // that order, and a restored batch does not know it.
+  return { ...group, cohorts: [...new Set(indexes)].sort((a, b) => a - b) };
 }
 
 /** The removed SIMs that received messages still refer to. */

@@ -9,15 +9,16 @@ import { keepAliveSeconds } from '../transport.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
 
 /**
- * What a reply does about its connection: `keep` it and say `keep-alive`; say `close` where
- * something else closes it; or `native_close`, where uWebSockets.js closes it and says so itself.
+ * What a reply does to its connection. `keep`: it stays open, and the head says `keep-alive`.
+ * `close`: the head says `close`; uWebSockets.js closes it because of the request's own header.
+ * `native_close`: uWebSockets.js is made to close it, and writes `close` itself.
  */
 type Connection = 'keep' | 'close' | 'native_close';
 
 /**
  * Writes a whole reply. The caller must have corked: it runs in a native callback or in `cork`.
  * 204 and 304 have no length. HEAD has the length of GET's body. `ApiReply` promises header values
- * that need no check.
+ * that need no check. The parameters are positional, because an object for each reply costs time.
  */
 export function writeReply(
   raw: HttpResponse,

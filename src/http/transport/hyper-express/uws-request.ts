@@ -35,7 +35,7 @@ interface Head {
 
 /** The fields of HyperExpress' response that are used here. */
 interface Response {
-  /** True once the reply is written or the client has left. HyperExpress reads it, too. */
+  /** True once the reply is written or the client has left. HyperExpress also reads it. */
   completed: boolean;
   readonly raw: HttpResponse;
 }

@@ -75,7 +75,8 @@ export class FetchOutlet implements Outlet {
     this.path = path;
     this.#handler = asControllerHandler(handler);
     this.#port = port;
-    this.#open = open.add(this);
+    this.#open = open;
+    open.add(this);
     const abort = (reason = new Error('aborted')): void => {
       this.#controller.aborted = true;
       this.leave(reason);

@@ -104,7 +104,7 @@ export class NodeOutlet implements Outlet {
     response.on('drain', () => stream.resume());
     response.once('close', () => {
       onEnded(stream);
-      stream.gone();
+      stream.stop();
     });
     return stream;
   }

@@ -28,8 +28,8 @@ interface ParserError extends NodeJS.ErrnoException {
 /** The event that this file emits on a request when the parser refuses the rest of its body. */
 const bodyRefused = 'bodyRefused';
 
-/** How often a connection is looked at until it is closed for its silence. */
-const watchesInTimeout = 10;
+/** A silent connection is checked this many times before it is closed. */
+const checksInTimeout = 10;
 
 export class NodeTransport implements Transport {
   readonly #port: ServedPort;
@@ -43,7 +43,7 @@ export class NodeTransport implements Transport {
   readonly #refused = new WeakSet<Socket>();
   /** Requests that the parser refused after their head. */
   readonly #malformedRequests = new WeakSet<IncomingMessage>();
-  #watch: NodeJS.Timeout | undefined;
+  #checks: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(serve: Serve, options: TransportOptions = {}) {
@@ -92,7 +92,7 @@ export class NodeTransport implements Transport {
     }
   }
 
-  /** Gives each new connection to a `PlainConnection`, and to `node:http` when that gives it up. */
+  /** Gives each new connection to a `PlainConnection`, which may hand it over to `node:http`. */
   #servePlainly(connected: 'connection' | 'secureConnection'): void {
     const server = this.#server;
     const nodeListeners = server.listeners(connected);
@@ -111,9 +111,9 @@ export class NodeTransport implements Transport {
 
   async listen(port: number, host: string): Promise<number> {
     checkAddress(port, host);
-    const intervalMs = this.#port.idleTimeoutMs / watchesInTimeout;
-    this.#watch ??= setInterval(() => {
-      for (const connection of this.#plain) connection.watch(intervalMs);
+    const intervalMs = this.#port.idleTimeoutMs / checksInTimeout;
+    this.#checks ??= setInterval(() => {
+      for (const connection of this.#plain) connection.checkSilence(intervalMs);
     }, intervalMs).unref();
     return listenOn(this.#server, port, host);
   }
@@ -129,7 +129,7 @@ export class NodeTransport implements Transport {
     await waitUntilIdle(() => this.#answers.isBusy, graceMs);
     this.#answers.pending.clear();
     for (const { socket } of this.#plain) socket.destroy();
-    clearInterval(this.#watch);
+    clearInterval(this.#checks);
     this.#server.closeAllConnections();
     await closed;
   }

@@ -19,6 +19,7 @@ export interface PlainShared {
   readonly port: ServedPort;
   readonly answers: Answers;
   readonly lines: HeadLines;
+  /** The connections that `node:http` has not taken over. */
   readonly open: Set<PlainConnection>;
   /** Makes `node:http` take over a connection. */
   readonly handOver: (socket: Socket) => void;
@@ -43,9 +44,9 @@ export class PlainConnection implements ReplyWriter {
   #clientIp: string | undefined;
   /** The head of the last request: most clients repeat it, or its header lines. */
   #head: PlainHead | undefined;
-  /** How many replies leave at the end of the turn. */
-  #due = 0;
-  /** Replies that leave with the next one. */
+  /** The number of replies that leave at the end of the turn. */
+  #deferred = 0;
+  /** The text of replies that leave with the next one, and whether it is ASCII. */
   #text = '';
   #isAscii = true;
   /** The request whose reply is not known yet; the bytes behind it wait. */
@@ -56,7 +57,7 @@ export class PlainConnection implements ReplyWriter {
   #waiting: Buffer | undefined;
   /** True once this object serves no more: the connection ends, or `node:http` has it. */
   #isOver = false;
-  /** True if bytes came or left since the last call of `watch`. */
+  /** True if bytes came or left since the last call of `checkSilence`. */
   #isActive = true;
 
   constructor(shared: PlainShared, socket: Socket) {
@@ -68,10 +69,10 @@ export class PlainConnection implements ReplyWriter {
   }
 
   /**
-   * Called at intervals. Node's timer runs only once the connection was silent for an interval:
-   * every packet sets it back, which takes 3 % of the time of a send.
+   * Called at intervals. It starts Node's timer, which closes a silent connection, only after an
+   * interval of silence: every packet restarts that timer, which takes 3 % of the time of a send.
    */
-  watch(intervalMs: number): void {
+  checkSilence(intervalMs: number): void {
     const timeoutMs = this.#isActive ? 0 : this.#shared.port.idleTimeoutMs - intervalMs;
     this.#isActive = false;
     const { timeout = 0 } = this.socket;
@@ -85,11 +86,11 @@ export class PlainConnection implements ReplyWriter {
 
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void {
     if (this.#current === request) this.#forgetCurrent();
-    else this.#due--;
+    else this.#deferred--;
     this.#text += text;
     this.#isAscii &&= isAscii;
     // The next one follows in the same call: see `Answers.endTurn`.
-    if (this.#due > 0 && !ends) return;
+    if (this.#deferred > 0 && !ends) return;
     this.#isActive = true;
     const socket = this.socket;
     socket.write(this.#text, this.#isAscii ? 'latin1' : 'utf8');
@@ -102,9 +103,9 @@ export class PlainConnection implements ReplyWriter {
     if (this.#waiting !== undefined) process.nextTick(this.#onDrain);
   }
 
-  passOn(): void {
+  deferReply(): void {
     this.#forgetCurrent();
-    this.#due++;
+    this.#deferred++;
   }
 
   #forgetCurrent(): void {

@@ -15,8 +15,8 @@ import { resetSocket } from './node-reply.ts';
 export interface ReplyWriter {
   readonly clientIp: string;
   readonly socket: Socket;
-  /** The reply to the present request is known, and leaves later: the next one may be served. */
-  passOn(): void;
+  /** Called if the reply to the present request is known, but leaves later: serves the next one. */
+  deferReply(): void;
   /** Writes the whole reply to a request. `ends`: the connection ends after it. */
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void;
 }
@@ -35,10 +35,11 @@ export class PlainRequest implements ApiRequest, Outlet {
   body: string | Uint8Array = '';
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
+  /** Bytes of its head and its body. */
   readonly #size: number;
   #isHeld = false;
   #isAnswered = false;
-  /** The lines of the head as of the request, if its reply leaves later. */
+  /** The lines of `HeadLines` at the time of the request, if its reply leaves later. */
   #headLines: string | undefined;
   #onLeft: (() => void) | undefined;
 
@@ -69,7 +70,7 @@ export class PlainRequest implements ApiRequest, Outlet {
     this.#isHeld = true;
     const isWhole = delivery === undefined;
     if (isWhole) this.#headLines = this.#lines.text(ends);
-    if (isWhole && !ends) this.#connection.passOn();
+    if (isWhole && !ends) this.#connection.deferReply();
     return this.#size + headCharacters + body.length;
   }
 
@@ -175,7 +176,7 @@ export interface PlainHead {
   readonly copy: Buffer | undefined;
 }
 
-/** About what the head of a reply has. */
+/** About how many characters the head of a reply has. */
 const headCharacters = 256;
 /** A longer head is left to Node, whose limit of 16 KiB counts other bytes than this one. */
 const longestHeadBytes = 8_192;

@@ -1,10 +1,12 @@
 /**
- * Forks a world: copies its state at one instant, clock included, into a new world. The copy gets
- * its own API keys and random streams, which follow from its seed and name.
+ * Copies of a world. A fork copies its state at one instant, clock included, into a new world. That
+ * gets its own API keys and random streams, which follow from its seed and name. A rebuilt world is
+ * the same world as of an earlier instant.
  */
 
 import { sha256 } from '#io/digest.ts';
-import type { Settings } from '../config/settings.ts';
+import { readHeader, settingsOfHeader } from '../recording/journal/journal-header.ts';
+import { type PastInstant, playUntil } from '../recording/past.ts';
 import { restoreSnapshot } from '../recording/state/restore-state.ts';
 import type { Snapshot } from '../recording/state/state-format.ts';
 import { takeSnapshot } from '../recording/state/take-state.ts';
@@ -12,20 +14,10 @@ import { shownPrefix } from '../sim/accounts/key-ring.ts';
 import type { Registry } from '../sim/accounts/registry.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { drawKey } from '../sim/random.ts';
-import type { Simulation } from '../simulation/simulation.ts';
-import type { WallClock } from '../simulation/wall-clock.ts';
-
-/** The parts of a simulator that forking uses. */
-export interface Forkable {
-  readonly settings: Settings;
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
-  change<T>(name: string, args: readonly unknown[], act: () => T): T;
-  replace(simulation: Simulation): void;
-}
+import type { CreateSimulator, WorldSimulator } from './hosted-world.ts';
 
 /** Copies the state of `source` into `copy`, a new simulator without any history. */
-export function copyInto(copy: Forkable, source: Forkable): void {
+export function copyInto(copy: WorldSimulator, source: WorldSimulator): void {
   const original = source.wallClock.atOneMoment(() => takeSnapshot(source));
   const { snapshot, keyTexts } = withNewKeysAndStreams(original, copy.simulation.world);
   const { mode, rate } = snapshot.clock;
@@ -34,6 +26,31 @@ export function copyInto(copy: Forkable, source: Forkable): void {
     copy.replace(restoreSnapshot(snapshot, { settings: copy.settings, keyTexts }));
     copy.wallClock.setMode(mode, rate);
   });
+}
+
+/**
+ * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. The
+ * rebuilt world is in no list, and its clock stays where the journal leads it. Throws a
+ * JournalError, or an OperationRefused for an instant that the journal does not contain.
+ */
+export function* rebuildAt<S extends WorldSimulator, T>(
+  source: S,
+  instant: PastInstant,
+  create: CreateSimulator<S>,
+  use: (rebuilt: S) => T,
+): Generator<undefined, T> {
+  const run = source.recordedRun();
+  const header = readHeader(run.header, run.name);
+  const { settings, keyDigests } = settingsOfHeader(header, run.name);
+  const startAtMs = Date.parse(header.started_at);
+  const rebuilt = create(settings, { worldId: '', journal: false, startAtMs, keyDigests });
+  try {
+    rebuilt.wallClock.hold();
+    yield* playUntil(rebuilt, run, instant);
+    return use(rebuilt);
+  } finally {
+    void rebuilt.close();
+  }
 }
 
 /** The new text of a key in a fork; `world` is the fork before it has copied anything. */

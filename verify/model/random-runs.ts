@@ -1,4 +1,4 @@
-/** Random runs: a setup, and commands that fast-check draws, plays and shrinks. */
+/** Random runs: a setup and steps, which fast-check draws and shrinks, and how they are played. */
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
@@ -32,32 +32,38 @@ export const setupArbitrary: fc.Arbitrary<Setup> = fc.record({
   assumptions: assumptionsArbitrary,
 });
 
-export const stepArbitrary: fc.Arbitrary<Step> = anyStep(randomAnswers);
+const stepArbitrary: fc.Arbitrary<Step> = anyStep(randomAnswers);
 
-/** One step, played on the simulator and the model of a session. */
-class StepCommand implements fc.Command<Session, Session> {
-  readonly step: Step;
-  /** Steps between checks of the whole state. */
-  readonly #soundEvery: number;
-  #description = '';
+export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(stepArbitrary, {
+  minLength: 5,
+  maxLength: 35,
+  size: 'max',
+});
 
-  constructor(step: Step, soundEvery: number) {
-    this.step = step;
-    this.#soundEvery = soundEvery;
-  }
+interface Play {
+  /** True if the model must agree with each reply, and with the state at the end. */
+  readonly compares?: boolean;
+  readonly before?: (session: Session) => void;
+  readonly afterEach?: (session: Session) => void;
+}
 
-  check(): boolean {
-    return true;
-  }
-
-  run(session: Session): void {
-    this.#description = `failed: ${JSON.stringify(this.step)}`;
-    this.#description = playStep(session, this.step);
-    if (session.step % this.#soundEvery === 0) session.checkSound();
-  }
-
-  toString(): string {
-    return `\n    ${this.#description}`;
+/** Plays the steps and returns the session, whose trace holds every reply. */
+export function play(
+  setup: Setup,
+  steps: readonly Step[],
+  { compares = false, before, afterEach }: Play = {},
+): Session {
+  const session = new Session(setup, { compares });
+  try {
+    before?.(session);
+    for (const step of steps) {
+      playStep(session, step);
+      afterEach?.(session);
+    }
+    if (compares) session.audit();
+    return session;
+  } finally {
+    session.stop();
   }
 }
 
@@ -67,23 +73,15 @@ export function checkSequences(options: {
   readonly seed?: number;
   /** Steps between checks of the whole state; every sequence also ends with one. */
   readonly soundEvery: number;
-  readonly maxCommands: number;
+  readonly maxSteps: number;
 }): void {
-  const { sequences, seed, soundEvery, maxCommands } = options;
-  const command = stepArbitrary.map((step) => new StepCommand(step, soundEvery));
-  const commands = fc.commands([command], { maxCommands, size: 'max' });
-  const run = (setup: Setup, drawn: Iterable<fc.Command<Session, Session>>): void => {
-    const session = new Session(setup);
-    try {
-      fc.modelRun(() => ({ model: session, real: session }), drawn);
-      session.checkEverything();
-    } finally {
-      session.stop();
-    }
+  const { sequences, seed, soundEvery, maxSteps } = options;
+  const steps = fc.array(stepArbitrary, { maxLength: maxSteps, size: 'max' });
+  const afterEach = (session: Session) => {
+    if (session.step % soundEvery === 0) session.checkSound();
   };
-  fc.assert(fc.property(setupArbitrary, commands, run), {
-    numRuns: sequences,
-    ...(seed === undefined ? {} : { seed }),
-    endOnFailure: false,
+  const agrees = fc.property(setupArbitrary, steps, (setup, drawn) => {
+    play(setup, drawn, { compares: true, afterEach });
   });
+  fc.assert(agrees, { numRuns: sequences, ...(seed !== undefined && { seed }) });
 }

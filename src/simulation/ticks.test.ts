@@ -4,11 +4,11 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { TickListener } from './tick-wheel.ts';
+import { Ticks } from './ticks.ts';
 
 function listener(act: () => number) {
   const calls = vi.fn(act);
-  const ticks = new TickListener(calls);
+  const ticks = new Ticks(calls);
   onTestFinished(() => ticks.stop());
   ticks.start();
   return { calls, ticks };
@@ -17,7 +17,7 @@ function listener(act: () => number) {
 /** Far more than a tick, far less than the second after which all are looked at again. */
 const someTicks = () => setTimeout(400);
 
-test('a clock with nothing to do rests, and a busy one is called at every tick', async () => {
+test('a clock with nothing to do rests, and a busy one is called every 25 ms', async () => {
   const idle = listener(() => Number.POSITIVE_INFINITY);
   const busy = listener(() => 0);
   await vi.waitFor(() => expect(busy.calls.mock.calls.length).toBeGreaterThan(5));
@@ -38,7 +38,7 @@ test('a clock is called when its deadline has come', async () => {
   expect(await reached).toBeGreaterThanOrEqual(deadlineAt);
 });
 
-test('a hurried clock is called at the next tick', async () => {
+test('a hurried clock is called soon', async () => {
   const { calls, ticks } = listener(() => Number.POSITIVE_INFINITY);
   await vi.waitFor(() => expect(calls).toHaveBeenCalled());
   const before = calls.mock.calls.length;
@@ -48,7 +48,7 @@ test('a hurried clock is called at the next tick', async () => {
   expect(calls.mock.calls.length).toBeGreaterThan(before);
 });
 
-test('a stopped clock is not called, also if another one stops it at the same tick', async () => {
+test('a stopped clock is not called, also if another one stops it at the same time', async () => {
   const second = { stop: () => {} };
   const first = listener(() => {
     second.stop();
