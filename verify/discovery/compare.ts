@@ -2,7 +2,7 @@
  * Sends the same probes to two servers and names the probes whose replies differ: in status, in
  * headers that clients read, or in the body. Ids, times and texts for people are masked.
  */
-import type { Call, Probe, Scene } from './probes.ts';
+import type { Probe, ProbeRequest, ProbeScene } from './probes.ts';
 
 interface Reply {
   readonly status: number;
@@ -19,7 +19,7 @@ export interface Difference {
 /** A server to probe, and a function that lets its time pass. */
 export interface Side {
   readonly baseUrl: string;
-  readonly scene: Scene;
+  readonly scene: ProbeScene;
   /** Lets a minute pass, so that all limits are restored. */
   readonly passMinute: () => void;
 }
@@ -47,14 +47,18 @@ async function play(probes: readonly Probe[], side: Side): Promise<string[]> {
   for (const [index, probe] of probes.entries()) {
     if (index % probesAtATime === 0) side.passMinute();
     let last = '';
-    for (const call of probe.calls(side.scene)) last = maskedText(await ask(side.baseUrl, call));
+    for (const request of probe.requests(side.scene))
+      last = maskedText(await ask(side.baseUrl, request));
     replies.push(last);
   }
   return replies;
 }
 
 /** Sends a request and reads its reply. */
-export async function ask(baseUrl: string, { method, path, headers, body }: Call): Promise<Reply> {
+export async function ask(
+  baseUrl: string,
+  { method, path, headers, body }: ProbeRequest,
+): Promise<Reply> {
   const sent = body === undefined ? {} : { body: Buffer.from(body) };
   const reply = await fetch(`${baseUrl}${path}`, { method, headers, redirect: 'manual', ...sent });
   const text = await reply.text();

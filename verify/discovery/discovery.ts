@@ -23,7 +23,7 @@ import {
 import { scaledClock } from '../testkit/scaled-clock.ts';
 import { bearer, sendPaths } from '../testkit/twin/request.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
-import { probes, type Scene, throttledProbe } from './probes.ts';
+import { type ProbeScene, probes, throttledProbe } from './probes.ts';
 
 /** How a simulator with the discovered answers differs from the server. */
 export interface Comparison {
@@ -161,7 +161,7 @@ function worldOf(flags: FlagValues): WorldFixtureInput {
 }
 
 /** Sends the messages of a scene to a server, and returns the scene. */
-async function sceneWith(baseUrl: string, callers: Callers, nowMs: number): Promise<Scene> {
+async function sceneWith(baseUrl: string, callers: Callers, nowMs: number): Promise<ProbeScene> {
   const requestId = 'probe-1';
   const send = async (key: string, from: string, extraFields: object) => {
     const fields = { to: '+442079460958', from, message: 'probe', ...extraFields };

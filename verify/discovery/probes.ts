@@ -10,7 +10,7 @@ import { writtenTime } from '../testkit/steps/written-time.ts';
 import { bearer, sendPaths } from '../testkit/twin/request.ts';
 
 /** Objects that exist on both servers, each with its own ids. */
-export interface Scene extends Callers {
+export interface ProbeScene extends Callers {
   /** A message of this account, and the `request_id` that it was sent with. */
   readonly messageId: string;
   readonly requestId: string;
@@ -19,7 +19,7 @@ export interface Scene extends Callers {
   readonly nowMs: number;
 }
 
-export interface Call {
+export interface ProbeRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface Call {
 export interface Probe {
   readonly name: string;
   /** One request, or several; the reply to the last one is compared. */
-  readonly calls: (scene: Scene) => readonly Call[];
+  readonly requests: (scene: ProbeScene) => readonly ProbeRequest[];
 }
 
 const sendPath = sendPaths.send;
@@ -41,13 +41,18 @@ const json = 'application/json';
 
 type Fields = Readonly<Record<string, unknown>>;
 /** A value, or a function that takes it from the scene. */
-type InScene<T> = T | ((scene: Scene) => T);
+type InScene<T> = T | ((scene: ProbeScene) => T);
 
-function valueIn<T extends object | string | undefined>(value: InScene<T>, scene: Scene): T {
+function valueIn<T extends object | string | undefined>(value: InScene<T>, scene: ProbeScene): T {
   return typeof value === 'function' ? value(scene) : value;
 }
 
-function post(key: string | undefined, path: string, body: string | Buffer, type = json): Call {
+function post(
+  key: string | undefined,
+  path: string,
+  body: string | Buffer,
+  type = json,
+): ProbeRequest {
   const headers = {
     ...(type !== '' && { 'content-type': type }),
     ...(key !== undefined && { authorization: bearer(key) }),
@@ -55,7 +60,7 @@ function post(key: string | undefined, path: string, body: string | Buffer, type
   return { method: 'POST', path, headers, body };
 }
 
-function bodyOf(scene: Scene, fields: Fields): string {
+function bodyOf(scene: ProbeScene, fields: Fields): string {
   return JSON.stringify({ to: recipient, from: scene.from, message: 'probe', ...fields });
 }
 
@@ -74,9 +79,9 @@ function sendTo(
   name: string,
   ...bodies: readonly InScene<Fields>[]
 ): Probe {
-  const call = (scene: Scene, fields: InScene<Fields>) =>
+  const call = (scene: ProbeScene, fields: InScene<Fields>) =>
     post(scene[key], path, bodyOf(scene, valueIn(fields, scene)));
-  return { name, calls: (scene) => bodies.map((fields) => call(scene, fields)) };
+  return { name, requests: (scene) => bodies.map((fields) => call(scene, fields)) };
 }
 
 /** A request without a body, with this text as `Authorization`, by default the account's key. */
@@ -87,7 +92,7 @@ function request(
 ): Probe {
   return {
     name: `${method} ${path} ${authorization}`,
-    calls: (scene) => {
+    requests: (scene) => {
       const credential = valueIn(authorization, scene);
       const headers = credential === '' ? {} : { authorization: credential };
       return [{ method, path: valueIn(path, scene), headers }];
@@ -108,8 +113,8 @@ function field(name: string, ...lists: readonly (readonly unknown[])[]): Probe[]
   return each(name, lists.flat(), (title, value) => send(title, { [name]: value }));
 }
 
-const usedId = ({ requestId }: Scene) => ({ request_id: requestId });
-const fromExhausted = ({ exhaustedFrom }: Scene) => ({ from: exhaustedFrom });
+const usedId = ({ requestId }: ProbeScene) => ({ request_id: requestId });
+const fromExhausted = ({ exhaustedFrom }: ProbeScene) => ({ from: exhaustedFrom });
 
 /** Texts of white space and of what some libraries count as such. */
 const blanks = [
@@ -195,11 +200,11 @@ export const probes: readonly Probe[] = [
 
   ...each('body', values.oddBodies.filter(isShort), (name, body) => ({
     name,
-    calls: ({ key }) => [post(key, sendPath, Buffer.from(body))],
+    requests: ({ key }) => [post(key, sendPath, Buffer.from(body))],
   })),
   ...each('type', values.contentTypes, (name, type) => ({
     name,
-    calls: (scene) => [post(scene.key, sendPath, bodyOf(scene, {}), type)],
+    requests: (scene) => [post(scene.key, sendPath, bodyOf(scene, {}), type)],
   })),
   ...Object.values(sendPaths).flatMap((path) => [
     sendTo(path, 'key', `send to ${path}`, {}),
@@ -224,7 +229,7 @@ export const probes: readonly Probe[] = [
   ),
   {
     name: 'tasks',
-    calls: (scene) => [post(scene.key, sendPath, bodyOf(scene, {})), tasksOf(scene)],
+    requests: (scene) => [post(scene.key, sendPath, bodyOf(scene, {})), tasksOf(scene)],
   },
 
   ...values.oddAuthorizations.map((text) =>
@@ -234,16 +239,16 @@ export const probes: readonly Probe[] = [
     (path) => request('GET', path, ''),
   ),
   request('DELETE', statsPath, ''),
-  { name: 'no key, a send', calls: () => [post(undefined, sendPath, '{}')] },
+  { name: 'no key, a send', requests: () => [post(undefined, sendPath, '{}')] },
 ];
 
 /** Spends the minute's limit of task polls, so that the last request is refused. */
 export const throttledProbe: Probe = {
   name: 'a request too many',
-  calls: (scene) => Array.from({ length: 64 }, () => tasksOf(scene)),
+  requests: (scene) => Array.from({ length: 64 }, () => tasksOf(scene)),
 };
 
-function tasksOf({ deviceId, key }: Scene): Call {
+function tasksOf({ deviceId, key }: ProbeScene): ProbeRequest {
   const headers = { authorization: bearer(key) };
   return { method: 'GET', path: `/api/devices/${deviceId}/tasks/`, headers };
 }

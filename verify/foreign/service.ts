@@ -14,7 +14,7 @@ import { parseJson } from '../testkit/parse-json.ts';
 import type { Variation } from './variation.ts';
 import { wordings } from './wording.ts';
 
-export interface Call {
+export interface ForeignRequest {
   readonly method: string;
   readonly path: string;
   /** Without the question mark. */
@@ -24,7 +24,7 @@ export interface Call {
   readonly body: Buffer;
 }
 
-export interface Answer {
+export interface ForeignReply {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -71,7 +71,7 @@ export class ForeignService {
     this.flags = this.#populate();
   }
 
-  answer({ method, path, query, headers, address: clientIp, body }: Call): Answer {
+  answer({ method, path, query, headers, address: clientIp, body }: ForeignRequest): ForeignReply {
     const model = this.#model;
     model.advanceTo(Math.max(this.#now(), model.nowMs));
     const { authorization, 'content-type': contentType } = headers;

@@ -3,8 +3,8 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { invalid, refusal } from '../defects/call.ts';
 import { answering } from '../defects/combinators.ts';
+import { invalid, refusal } from '../defects/given-replies.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';

@@ -7,8 +7,8 @@ import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { listen } from '../testkit/processes/listen.ts';
 
-/** Answers one request on a connection. */
-type Answer = (socket: Socket, path: string) => void;
+/** Writes the reply to one request on a connection. */
+type Responder = (socket: Socket, path: string) => void;
 
 const mebibyte = 1_048_576;
 const message = {
@@ -28,7 +28,7 @@ function head(status: string, headers: readonly string[]): string {
 const jsonType = 'content-type: application/json';
 
 /** A whole reply. */
-function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Answer {
+function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Responder {
   const length = `content-length: ${Buffer.byteLength(body)}`;
   const start = head(status, [jsonType, length, ...headers]);
   return (socket) => {
@@ -38,12 +38,12 @@ function whole(status: string, body: string | Buffer, ...headers: readonly strin
 }
 
 /** A 202 with a Message body, some of whose fields are replaced. */
-function messageWith(fields: Readonly<Record<string, unknown>>): Answer {
+function messageWith(fields: Readonly<Record<string, unknown>>): Responder {
   return whole('202 Accepted', JSON.stringify({ ...message, ...fields }));
 }
 
 /** Writes as fast as the client reads, up to `bytes`. */
-function flood(bytes: number, start: string, piece: string): Answer {
+function flood(bytes: number, start: string, piece: string): Responder {
   return (socket) => {
     socket.write(start);
     let remaining = bytes;
@@ -59,7 +59,7 @@ function flood(bytes: number, start: string, piece: string): Answer {
 }
 
 /** Writes a piece every few milliseconds until the client closes. */
-function drip(start: string, piece: string): Answer {
+function drip(start: string, piece: string): Responder {
   return (socket) => {
     socket.write(start);
     const timer = setInterval(() => socket.write(piece), 20);
@@ -79,7 +79,7 @@ export const hostileWords =
   '##vso[task.complete]\u061c';
 
 /** The first ones differ most from each other: `npm run test:all` tries only two. */
-export const hostileServers: Readonly<Record<string, Answer>> = {
+export const hostileServers: Readonly<Record<string, Responder>> = {
   'endless body': flood(
     Number.MAX_SAFE_INTEGER,
     head('202 Accepted', [jsonType, 'transfer-encoding: chunked']),
@@ -134,7 +134,7 @@ export interface HostileServer {
 }
 
 /** `politeReplies`: the number of requests that first get a right answer, so that a load starts. */
-export async function serveHostile(answer: Answer, politeReplies = 0): Promise<HostileServer> {
+export async function serveHostile(answer: Responder, politeReplies = 0): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const polite = messageWith({});
   let requests = 0;

@@ -4,7 +4,7 @@
  * simulator. It shares no code with the simulator: it was written only from the document and
  * `docs/semantics.md`. Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
- * This file has the operations, and the checks before an endpoint answers: size, method, key, limit.
+ * This file has the operations, and the checks before an endpoint: size, key, method, limit.
  */
 import type { Assumptions } from './answers.ts';
 import { type Bucket, fullBucket, spendToken } from './reference-limiter.ts';

@@ -33,7 +33,7 @@ function exactRoute(path: string): Route | undefined {
   return message === undefined ? undefined : { endpoint: 'read', id: message };
 }
 
-/** VER-1: the endpoint that a path names, in the spellings that `trailingSlash` and `pathCase` allow. */
+/** VER-1: the endpoint of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
 export function findRoute(
   path: string,
   { trailingSlash, pathCase }: Assumptions,

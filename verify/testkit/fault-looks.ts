@@ -41,9 +41,9 @@ function textOf(name: string): string {
 const plainReply = '202 at once, whole at once';
 
 /** Sends a message whose text has this name; a fault may strike it. */
-export type Send = (name: string) => Promise<Response>;
+export type Sender = (name: string) => Promise<Response>;
 
-export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Send {
+export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Sender {
   const leaves = new AbortController();
   onTestFinished(() => leaves.abort());
   const [account] = simulator.readyFile().accounts;
@@ -94,7 +94,7 @@ function declaredLook(kind: FaultKindName, place: string): string {
  * The kinds that a client cannot tell from another one, or from a reply without a fault. `place`:
  * the transport or the recorder that carries out the faults.
  */
-export async function alikeOver(place: string, send: Send): Promise<string[]> {
+export async function alikeOver(place: string, send: Sender): Promise<string[]> {
   // The first request takes longer, and so do others on a busy machine.
   let sent = 0;
   await expect

@@ -12,7 +12,7 @@ import { Simulation } from '#src/simulation/simulation.ts';
 import { createSimulator, type SettingsInput } from '#src/simulator.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
-import { type Call, ForeignService } from '../foreign/service.ts';
+import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { callersIn } from '../harness/flags-world.ts';
 import { testRate } from '../harness/run-with-flags.ts';
@@ -79,7 +79,7 @@ export async function recordForeign(
   const clock = scaledClock(testRate);
   const recorder = new Recorder();
   class RecordedService extends ForeignService {
-    override answer(call: Call) {
+    override answer(call: ForeignRequest) {
       const reply = super.answer(call);
       const { headers, address: clientIp } = call;
       const { authorization, 'content-type': contentType } = headers;

@@ -11,9 +11,9 @@ import { headersOf, type Job, type Message, type Program, sendPath, sleep } from
 import { bodyOf, isConfirmed, post, reportAccepted } from './deliver.ts';
 
 /** Sends by a library. Resolves with the parsed reply; rejects if the library gives up. */
-export type Send = (message: Message) => Promise<unknown>;
+export type LibrarySend = (message: Message) => Promise<unknown>;
 /** Makes a program that sends each message of its job by a library. */
-export type Loop = (sendOf: (job: Job) => Send) => Program['run'];
+export type Loop = (sendOf: (job: Job) => LibrarySend) => Program['run'];
 
 /** What differs between programs on one library. */
 interface Settings {
