@@ -3,7 +3,7 @@
  * time or several times as fast, and polls every second. Its world has what each flag of `conform`
  * describes.
  */
-import type { Clock } from '#conformance/target/clock.ts';
+import type { Clock } from '#conformance/target/client.ts';
 import {
   createSimulator,
   type InternalOptions,
