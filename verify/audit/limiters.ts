@@ -63,6 +63,7 @@ export const slidingLog =
     };
   };
 
+/** Tokens that return one by one. */
 export const tokenBucket = (capacity: number, perSecond: number) => () => {
   let [tokens, last] = [capacity, 0];
   return (now: number) => {
@@ -74,6 +75,7 @@ export const tokenBucket = (capacity: number, perSecond: number) => () => {
   };
 };
 
+/** Windows of the clock, with a share of the previous one. */
 export const slidingCounter = (limit: number, windowMs: number) => () => {
   // The number of the window, what passed in it, and what passed in the one before.
   let [window, current, before] = [-1, 0, 0];

@@ -25,6 +25,7 @@ interface Mistake {
   readonly meets?: readonly Trouble[];
 }
 
+/** What the catalogue says about a client. */
 export interface ClientRow extends Mistake {
   readonly name: string;
   /** The rule that a wrong client breaks; undefined for a right one. */

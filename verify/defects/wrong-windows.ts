@@ -16,7 +16,7 @@ type RememberedUse = Parameters<AccountWindow['keep']>[0];
 type Finder = (requestId: string) => FirstUse | undefined;
 type Keeper = (use: RememberedUse) => void;
 
-/** What a wrong window does in place of `find` and `keep`; it gets those of the sound window. */
+/** What a wrong window does in place of the sound `find` and `keep`, which are its arguments. */
 interface WrongWindow {
   readonly find?: (requestId: string, find: Finder, keep: Keeper) => FirstUse | undefined;
   readonly keep?: (use: RememberedUse, keep: Keeper) => void;

@@ -5,6 +5,7 @@
 import type { Assumptions } from '../model/answers.ts';
 import type { wordings } from './wording.ts';
 
+/** In what a variation differs from `plain`. */
 export interface Variation {
   /** Answers other than those that all variations share. */
   readonly answers?: Partial<Assumptions>;

@@ -10,6 +10,7 @@ export type Facts = ReturnType<typeof gatherFacts>;
 
 const messagesPerAccount = 8;
 
+/** Reads the facts from a simulator of this process. */
 export function gatherFacts() {
   const simulator = new Simulator(settings, { journal: false });
   const { accounts, pool } = simulator.readyFile();

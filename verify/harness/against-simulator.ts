@@ -21,10 +21,7 @@ export function singleAnswers(): Row[] {
 }
 
 /** Runs all cases against a correct simulator with these assumptions. */
-export async function runAgainstSimulator(
-  assumptions: Row,
-  ...argv: string[]
-): Promise<ConformReport> {
+export async function runOnSimulator(assumptions: Row, ...argv: string[]): Promise<ConformReport> {
   return runConformWithReport(argv, {
     startOwn: () => startOwnSimulator({ clock: 'manual', assumptions }),
   });
@@ -32,7 +29,7 @@ export async function runAgainstSimulator(
 
 /** Expects that no rule fails or stays unexercised, and that each answer is reported correctly. */
 export async function expectSound(assumptions: Row): Promise<void> {
-  const { exitCode, results, assumptions: found } = await runAgainstSimulator(assumptions);
+  const { exitCode, results, assumptions: found } = await runOnSimulator(assumptions);
   const unexercised = results.filter(
     ({ verdict, kind }) => kind === 'rule' && verdict === 'not_exercised',
   );

@@ -22,6 +22,7 @@ export type Access = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 
 
 export const withControl: Access = { control: true };
 
+/** What the harness found of a defect. */
 export interface Kill {
   /** Cases of the rule that fail. */
   readonly caughtBy: readonly string[];

@@ -16,9 +16,8 @@ export async function runWithFlags(
   const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
   const startedMs = clock.now();
   try {
-    const report = await runConformWithReport([baseUrl, ...argv, ...flags, '--timeout', '2m'], {
-      clock,
-    });
+    const args = [baseUrl, ...argv, ...flags, '--timeout', '2m'];
+    const report = await runConformWithReport(args, { clock });
     return { ...report, seconds: (clock.now() - startedMs) / 1000 };
   } finally {
     await close();

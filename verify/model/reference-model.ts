@@ -34,9 +34,9 @@ import {
 import {
   allowedMethods,
   type Endpoint,
-  findRoute,
   type LimitedEndpoint,
   type Route,
+  routeAt,
   withoutRoute,
 } from './reference-routes.ts';
 import { ReferenceSends } from './reference-sends.ts';
@@ -159,7 +159,7 @@ export class ReferenceModel extends ReferenceWorld {
 
   handle(request: ModelRequest): Expected {
     const { nowMs, assumptions } = this;
-    const route = findRoute(request.path, assumptions);
+    const route = routeAt(request.path, assumptions);
     const expected = this.#replyTo(request, route);
     return applyTemplate(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
   }

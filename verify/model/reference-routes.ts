@@ -34,10 +34,7 @@ function exactRoute(path: string): Route | undefined {
 }
 
 /** VER-1: the endpoint of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
-export function findRoute(
-  path: string,
-  { trailingSlash, pathCase }: Assumptions,
-): Route | undefined {
+export function routeAt(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
   const exact = exactRoute(path);
   if (exact !== undefined) return exact;
   const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;

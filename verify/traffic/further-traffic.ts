@@ -8,15 +8,6 @@ import type { Simulator } from '#src/simulator.ts';
 import { bearer, postTo, requestTo, sendPaths } from '../testkit/twin/request.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 
-/** A request by the account at this index. */
-function ask(simulator: Simulator, account: number, path: string): ApiReply {
-  const { api_key: key, sims = [] } = simulator.readyFile().accounts[account] ?? {};
-  const more = { authorization: bearer(key), clientIp: '127.0.0.1' };
-  const fields = { to: '+12025550154', from: sims[0]?.number, message: 'm' };
-  const isSend = path.endsWith('/send/');
-  return simulator.handle(isSend ? postTo(path, fields, more) : requestTo(path, more));
-}
-
 /**
  * Repeats an id when its SIM is inactive, an hour before its 24 hours end, and two minutes after
  * that; sends with a `send_at` of a minute ago; reads a message that its device got as a task.
@@ -45,9 +36,9 @@ export function repeatIdsAndHolds(simulator: Simulator): void {
 }
 
 /**
- * Exceeds each limit: twice a burst and then a request a second until some pass again; then a steady
- * load a little below the limit. The harness asks once more than a limit allows, which is too little
- * for clocks that may be wrong.
+ * Exceeds each limit: twice by a burst, with a request a second until some pass again; then by a
+ * steady load a little above the limit. The harness makes one request more than a limit allows, which
+ * shows nothing if clocks may be wrong.
  */
 export function exceedLimits(simulator: Simulator): void {
   const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;
@@ -67,9 +58,11 @@ export function exceedLimits(simulator: Simulator): void {
   const { message_id: id } = JSON.parse(ask(simulator, 0, sendPaths.send).body);
   for (const [path, limit] of limits) {
     for (const everyMs of [0, 50]) {
+      // Until 15 s after the start of a minute.
       simulator.clock.advance(75_000 - (simulator.clock.now() % 60_000));
       repeat(150, everyMs, (index) => {
         ask(simulator, 0, path);
+        // Reads and other accounts are not refused meanwhile.
         if (index > 145) ask(simulator, 0, `/api/v1/sms/${id}/`);
       });
       repeat(75, 1_000, (elapsedSeconds) => {
@@ -81,4 +74,13 @@ export function exceedLimits(simulator: Simulator): void {
     repeat(limit * 1.2, Math.floor(56_000 / limit), () => ask(simulator, 0, path));
     simulator.clock.advance('150s');
   }
+}
+
+/** A request by the account at this index. */
+function ask(simulator: Simulator, account: number, path: string): ApiReply {
+  const { api_key: key, sims = [] } = simulator.readyFile().accounts[account] ?? {};
+  const more = { authorization: bearer(key), clientIp: '127.0.0.1' };
+  const fields = { to: '+12025550154', from: sims[0]?.number, message: 'm' };
+  const isSend = path.endsWith('/send/');
+  return simulator.handle(isSend ? postTo(path, fields, more) : requestTo(path, more));
 }

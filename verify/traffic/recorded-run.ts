@@ -53,6 +53,7 @@ export async function recordSimulator(
     const startOwn = async () => {
       const simulator = await createSimulator(settings, { journal, simulation });
       const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+      // The harness closes its simulator after the last case.
       const close = () => {
         repeatIdsAndHolds(simulator);
         if (rules.length === 0 || rules.some((rule) => aboutLimits.test(rule)))
@@ -71,7 +72,7 @@ export async function recordSimulator(
   }
 }
 
-/** Runs the cases against the foreign service, with flags only and on a clock faster than real time. */
+/** Runs the cases of some rules against the foreign service, with flags only and on a fast clock. */
 export async function recordForeign(
   variation: Variation,
   rules: readonly string[],

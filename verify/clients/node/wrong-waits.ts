@@ -38,7 +38,7 @@ function after429(waitOf: (askedMs: number, job: Job) => number): Habits {
 }
 
 /** Lists received messages once for each pause, under this limit of the service. */
-function asking(
+function listingReceived(
   limit: number | null,
   pauseSeconds: readonly number[],
   queryOf = (_: number) => '',
@@ -129,7 +129,7 @@ export const wrongWaits: readonly NodeClient[] = [
       after429((askedMs, { random }) => askedMs * (0.8 + random() * 0.19)),
     ),
     'asks again for received messages 5 s after a 429': [
-      asking(1, [20, 5, 5, 5]),
+      listingReceived(1, [20, 5, 5, 5]),
       { also: ['CLIENT-13'] },
     ],
     'leaves the maxTimeout of undici, which cuts Retry-After short': byUndici({
@@ -143,7 +143,7 @@ export const wrongWaits: readonly NodeClient[] = [
     'answers a 429 with the next key of the account, which shares its limit': during429(
       (job, next, key) => post({ ...job, key }, bodyOf(next)),
     ),
-    'asks for the next page of received messages while a 429 holds': asking(
+    'asks for the next page of received messages while a 429 holds': listingReceived(
       2,
       [3, 3, 3, 3],
       (index) => `?page=${index + 1}`,
@@ -203,7 +203,9 @@ export const wrongWaits: readonly NodeClient[] = [
       '+12025550161',
     ),
   }),
-  ...breaking('CLIENT-13')({ 'asks for received messages without a pause': asking(null, [0, 0]) }),
+  ...breaking('CLIENT-13')({
+    'asks for received messages without a pause': listingReceived(null, [0, 0]),
+  }),
   ...breaking('CLIENT-14')({
     'retries every five seconds, ten times': {
       ...persistent,
