@@ -3,12 +3,12 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { invalid, refusal } from '../defects/call.ts';
 import { answering } from '../defects/combinators.ts';
+import { invalid, refusal } from '../defects/given-replies.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
-import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';
+import { estimateWithFlags, runWithFlags, testRate } from './run-with-flags.ts';
 
 const rate = testRate;
 

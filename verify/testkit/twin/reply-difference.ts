@@ -2,6 +2,7 @@
 
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Expected } from '../../model/reference-replies.ts';
+import { parseJson } from '../parse-json.ts';
 
 /**
  * Describes how a reply differs from the expected one; undefined if it does not. `usualType`: the
@@ -18,7 +19,7 @@ export function differenceOf(
     reply.status === expected.status &&
     (expected.bytes === undefined || reply.body === expected.bytes) &&
     meets(headers, expectedHeaders) &&
-    meets(parsed(reply.body), expected.body);
+    meets(parseJson(reply.body), expected.body);
   if (isExpected) return undefined;
   const expectedBody =
     expected.bytes ?? JSON.stringify(expected.body, (_, value) => nameOfTest(value));
@@ -26,14 +27,6 @@ export function differenceOf(
     `got ${reply.status} ${JSON.stringify(headers)} ${reply.body}; ` +
     `the model expects ${expected.status} ${JSON.stringify(expectedHeaders)} ${expectedBody}`
   );
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
 }
 
 /** The name of a test, which JSON would leave out. */

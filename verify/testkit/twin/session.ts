@@ -142,7 +142,7 @@ export class Session {
     }
     expected.learn?.(reply);
     if (reply.status === 202) this.#learnFate(reply);
-    this.learnDelays();
+    this.learnOwnChanges();
     return reply;
   }
 
@@ -173,7 +173,7 @@ export class Session {
     for (const stopMs of [...this.stopsBetween(this.model.nowMs, ms), ms]) {
       this.simulator.clock.advance({ to: stopMs });
       this.model.advanceTo(stopMs);
-      this.learnDelays();
+      this.learnOwnChanges();
     }
     const now = this.simulator.clock.now();
     if (now !== ms) throw new Error(`now is ${now}, not ${ms}`);
@@ -191,7 +191,7 @@ export class Session {
   }
 
   /** Passes changes of status to the model that come at a time of their own, not at a poll. */
-  learnDelays(): void {
+  learnOwnChanges(): void {
     for (const message of this.model.messages) {
       if (changesOnItsOwn(message, this.model.assumptions)) {
         this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);
