@@ -89,7 +89,7 @@ export function errorToReply(error: unknown): ControlReply {
   return errorReply(statusOf[error.code], error.code, error.message, { path: error.path });
 }
 
-/** AUTH-2: hides the keys that clients wrote into texts, such as a message or a path. */
+/** AUTH-2: hides keys that clients have written into texts, such as a message or a path. */
 function withoutKeys(reply: ControlReply, keys: KeyTexts): ControlReply {
   if ('body' in reply) return { ...reply, body: keys.hidden(reply.body) };
   if ('open' in reply || typeof reply.content !== 'string') return reply;

@@ -2,7 +2,6 @@
  * The control port's handler: asks the guard, finds the world and the operation, and lets `answer`
  * perform it. One process answers by `controlApi`; a fleet passes the request on to its shards.
  */
-
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Intake } from '../http/transport/arriving-body.ts';
 import {
@@ -19,7 +18,6 @@ import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './
 import { errorReply, type Found, type FoundOperation, lookUpIn, shortened } from './look-up.ts';
 import { dashboardFile, isDashboardPath } from './page-files.ts';
 
-/** What answers on a control port. */
 export interface ControlAnswers {
   /** True if the world exists; renews its lifetime. */
   readonly hasWorld: (worldId: string) => boolean;

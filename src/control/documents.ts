@@ -1,9 +1,8 @@
 /**
  * The operations that exist only on a control port: the OpenAPI documents of the service and of the
- * control port, and two paths for whatever watches a process, such as a kubelet. Those need no
- * token, so they say nothing but their status.
+ * control port, and two probes for programs that watch a process, such as a kubelet. The probes
+ * need no token, so they tell only their status.
  */
-
 import { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
 import {

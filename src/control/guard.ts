@@ -16,10 +16,7 @@ export interface GuardOptions {
   readonly host: string;
   /** Every request must carry it. If undefined, only requests from this machine are served. */
   readonly token: string | undefined;
-  /**
-   * Names that `Host` may carry besides the bound host and loopback names, such as a container's
-   * name.
-   */
+  /** Names that `Host` may have besides the bound host and loopback names: a container's name. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
@@ -39,7 +36,7 @@ export const controlHeaders: Readonly<Record<string, string>> = {
 export type Guard = (request: ControlRequest) => Refusal | undefined;
 
 /**
- * `isOpen`: true for a path that needs no token; other sites are refused there, too. Throws a
+ * `isOpen`: true for a path that needs no token; it also refuses other sites. Throws a
  * ListenError for a token that no header can carry.
  */
 export function createGuard(

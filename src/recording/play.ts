@@ -2,7 +2,6 @@
  * Plays the inputs of a journal (requests and operations) on a simulator in its start state, and
  * compares: replies byte for byte, results of operations by digest.
  */
-
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { reasonOf } from '#io/plain-file.ts';

@@ -139,7 +139,7 @@ export class RecordedExchange {
   /** Drops long bodies once nothing needs them whole. */
   shorten(): void {
     if (this.reply !== undefined && this.reply.length > longestKeptBody) this.reply = undefined;
-    if (this.#text === undefined ? this.#length <= longestKeptBody : !isLong(this.#text)) return;
+    if ((this.#text?.length ?? this.#length) <= longestKeptBody) return;
     this.#text = undefined;
     this.#bytes = noBytes;
     this.#length = -1;
@@ -166,8 +166,4 @@ export class RecordedExchange {
 export function textOf(body: string | Uint8Array): string {
   if (typeof body === 'string') return body;
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-}
-
-function isLong(text: string): boolean {
-  return text.length > longestKeptBody;
 }

@@ -200,9 +200,9 @@ const statsExample: AccountStats = {
 };
 
 /**
- * The schema of a send's body. The sender is `from` or its alias `from_number`: one schema for each.
- * It permits all valid bodies, and a few invalid ones: JSON Schema cannot express that two fields are
- * equal, which numbers exist, or that a time is in the future.
+ * The schema of a send's body. The sender is `from` or its alias `from_number`: one schema for
+ * each. It permits all valid bodies, and a few invalid ones: JSON Schema cannot express that two
+ * fields are equal, which numbers exist, or that a time is in the future.
  */
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
@@ -270,8 +270,8 @@ function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodTy
 }
 
 /**
- * Permits numbers and booleans in place of a text if they are converted. Not needed for `to`, `from`
- * and `send_at`, for which the converted text is invalid.
+ * Permits numbers and booleans in place of a text if they are converted. Not needed for `to`,
+ * `from` and `send_at`, for which the converted text is invalid.
  */
 function withCoercion({ typeCoercion }: Assumptions) {
   return (schema: z.ZodType): z.ZodType => {

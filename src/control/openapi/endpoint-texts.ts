@@ -10,7 +10,6 @@ export interface EndpointTexts {
   readonly summary: string;
   readonly description: string;
   readonly rules: readonly string[];
-  /** What each status of success means. */
   readonly success: Readonly<Record<number, string>>;
   /** Why the endpoint's own path may answer 404. */
   readonly notFound?: string;

@@ -1,11 +1,11 @@
 /**
  * The service: answers one request with one reply, synchronously. It finds the route, checks the
- * key, takes a token of the rate limit, and then serves the endpoint. `send-message.ts` serves sends.
- * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes: keyCheck,
- * headMethod, methodNotAllowed, trailingSlash, bearerSpace, bearerCase, unauthenticatedThrottle,
- * clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape, tasksShape, replyTemplates.
+ * key, takes a token of the rate limit, and then serves the endpoint. `send-message.ts` serves
+ * sends. Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes:
+ * keyCheck, headMethod, methodNotAllowed, trailingSlash, bearerSpace, bearerCase,
+ * unauthenticatedThrottle, clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape,
+ * tasksShape, replyTemplates.
  */
-
 import type { Struck } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -45,9 +45,8 @@ export interface Handled {
   readonly reply: ApiReply;
   /** True if a fault forced the status, which then says nothing about the request. */
   readonly isForced?: boolean;
-  /** The injected fault that struck it. */
   readonly struck?: Struck | undefined;
-  /** The headers that faults looked at: the journal keeps them, so that a replay decides the same. */
+  /** The headers that faults looked at. The journal keeps them, as a replay needs the same ones. */
   readonly lookedAt?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -216,8 +215,8 @@ export function authenticate(
   return token === undefined ? undefined : world.validKey(token);
 }
 
-// The next four functions serve the endpoints that are not sends. By default there are no templates:
-// they then return early and build no values for one.
+// The next four functions serve the endpoints that are not sends. By default there are no
+// templates: they then return early and build no values for one.
 
 function readReply(world: Registry, account: Account, id: string, request: ApiRequest): ApiReply {
   const decision = read(world, account, id);

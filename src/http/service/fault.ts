@@ -161,7 +161,7 @@ export function headerIn(headers: object | undefined, name: string): string | un
 
 export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
 
-/** Recipient and text in a body; empty if the body is not a JSON object, or the field not a text. */
+/** Recipient and text in a body; empty if it is not a JSON object, or the field not a text. */
 export function sentFieldsOf(body: ApiRequest['body']): SentFields {
   try {
     const json = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');

@@ -3,7 +3,6 @@
  * their delays add up; of the others, only the one that was created first acts.
  * Rules: ERR-3, ERR-4 (a 429 that a fault forces without headers has a correct wait).
  */
-
 import {
   type ActingFault,
   type FaultFields,
@@ -42,9 +41,7 @@ interface Chosen {
   readonly heldMs?: number;
 }
 
-/** The effect of all faults on one request. */
 export interface FaultEffect {
-  /** The sum of the delays. */
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
   readonly acting: (ActingFault & Chosen) | undefined;

@@ -1,7 +1,7 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
- * reply: reads the body once, lets `src/sim/sends/send.ts` decide, and words the decision as a reply.
- * Rules: SVC-4, SEND-1 to SEND-7. Assumes: contentType, emptyBody, replyTemplates.
+ * reply: reads the body once, lets `src/sim/sends/send.ts` decide, and words the decision as a
+ * reply. Rules: SVC-4, SEND-1 to SEND-7. Assumes: contentType, emptyBody, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';
 import { malformedDetails } from '#contract/refusals.ts';

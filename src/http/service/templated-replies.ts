@@ -5,7 +5,6 @@
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson,
  * validationScope.
  */
-
 import type { EndpointName } from '#contract/limits.ts';
 import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -25,7 +24,6 @@ export interface ReplyContext {
   readonly assumptions: Registry['assumptions'];
 }
 
-/** The reply to a refusal. */
 export function refuse(world: ReplyContext, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
   const error = refusal.kind === 'invalid_field' ? inTemplateOrder(refusal, assumptions) : refusal;
@@ -236,8 +234,8 @@ class RawJson {
 }
 
 /**
- * The filled template as JSON text. A text that is exactly one placeholder becomes its value, of any
- * type. Two parts are repeated for each failing field: a member of an object whose name has the
+ * The filled template as JSON text. A text that is exactly one placeholder becomes its value, of
+ * any type. Two parts are repeated for each failing field: a member of an object whose name has the
  * placeholder `{field}`, and the only entry of a list if it has that placeholder. `failures`: the
  * failing fields that are not filled in yet.
  */

@@ -24,8 +24,8 @@ export class HeadLines {
   }
 
   /**
-   * Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end; Node then
-   * closes it after this response.
+   * Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end; Node
+   * then closes it after this response.
    */
   list(response: ServerResponse, ends: boolean): readonly string[] {
     this.#update();

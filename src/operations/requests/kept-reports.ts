@@ -38,20 +38,14 @@ export const quietMs = 2_000;
  */
 const keptReports = new WeakMap<readonly RecordedExchange[], readonly KeptReport[]>();
 
-/** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
-export function* reportingOn(
-  live: RunningWorld,
-  options: Options,
-): Generator<undefined, RefereeReport> {
-  const { report } = yield* keptReportOn(live, options, false);
-  return report;
-}
-
-/** `acceptsRecent`: the caller also takes a report on an earlier state of the record. */
+/**
+ * Judges the requests so far, in slices. Requests that arrive meanwhile are left out.
+ * `acceptsRecent`: the caller also takes a report on an earlier state of the record.
+ */
 export function* keptReportOn(
   { exchangeRecord, simulation }: RunningWorld,
   judgeOptions: Options,
-  acceptsRecent: boolean,
+  acceptsRecent = false,
 ): Generator<undefined, KeptReport> {
   const { changes, lack, isCutAtStart, first } = exchangeRecord;
   const { keyRing, messages } = simulation.world;

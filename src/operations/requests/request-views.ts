@@ -120,7 +120,6 @@ export function viewOf(exchange: RecordedExchange): RequestView {
   };
 }
 
-/** The row of a request in the list. */
 export function rowOf(exchange: RecordedExchange): RequestRow {
   const { atMs, accountName = null, keyId, shownKey, repeats = null, isLost, waitRate } = exchange;
   const body = jsonOf(shortText(exchange.body));

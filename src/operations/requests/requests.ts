@@ -2,7 +2,6 @@
  * The operations that show the last requests of the service, search them, and count them over
  * simulated time for a plot.
  */
-
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
@@ -56,7 +55,7 @@ export const requestCountsSchema = z
   })
   .meta({ id: 'RequestCounts' });
 
-/** The width of bars for requests of this time. */
+/** The width of bars that show this span of time. */
 export function widthFor(spanMs: number): number {
   const narrow = widthsMs.find((width) => spanMs / width < mostBars);
   return narrow ?? secondMs * Math.ceil(spanMs / mostBars / secondMs);
@@ -93,15 +92,15 @@ export function requestCounts(
   return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
 
-/** What the page counts of all requests, by the name of the count. */
-const markWords = {
+/** Tests for the marks of requests, by the name of the mark: the page shows how many have each. */
+const markTests = {
   replay: matcherOf('is:replay'),
   lost: matcherOf('is:lost'),
   throttled: matcherOf('is:throttled'),
   faults: matcherOf('fault:any'),
   refused: matcherOf('status:4xx'),
 };
-const markNames = Object.keys(markWords) as (keyof typeof markWords)[];
+const markNames = Object.keys(markTests) as (keyof typeof markTests)[];
 
 const searchSchema = z
   .string()
@@ -161,10 +160,10 @@ export const requests = {
       for (const exchange of exchangeRecord.newest()) {
         kept++;
         if (isMatch(exchange)) matched++;
-        // An unmarked request, as most are, costs two comparisons.
+        // Most requests have no mark: this saves the tests for them.
         const { status, faultKind, isLost } = exchange;
         if (status === 202 && faultKind === undefined && !isLost) continue;
-        for (const name of markNames) if (markWords[name](exchange)) marks[name]++;
+        for (const name of markNames) if (markTests[name](exchange)) marks[name]++;
       }
       return { matched, kept, marks };
     },

@@ -13,7 +13,7 @@ import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import { find, type RunningWorld } from '../running-world.ts';
-import { reportingOn } from './kept-reports.ts';
+import { keptReportOn } from './kept-reports.ts';
 import { sameSendSchema, sendBefore } from './near-requests.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 
@@ -70,7 +70,7 @@ export function* traceOf(
   const tracedId =
     idInQuery === undefined ? undefined : find('message_id', live, idInQuery).messageId;
   const options = { isPartial: true, isStrict: false, graceMs: defaultGraceMs };
-  const report = yield* reportingOn(live, options);
+  const { report } = yield* keptReportOn(live, options);
   const { traced, messageId, attempts, reads } = exchangesOfIntent(report, number, tracedId);
   if (traced === undefined && tracedId === undefined) {
     throw new OperationRefused('not_found', `the record has no request ${number}`);

@@ -1,4 +1,4 @@
-/** The operations on faults, the failures that a user injects into replies: list, add, pause, remove. */
+/** The operations on faults, which are failures that a user injects: list, add, pause, remove. */
 import { z } from 'zod';
 import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';

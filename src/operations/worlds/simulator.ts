@@ -2,7 +2,6 @@
  * The operations on a simulator as a whole: its health, state, metrics, invariants, journal, reset
  * and shutdown.
  */
-
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
@@ -122,7 +121,7 @@ function checkRoundTrip({ simulation, settings, wallClock }: RunningWorld, found
   }
 }
 
-/** What health and changes are answered from the signal on that stops the process. */
+/** The refusal of a change, and of health, once a signal has stopped the process. */
 export const draining = 'draining: requests in flight are finished, then the process ends';
 
 export const simulator = {
@@ -179,7 +178,7 @@ export const simulator = {
     http: 'POST /control/reset',
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
-    // The start of the new clock: read here, given by a journal, and never by a caller.
+    // The start of the new clock. `inputFrom` reads it, or a journal has it; no caller gives it.
     input: z.custom<number>(),
     inputFrom: ({ wallClock }) => wallClock.startMs(),
     arguments: () => undefined as never,

@@ -6,7 +6,7 @@ import { isoTime, secondMs } from '#contract/time.ts';
 import type { Situation, Step } from './situation.ts';
 import { mostStatuses } from './situation-subject.ts';
 
-/** The packages that the written test imports. A scan of imports would find them in the template. */
+/** The packages that the written test imports. In the template, they would look like our own. */
 const packages = { own: "'smstwin'", tests: "'vitest'" };
 
 /** How long the test waits for a reply. Long, because a busy machine may be slow. */
@@ -115,7 +115,7 @@ function redAsLong({ isFinished }: Situation): string {
   return `Red as long as the requests above break a rule for clients${asWhat}.`;
 }
 
-/** The expression of a key in the list `keys`, which has the keys of accounts before created ones. */
+/** The expression of a key in the list `keys`: those of the accounts precede created ones. */
 function keyText({ settings, steps }: Situation, key: string | undefined): string {
   if (key === undefined) return "'unknown'";
   const { accounts } = settings['world'] as { readonly accounts: readonly { name: string }[] };

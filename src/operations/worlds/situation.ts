@@ -1,7 +1,7 @@
 /**
  * Copies a situation as a test: what happened to one message or request, or a world up to a line of
- * its journal. It keeps the inputs that the situation needs, plays them on a simulator of their own,
- * and lets the test assert what that run showed. `situation-text.ts` writes the text.
+ * its journal. It keeps the inputs that the situation needs, plays them on a simulator of their
+ * own, and lets the test assert what that run showed. `situation-text.ts` writes the text.
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
@@ -14,7 +14,7 @@ import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { standstills } from '../messages/waiting.ts';
 import { largestInQuery, ordinalSchema } from '../query.ts';
-import { reportingOn } from '../requests/kept-reports.ts';
+import { keptReportOn } from '../requests/kept-reports.ts';
 import type { RunningWorld } from '../running-world.ts';
 import {
   type Input,
@@ -226,7 +226,8 @@ function playedRequest(
 /** True if the referee finds that the requests break a rule. */
 function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
   const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
-  return atOnce(reportingOn(twin, options)).rules.some(({ verdict }) => verdict === 'failed');
+  const { report } = atOnce(keptReportOn(twin, options));
+  return report.rules.some(({ verdict }) => verdict === 'failed');
 }
 
 function isJson(text: string): boolean {

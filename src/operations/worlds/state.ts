@@ -16,7 +16,7 @@ const countSchema = z.int().min(0);
 
 export const stateSchema = z
   .strictObject({
-    base_url: z.string().describe("The service's; empty while it listens nowhere."),
+    base_url: z.string().describe('The URL of the service; empty while it does not listen.'),
     clock: clockStateSchema,
     seed: countSchema,
     accounts: countSchema,

@@ -33,7 +33,7 @@ import {
   worldViewSchema,
 } from './world-view.ts';
 
-/** What a created world and a fork can both be given. */
+/** The fields that the inputs of `create` and `fork` share. */
 const commonFields = {
   name: worldNameSchema
     .exactOptional()
@@ -99,7 +99,7 @@ export const worlds = {
     run: ({ hosting }, input) => {
       const serverSettings = inheritedSettings(hosting.first.simulator.settings);
       const settings = settingsOf(input, serverSettings);
-      return createdView(refusing(() => hosting.create(settings, optionsOf(input))));
+      return createdView(refusingMistakes(() => hosting.create(settings, optionsOf(input))));
     },
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
@@ -155,7 +155,7 @@ function* forked(
   { from, ...options }: z.output<typeof forkSchema>,
 ): Generator<undefined, CreatedWorld> {
   const fork = (past?: RunningWorld) =>
-    createdView(refusing(() => hosting.fork(world, optionsOf(options), past)));
+    createdView(refusingMistakes(() => hosting.fork(world, optionsOf(options), past)));
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
 }
 
@@ -189,8 +189,8 @@ function settingsOf(input: CreateInput, server: SettingsInput): SettingsInput {
   };
 }
 
-/** Turns an error of `act` into a refusal that names the fields of the control port. */
-function refusing<T>(act: () => T): T {
+/** Turns an error of `act` into a refusal, which names fields as the control port does. */
+function refusingMistakes<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {

@@ -31,10 +31,8 @@ export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
 /** The largest remainder that is copied synchronously, while the service waits. */
 const lastCopyBytes = 65_536;
 const blockBytes = 1_048_576;
-/** The permission bits of a file mode. */
 const permissionBits = 0o777;
 
-/** What `Checkpoints` needs of a run. */
 export interface CheckpointPlan {
   /** The journal as the user names it, for messages. */
   readonly path: string;

@@ -4,7 +4,6 @@
  * since the start or the last reset. Above its bound it drops all of them, because a part of a run
  * cannot be replayed. `journal-writer.ts` records in a file.
  */
-
 import { isoTime } from '#contract/time.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
 import { lineOf, valueIn } from '#judging/evidence/journal-line.ts';

@@ -2,7 +2,6 @@
  * Restores the messages of a saved state, and the work of the devices in which they wait, once the
  * accounts, devices and cohorts are restored.
  */
-
 import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Fate } from '../../sim/devices/outcomes.ts';

@@ -3,7 +3,6 @@
  * never stopped. The caller replaces the current simulation with the complete new one, so a state
  * that cannot be restored changes nothing.
  */
-
 import { endpointNames } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
 import type { Settings } from '../../config/settings.ts';

@@ -4,7 +4,6 @@
  * simulator runs on: a chunk of the message store is read when its parts are made, or copied just
  * before it changes.
  */
-
 import { type Account, type Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { WorkImage } from '../../sim/devices/device-work.ts';
@@ -54,11 +53,7 @@ type BatchGroup = Omit<StateHead['batches'][number], 'cohorts'> & {
 };
 
 /** The indexes by which saved messages name the objects of the head. */
-interface ObjectIndexes {
-  readonly accounts: Indexes;
-  readonly devices: Indexes;
-  readonly cohorts: Indexes;
-}
+type ObjectIndexes = Readonly<Record<'accounts' | 'devices' | 'cohorts', Indexes>>;
 
 /**
  * The state at the instant when this object is created. It is read in one of two ways. A snapshot
@@ -145,8 +140,8 @@ export class StateImage {
   /** All messages as they are now. */
   get messages(): SavedMessages {
     const messages = noMessages();
-    const allRows = { first: 0, limit: rowsPerChunk };
-    for (const chunk of this.#chunks) addRows(messages, chunk, allRows, this.#indexes);
+    const rows = { first: 0, limit: rowsPerChunk };
+    for (const chunk of this.#chunks) addRows(messages, chunk, rows, this.#indexes);
     return messages;
   }
 

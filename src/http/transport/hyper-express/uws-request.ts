@@ -171,11 +171,6 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.drop();
   }
 
-  /** Only the control port has streams of events, and Node's server serves it. */
-  openStream(): undefined {
-    return undefined;
-  }
-
   /** Corks `act`, so that its writes leave together, as uWebSockets.js corks its callbacks. */
   later(act: () => void): void {
     if (!this.#response.completed) this.#response.raw.cork(act);

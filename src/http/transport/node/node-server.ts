@@ -19,7 +19,6 @@ import { NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
 
-/** An error that Node's parser reports. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;
   readonly bytesParsed?: number;

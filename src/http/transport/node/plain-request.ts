@@ -141,11 +141,6 @@ export class PlainRequest implements ApiRequest, Outlet {
     resetSocket(this.#connection.socket);
   }
 
-  /** Only the control port has streams of events. */
-  openStream(): undefined {
-    return undefined;
-  }
-
   later(act: () => void): void {
     if (!this.#connection.socket.destroyed) act();
   }
@@ -160,7 +155,6 @@ export class PlainRequest implements ApiRequest, Outlet {
   }
 }
 
-/** The head of a plain request. */
 export interface PlainHead {
   readonly method: string;
   readonly path: string;
