@@ -47,6 +47,8 @@ const halfRace = 25;
 const gradualShares = [0.12, 0.25];
 /** So many requests of another caller, and a part of a limit, are more than come back meanwhile. */
 const mostOfOther = 4;
+/** A counter that slides looks back two windows: after them, a burst shows its limit alone. */
+const counterWindows = 2.05;
 /** In so many windows all of before is forgotten, wherever a clock's windows begin. */
 const pastWindows = 2.6;
 /** So many bursts that show nothing end the search for better ones. */
@@ -216,8 +218,10 @@ export class Audit {
     const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
     const opened = this.#run.now();
-    await this.#requests.ask();
-    await this.#run.until(opened + (isSpread ? 0.5 : 0.35) * windowMs);
+    if (!this.#isCounter) {
+      await this.#requests.ask();
+      await this.#run.until(opened + (isSpread ? 0.5 : 0.35) * windowMs);
+    }
     if (isSpread) {
       await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 3), 1);
       await this.#run.until(opened + 1.1 * windowMs);
@@ -238,7 +242,8 @@ export class Audit {
     // Where the clock has its windows, those of the next bursts begin at other places of them.
     const share = (this.#fresh * goldenShare) % 1;
     const isWhole = this.#fresh % 2 === 1 || !this.#allowance.isShortWindow;
-    const windows = isWhole ? 1.01 + share : 0.2 + share / 2;
+    const part = isWhole ? 1.01 + share : 0.2 + share / 2;
+    const windows = this.#isCounter ? counterWindows : part;
     // Who shares the limit shows when nothing of before the audit counts any more.
     const untested = this.keyTests.length === 0 ? pastWindows * likely : 0;
     await this.#run.until(Math.max(this.#run.now() + likely * windows + 20, untested));
@@ -320,6 +325,12 @@ export class Audit {
     if (!isUseful || !this.#allowance.affords(this.#afresh)) return false;
     await this.#startAfresh();
     return true;
+  }
+
+  get #isCounter(): boolean {
+    const { candidates } = this.#evidence;
+    const isCounter = candidates.every(({ family }) => family.algorithm === 'sliding_counter');
+    return isCounter && candidates.length > 0;
   }
 
   #isOpen(): boolean {

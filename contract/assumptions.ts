@@ -48,7 +48,7 @@ export function declarationOf(name: AssumptionName): Declaration {
   return declarations[name];
 }
 
-/** The named answers, the default first. An object lists names that are numbers before others. */
+/** The named answers, the default first: an object lists names such as `405` before all others. */
 export function answersOf(name: AssumptionName): readonly string[] {
   const { answers, default: fallback } = declarationOf(name);
   const names = Object.keys(answers);

@@ -5,20 +5,21 @@
  */
 export interface TrafficExchange {
   /**
-   * By the recorder's steady clock, if the file has it, otherwise by its date. The service got the
-   * request and answered it between these times.
+   * The service got the request and answered it between these times, in epoch milliseconds: by the
+   * recorder's steady clock, if the file has it, otherwise by its date.
    */
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** Each of the two times may be later by less than this: the file has no finer ones. */
+  /** The precision of the file: each of the two times may really be later by less than this. */
   readonly precisionMs: number;
   /** True if the file does not say when the reply came: `answeredAt` is then `sentAt`. */
   readonly lacksEnd?: boolean | undefined;
   /**
-   * The recorder's date minus its steady clock, in milliseconds, compared with its first exchange:
-   * somebody set the date, or the machine slept. A span may be wrong by how far this changed in it.
+   * How far the recorder's date has moved against its steady clock since its first exchange: the
+   * date was set, or the machine slept. The time between two exchanges may be wrong by the
+   * difference of their shifts.
    */
-  readonly setMs?: number | undefined;
+  readonly dateShiftMs?: number | undefined;
   /** The connection on which the request came; undefined if it was not recorded. */
   readonly connection?: string | undefined;
   /** The host of the service: one file may hold several services. */

@@ -17,8 +17,12 @@ export const cuts = {
 export type Cut = keyof typeof cuts;
 export const cutNames = Object.keys(cuts) as readonly Cut[];
 
-/** What else becomes of a reply, and whether a client can read it then. */
-const uncut = { late: true, malformed: false, stated: true } as const;
+/** What else becomes of a reply: whether a client can read it, and whether it is the service's own. */
+const uncut = {
+  late: { isReadable: true, isOwn: true },
+  malformed: { isReadable: false, isOwn: false },
+  stated: { isReadable: true, isOwn: false },
+} as const;
 
 export interface FaultKindRow {
   /** What happens to the request, in words. */
@@ -30,9 +34,11 @@ export interface FaultKindRow {
    * one that the fault has `stated`.
    */
   readonly reply: Cut | keyof typeof uncut;
-  /** The explorer's names for it, from the weakest to the strongest. Default: that of the kind. */
+  /**
+   * The explorer's names for the kind, from the weakest to the strongest. Default: its own name.
+   */
   readonly explored?: readonly string[];
-  /** The explorer's name for it where it also ends the client's processes. */
+  /** The explorer's name for the kind if it also ends the client's processes. */
   readonly crash?: string;
   /** The refusals of the service (`contract/refusals.ts`) behind some of the explorer's names. */
   readonly refusals?: Readonly<Record<string, SendRefusal>>;
@@ -72,7 +78,17 @@ export const faultKindNames = Object.keys(faultKinds) as readonly FaultKindName[
 
 /** False if the client gets no whole reply, or one that it cannot read. */
 export function isReadable({ reply }: FaultKindRow): boolean {
-  return reply in uncut && uncut[reply as keyof typeof uncut];
+  return reply in uncut && uncut[reply as keyof typeof uncut].isReadable;
+}
+
+/**
+ * True if a client may get another reply than the service's own: the reply shows nothing about the
+ * service then. `kind` may be one of a later version.
+ */
+export function mayChangeReply(kind: string): boolean {
+  if (!Object.hasOwn(faultKinds, kind)) return true;
+  const { isHandled, reply } = faultKinds[kind as FaultKindName];
+  return !isHandled || (reply in uncut && !uncut[reply as keyof typeof uncut].isOwn);
 }
 
 /** The fields of the kinds that have some. */
@@ -134,7 +150,7 @@ export function faultText(fault: StruckFault): string {
   return parts.join(', ') || faultKinds[kind].about;
 }
 
-/** `1st, 3rd`, `22nd`. */
+/** Numbers as ordinals, such as `1st, 3rd, 22nd`. */
 function ordinals(numbers: readonly number[]): string {
   const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
   const rules = new Intl.PluralRules('en', { type: 'ordinal' });

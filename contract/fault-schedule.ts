@@ -32,15 +32,15 @@ export function isCrash(name: FaultName): boolean {
 
 /** The kind of fault that the explorer uses under this name. */
 export function kindNamed(name: FaultName): FaultKindName {
-  return found(name).kind;
+  return rowOf(name).kind;
 }
 
-/** The documented refusal of a send that the fault is; undefined for any other fault. */
+/** The documented refusal of a send that this fault imitates; undefined for any other fault. */
 export function refusalNamed(name: FaultName): SendRefusal | undefined {
-  return found(name).row.refusals?.[name];
+  return rowOf(name).row.refusals?.[name];
 }
 
-function found(name: FaultName): (typeof rows)[number] {
+function rowOf(name: FaultName): (typeof rows)[number] {
   const one = rows.find(
     ({ kind, row: { explored = [kind], crash } }) => crash === name || explored.includes(name),
   );

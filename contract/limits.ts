@@ -1,7 +1,8 @@
 /**
- * Every number of the document's "Limits" part, and how they relate.
- * Rules: LIMIT-1 to LIMIT-6, SEND-4, SEND-6, SVC-3.
+ * The endpoints, and every number of the document's "Limits" part.
+ * Rules: LIMIT-1 to LIMIT-6, SEND-4, SEND-6.
  */
+import { dayMs, minuteMs } from './time.ts';
 
 export const endpointNames = [
   'send',
@@ -18,11 +19,12 @@ export type EndpointName = (typeof endpointNames)[number];
 
 /** The endpoints that accept a message. */
 export const sendEndpoints = ['send', 'dashboard_send', 'external_send'] as const;
+export type SendEndpoint = (typeof sendEndpoints)[number];
 
 /** Requests per minute for one user or client IP; null: not rate-limited. */
 export type LimitsPerMinute = Readonly<Record<EndpointName, number | null>>;
 
-/** Those of the endpoints that have a limit. */
+/** The limits of the endpoints that have one. */
 export const documentedLimits = {
   send: 120,
   dashboard_send: 120,
@@ -41,10 +43,10 @@ export const documentedLimitsPerMinute: LimitsPerMinute = {
 };
 
 /** The "minute" of the rate limits. */
-export const limitWindowMs = 60_000;
+export const limitWindowMs = minuteMs;
 
 /** How long a `request_id` is remembered; at exactly this age it is still known. */
-export const replayWindowMs = 24 * 60 * 60 * 1000;
+export const replayWindowMs = dayMs;
 
 /** Characters of `message`; the assumption `characterUnit` defines a character. */
 export const messageMaxCharacters = 1_600;

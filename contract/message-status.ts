@@ -1,6 +1,4 @@
-/**
- * The statuses of a message (RES-5).
- */
+/** The statuses of a message (RES-5), the events that change them, and outcomes in words. */
 export const statuses = ['queued', 'sending', 'sent', 'delivered', 'failed'] as const;
 export type Status = (typeof statuses)[number];
 

@@ -1,7 +1,7 @@
 /**
  * Every refusal of the simulator, declared once: status, code and text. The service answers with
- * them. The harness compares a target's refusals with them, so that the assumptions that it
- * discovers name only differences. Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4.
+ * them. The harness compares a target's refusals with them, so that its discovered assumptions
+ * state only differences. Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4.
  */
 interface Refusal {
   readonly status: number;
@@ -102,7 +102,7 @@ export type SendRefusal =
   | 'number_access_denied'
   | 'device_inactive';
 
-/** The refusals that a world can script for a recipient, by the code that it names them with. */
+/** The refusals that a world can script for a recipient, by their names in a world file. */
 export const scriptedRefusals = {
   quota_exceeded: 'quota_exceeded',
   from_number_not_found: 'number_not_found',

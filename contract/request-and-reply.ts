@@ -1,7 +1,6 @@
 /**
- * The request that a transport passes to the service, and the reply to it. Both are plain objects
- * of no framework, so a test, a bench or a user in the same process can call `handle()` without a
- * socket.
+ * The request that a transport passes to the service, and the reply to it. Both are plain objects,
+ * so a test, a bench or a user in the same process can call `handle()` without a socket.
  */
 import type { Cut } from './fault-kinds.ts';
 
@@ -54,7 +53,7 @@ export interface Delivery {
   readonly cut?: Cut;
 }
 
-/** A write for which replies wait. Writes when it is called first; returns why that failed. */
+/** A write that replies wait for. The first call writes; each call returns its error, if any. */
 export type PendingWrite = () => Error | undefined;
-/** Takes the write for which the reply to the present request is to wait. */
+/** Called with the write that must end before the reply to the present request is sent. */
 export type Awaits = (write: PendingWrite) => void;

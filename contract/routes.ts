@@ -1,6 +1,6 @@
 /**
  * Finds the endpoint that a request is for, by its path. Paths are compared as sent: nothing is
- * decoded. Rules: VER-1. Assumes: trailingSlash, pathCase, methodNotAllowed, headMethod.
+ * decoded. `src/http/service/other-spellings.ts` reads other spellings. Rules: VER-1.
  */
 import type { EndpointName } from './limits.ts';
 
@@ -12,7 +12,10 @@ export interface Route {
   readonly pattern: string;
 }
 
-/** The paths, as documentation and OpenAPI write them: spelled only here, in the harness and in tests. */
+/**
+ * The paths, as documentation and OpenAPI write them: spelled only here, in the harness and in
+ * tests.
+ */
 export const servicePaths = {
   send: '/api/v1/sms/send/',
   dashboard_send: '/api/sms/send/',

@@ -86,7 +86,7 @@ export type Level = 'must' | 'should';
 const demands = {
   'CLIENT-1': [
     'must',
-    "waits at least `Retry-After` (seconds, or an HTTP date) after a 429 before it retries the same intent, or the same GET with the same key. Measured on the service's clock from the moment of the 429; one millisecond early is early. A send of the same id that was on its way (another connection, within `--grace` of the 429) is no retry.",
+    "waits at least `Retry-After` (seconds, or an HTTP date) after a 429 before it retries the same intent, or the same GET with the same key. Measured on the service's clock from the moment of the 429; one millisecond early is early. A send of the same id that was on its way (another connection, within `--grace` of the 429) is not a retry.",
   ],
   'CLIENT-2': [
     'should',
@@ -94,7 +94,7 @@ const demands = {
   ],
   'CLIENT-3': [
     'must',
-    'keeps the `request_id` of an intent when it retries after an unseen reply, or after a 5xx that is no documented refusal; a retry under a new id can send twice. After a *seen* refusal (429, 503 `device_inactive`, 4xx) nothing was queued, so a new id is no mistake.',
+    'keeps the `request_id` of an intent when it retries after an unseen reply, or after a 5xx that is not a documented refusal; a retry under a new id can send twice. After a *seen* refusal (429, 503 `device_inactive`, 4xx) nothing was queued, so a new id is not a mistake.',
   ],
   'CLIENT-4': [
     'should',

@@ -14,12 +14,11 @@ import {
   type Schedule,
   type ScheduledFault,
 } from '#contract/fault-schedule.ts';
-import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { type EndpointName, endpointNames, sendEndpoints } from '#contract/limits.ts';
 import { refusals } from '#contract/refusals.ts';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
-import { sendEndpoints } from '#src/sim/store/message.ts';
 
 const countSchema = z.int().min(1).max(1_000_000);
 

@@ -3,7 +3,12 @@
  * timer when the client has nothing else to do.
  */
 import fakeTimers from '@sinonjs/fake-timers';
-import { areTimersFake, fakeRestOfTime, quiet, realTimers } from '#src/testing/rest-of-time.ts';
+import {
+  areTimersFake,
+  fakeRestOfTime,
+  realTimers,
+  untilQuiet,
+} from '#src/testing/rest-of-time.ts';
 
 /** Real milliseconds between two checks of a client that waits for no timer. */
 const idleMs = 1;
@@ -54,7 +59,7 @@ export class VirtualTime {
     const endMs = this.#clock.now + timeoutMs;
     let idleTurns = 0;
     for (;;) {
-      await quiet(isOver);
+      await untilQuiet(isOver);
       if (isOver()) return true;
       if (this.#clock.countTimers() > 0) {
         idleTurns = 0;

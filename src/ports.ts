@@ -1,7 +1,7 @@
 /**
- * Opens the two ports of a simulator, the service and the control port, and knows their URLs. Both
- * only translate HTTP: `simulator.handle` answers the service, the operations answer the control
- * port.
+ * Opens the two ports of a simulator, the service and the control port, and makes their URLs. Both
+ * ports only translate HTTP: `simulator.handle` answers the service, the operations answer the
+ * control port.
  */
 
 import { matchRoute } from '#contract/routes.ts';
@@ -33,8 +33,8 @@ export interface ListenOptions {
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   /**
-   * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in a
-   * file, as it is faster then; otherwise `hyperexpress`.
+   * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in
+   * a file, as it is faster then; otherwise `hyperexpress`.
    */
   readonly transport?: TransportKind | undefined;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
@@ -79,7 +79,7 @@ const loopback = '127.0.0.1';
  * snapshots of the largest size. The control API also limits the body of each path.
  */
 const controlHeldLimitBytes = 512 * 1024 ** 2;
-/** A process that ends has 5 seconds in all. */
+/** The longest time for requests in flight: a process that ends has 5 seconds in all. */
 const closeGraceMs = 4_000;
 
 /**
@@ -91,7 +91,7 @@ export async function openPorts(simulator: RunningWorld, options: ListenOptions)
   const opened: Transport[] = [];
   const close = async () => {
     const untilMs = performance.now() + closeGraceMs;
-    // The control port is the last one: meanwhile it says that the service drains.
+    // The control port closes last, so that until then it can report that the service drains.
     for (const transport of opened) {
       await transport.close(Math.max(0, untilMs - performance.now()));
     }
@@ -174,7 +174,7 @@ export function urlsForHost<Urls extends { readonly baseUrl: string }>(
   urls: Urls,
   publicUrl: string | undefined,
 ): Urls {
-  // The guard checks a name, and not whether its port is one.
+  // The guard of the control port has checked the name, but not the port behind it.
   if (host === undefined || !URL.canParse(`http://${host}`)) return urls;
   const controlUrl = `http://${host}`;
   if (publicUrl !== undefined || isLoopback(hostOf(controlUrl))) return { ...urls, controlUrl };

@@ -1,4 +1,4 @@
-/** The options of a simulator: those that users have, and those that parts of the program set. */
+/** The options of a simulator: those of users, and those that only parts of the program set. */
 import type { Settings } from './config/settings.ts';
 import type { RecordBound } from './recording/exchange-record.ts';
 import type { HostedHeader } from './recording/journal/journal-header.ts';

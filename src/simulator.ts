@@ -44,12 +44,14 @@ export type { SettingsInput } from './config/settings.ts';
 export type { ReadyFile } from './operations/worlds/world-view.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
 
-/** The options of this program's own parts; `hosting`: the worlds of the server that creates it. */
+/** The options that parts of this program set. `hosting`: the worlds of an existing server. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/** One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment. */
+/**
+ * One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment.
+ */
 export class Simulator implements RunningWorld, ReplayTarget {
   readonly settings: Settings;
   readonly wallClock: WallClock;
@@ -78,7 +80,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly exchangeRecord: ExchangeRecord;
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
-  /** All worlds of this server. The operations on them are `worlds`. */
+  /** All worlds of this server. `worlds` has the operations on them. */
   readonly hosting: Worlds<Simulator>;
   readonly #worldId: string;
   /** Called after `replace`. */

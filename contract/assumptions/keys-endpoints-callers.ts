@@ -66,7 +66,7 @@ export const keysEndpointsCallers = {
     answers: {
       peer: 'the address of the connection.',
       x_forwarded_for:
-        'the last address in the header `X-Forwarded-For`, which the nearest proxy wrote, in any spelling and without its port; that of the connection if the last entry is no address; for a service behind a proxy that sets it; `--trust-proxy` is short for this answer.',
+        'the last address in the header `X-Forwarded-For`, which the nearest proxy wrote, in any spelling and without its port; that of the connection if the last entry is not an address; for a service behind a proxy that sets it; `--trust-proxy` is short for this answer.',
     },
     why: 'anyone can write a header, so it proves no identity.',
     rules: ['AUTH-6'],

@@ -26,7 +26,7 @@ export const requests = {
     endpoints: ['read'],
   },
   malformedJson: {
-    open: 'body that is no JSON object',
+    open: 'body that is not a JSON object',
     answers: {
       detail_400: '400 with `{"detail"}`.',
       code_400: '400 in the form of `errorBody`, with a code.',

@@ -20,7 +20,7 @@ export interface ClientCaller extends Caller {
 /** What a record holds of an exchange as its file has it; each time may be later by `precisionMs`. */
 type Recorded = Pick<
   TrafficExchange,
-  'precisionMs' | 'lacksEnd' | 'setMs' | 'connection' | 'isForced' | 'isSeen' | 'isGarbled'
+  'precisionMs' | 'lacksEnd' | 'dateShiftMs' | 'connection' | 'isForced' | 'isSeen' | 'isGarbled'
 >;
 
 export interface ClientExchange extends Exchange, Recorded {
@@ -72,7 +72,7 @@ export function areApart(ms: number, earlier: ClientExchange, later: ClientExcha
 
 /** By how much the date and the steady clock of the recorder disagree about the time between. */
 function clockChange(earlier: ClientExchange, later: ClientExchange): number {
-  return (later.setMs ?? 0) - (earlier.setMs ?? 0);
+  return (later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0);
 }
 
 /** True if the client saw the whole reply and it says that the message was accepted. */

@@ -109,7 +109,7 @@ export function clientExchangeOf(
   traffic: Omit<TrafficExchange, 'path' | 'query' | 'body' | 'host' | 'showsCredential'>,
   known: Known,
 ): MutableExchange {
-  const { sentAt, answeredAt, method, headers, precisionMs, setMs, connection } = traffic;
+  const { sentAt, answeredAt, method, headers, precisionMs, dateShiftMs, connection } = traffic;
   const { number, path, query, body, replyBody } = known;
   const reply = new RecordedReply(traffic, traffic.reply?.status, replyBody);
   const { status } = reply;
@@ -124,7 +124,7 @@ export function clientExchangeOf(
     isOpenAtEnd: false,
     precisionMs,
     lacksEnd: traffic.lacksEnd,
-    setMs,
+    dateShiftMs,
     connection,
     caller: known.caller,
     endpoint: known.endpoint,

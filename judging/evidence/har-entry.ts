@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
+import { mayChangeReply } from '#contract/fault-kinds.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import type { FileReading } from './file-reading.ts';
 import { pathOf, valueIn } from './reading.ts';
@@ -40,8 +41,11 @@ const entrySchema = z.object({
     _error: z.string().nullish(),
   }),
   connection: z.unknown().optional(),
-  /** Of the simulator's own HAR file: the real time that an exchange took. */
-  _smstwin: z.object({ duration_ms: z.number() }).optional().catch(undefined),
+  /** In the simulator's own HAR file: the real time that an exchange took, and its fault. */
+  _smstwin: z
+    .object({ duration_ms: z.number(), fault: z.string().nullish() })
+    .optional()
+    .catch(undefined),
 });
 export type HarEntry = z.output<typeof entrySchema>;
 
@@ -69,11 +73,16 @@ function isUsual(value: unknown): value is HarEntry {
     typeof time === 'number' &&
     typeof bodySize === 'number' &&
     typeof status === 'number' &&
-    (own === undefined || typeof Object(own).duration_ms === 'number') &&
+    (own === undefined || isOwn(own)) &&
     !Number.isNaN(Date.parse(startedDateTime)) &&
     isUsualContent(postData ?? {}) &&
     isUsualContent(content ?? {})
   );
+}
+
+function isOwn(value: unknown): boolean {
+  const { duration_ms: duration, fault } = Object(value);
+  return typeof duration === 'number' && typeof (fault ?? '') === 'string';
 }
 
 function isUsualContent(content: object): boolean {
@@ -115,7 +124,7 @@ export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficE
     body: body === undefined ? undefined : keys.hiddenIn(body),
     // Recorders write status 0 or less where no whole reply came.
     reply: response.status > 0 ? replyOf(response, reading) : undefined,
-    isForced: false,
+    isForced: typeof own?.fault === 'string' && mayChangeReply(own.fault),
     isSeen: response.status > 0 && !response._error,
   };
 }

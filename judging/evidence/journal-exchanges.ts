@@ -1,6 +1,6 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { type FaultKindName, faultKinds } from '#contract/fault-kinds.ts';
+import { mayChangeReply } from '#contract/fault-kinds.ts';
 import { scriptedThrottle } from '#contract/refusals.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
@@ -61,11 +61,8 @@ function formOf(to: string): RegExp {
   return new RegExp(`^${to.replaceAll(/[^\d*]/g, '\\$&').replaceAll('*', '\\d*')}$`);
 }
 
-/** True if the fault may put another reply in place of the service's; others cut or delay it. */
 function changesReplies({ args: [added] }: OperationEntry): boolean {
-  const kind = String(Object(Object(added).fault).kind);
-  const row = Object.hasOwn(faultKinds, kind) ? faultKinds[kind as FaultKindName] : undefined;
-  return row === undefined || !row.isHandled || row.reply === 'malformed';
+  return mayChangeReply(String(Object(Object(added).fault).kind));
 }
 
 type MutableExchange = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };

@@ -84,18 +84,18 @@ export class SteadyClocks {
     sent,
     answered,
     steady,
-  }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'setMs'> {
+  }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'dateShiftMs'> {
     const sentAt = Date.parse(sent);
     if (steady === undefined) return { sentAt, answeredAt: Date.parse(answered), precisionMs: 1 };
     const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
     const startMs = this.#starts.get(process) ?? sentAt - sentMs;
     this.#starts.set(process, startMs);
-    const setMs = sentAt - startMs - sentMs;
+    const dateShiftMs = sentAt - startMs - sentMs;
     return {
       sentAt: startMs + sentMs,
       answeredAt: startMs + answeredMs,
       precisionMs: 0,
-      setMs: Math.abs(setMs) > roundingMs ? setMs : undefined,
+      dateShiftMs: Math.abs(dateShiftMs) > roundingMs ? dateShiftMs : undefined,
     };
   }
 }

@@ -1,6 +1,6 @@
 /** The exchanges of a recording of `smstwin record`. */
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { faultKinds, isReadable } from '#contract/fault-kinds.ts';
+import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { counted } from '#io/table.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import { pathOf } from './reading.ts';
@@ -38,12 +38,12 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
   const struck =
     fault === undefined || !Object.hasOwn(faultKinds, fault) ? undefined : faultKinds[fault];
   // Named one by one: spreads would be most of the cost of reading.
-  const { sentAt, answeredAt, precisionMs, setMs } = reading.shared.clocks.timesOf(line);
+  const { sentAt, answeredAt, precisionMs, dateShiftMs } = reading.shared.clocks.timesOf(line);
   return {
     sentAt,
     answeredAt,
     precisionMs,
-    setMs,
+    dateShiftMs,
     connection: connection === undefined ? undefined : `${line.steady?.process} ${connection}`,
     host: '',
     method: request.method,
@@ -64,7 +64,8 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
       reply !== undefined &&
       failure === undefined &&
       (fault === undefined || (struck !== undefined && isReadable(struck))),
-    isGarbled: struck?.reply === 'malformed' ? true : undefined,
+    isGarbled:
+      struck !== undefined && !(struck.reply in cuts) && !isReadable(struck) ? true : undefined,
   };
 }
 

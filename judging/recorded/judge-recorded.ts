@@ -146,7 +146,10 @@ export class TrafficJudge {
     if (event.isForced) return;
     const exchange = this.#knowledge.exchangeOf(event);
     if (exchange.reply.status === 429) this.throttled++;
-    this.#dateShift = around(this.#dateShift, { least: event.setMs ?? 0, most: event.setMs ?? 0 });
+    this.#dateShift = around(this.#dateShift, {
+      least: event.dateShiftMs ?? 0,
+      most: event.dateShiftMs ?? 0,
+    });
     this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
     this.#latest = Math.max(this.#latest, exchange.sentAt);
     this.#addToBucket(event.host, exchange);

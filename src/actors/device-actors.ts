@@ -1,7 +1,7 @@
 /**
  * The devices of the world, each with an actor that runs `device-machine.ts`. Reports events to the
- * actors and carries out their decisions by `polling.ts` and `progress.ts`.
- * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, failsFrom.
+ * actors, and carries out their decisions with `polling.ts` and `progress.ts`.
+ * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, progressPace.
  * Each actor has its own actor system: XState scans all timers of a system when it stops an actor,
  * so a shared system would be slow.
  */

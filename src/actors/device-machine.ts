@@ -8,15 +8,13 @@
  *   working                     its timer has fired: it does the work that is due
  *
  * Its guards read only the context and the event. Events carry facts. `device-actors.ts` sends
- * them, asks `can(polled)` before it polls for a real device or an operation, and passes in what the
- * machine calls.
+ * them, asks `can(polled)` before it polls for a real device or an operation, and passes in what
+ * the machine calls.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
 import type { DeviceState } from '../sim/accounts/device.ts';
 
-/**
- * When work of a device's messages is due, in epoch milliseconds; undefined if no such work waits.
- */
+/** When the work of a device is due, in epoch milliseconds; undefined if no such work waits. */
 export interface DueWork {
   /** The first poll of the device that will find work. */
   readonly nextPollAt: number | undefined;
@@ -109,7 +107,7 @@ export const deviceMachine = parts.createMachine({
   },
 });
 
-/** When the device wakes for this work. A device that polls externally has no polls of its own. */
+/** When the device wakes for this work. A real device polls by its requests, without a wake. */
 function wakeAt({ polling }: DeviceState, event: DeviceEvent): number | undefined {
   if (event.type === 'device_changed') return undefined;
   const { nextPollAt, nextStepAt } = event;

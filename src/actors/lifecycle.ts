@@ -16,9 +16,7 @@ export interface StatusReader {
   accepted(message: Message): void;
   /** The message has just left the status `from`. */
   changed(message: Message, from: Status): void;
-  /**
-   * Of `count` messages that changed at once, how many of the first the reader wants one by one.
-   */
+  /** How many of `count` messages that changed together the reader wants one by one. */
   wantedOf(count: number): number;
   /** `count` more messages changed at the same time and are not reported one by one. */
   changedUnread(count: number): void;
@@ -73,7 +71,7 @@ export class Lifecycle {
     return true;
   }
 
-  /** Reports the last step of these cohorts of a batch to the reader. */
+  /** Reports the last step of these cohorts of a batch to the reader, as far as it wants it. */
   announce(batch: Batch<Message>, cohorts: readonly Cohort[]): void {
     const { reader } = this;
     if (reader === undefined) return;

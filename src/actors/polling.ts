@@ -5,14 +5,25 @@
  */
 import { secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../sim/accounts/account.ts';
-import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
+import type { AssumptionsInForce } from '../sim/assumptions.ts';
 import { isQueued } from '../sim/devices/timed-work.ts';
 import { type Cohort, sizeOf } from '../sim/store/cohort.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';
 
-type TaskPickup = Assumptions['taskPickup'];
 type PollingAssumptions = 'pollIntervalSeconds' | 'sendsPerPoll' | 'taskPickup';
+
+/** What one poll does. */
+interface Poll {
+  /** Releases holds that ended by this time. */
+  readonly readyByMs: number;
+  /** Moves only messages that last changed by this time. */
+  readonly changedByMs: number;
+  /** The messages that the poll picked up are added here. */
+  readonly taken?: Message[];
+  /** True if the device reports later when it has picked up a message. */
+  readonly reportsPickup: boolean;
+}
 
 export class Polling {
   readonly #now: () => number;
@@ -52,16 +63,22 @@ export class Polling {
   pollIfDue(device: Device): void {
     const nowMs = this.#now();
     if (this.firstPollAfter(device, nowMs - 1) !== nowMs) return;
-    // A hold that ends in the same millisecond as a poll waits for the next poll.
-    this.#poll(device, nowMs - 1, nowMs - this.#intervalMs, undefined, 'handed_out');
+    this.#poll(device, {
+      // A hold that ends in the same millisecond as a poll waits for the next poll.
+      readyByMs: nowMs - 1,
+      // SVC-3: no status changes twice within one interval.
+      changedByMs: nowMs - this.#intervalMs,
+      reportsPickup: false,
+    });
   }
 
   /** Polls for a real device. Returns the messages that it picked up. */
   pollForDevice(device: Device): readonly Message[] {
     const nowMs = this.#now();
     const taken: Message[] = [];
-    const { taskPickup } = this.#assumptions.answers;
-    this.#poll(device, nowMs, nowMs - this.#intervalMs, taken, taskPickup);
+    const reportsPickup = this.#assumptions.answers.taskPickup === 'reported';
+    const changedByMs = nowMs - this.#intervalMs;
+    this.#poll(device, { readyByMs: nowMs, changedByMs, taken, reportsPickup });
     return taken;
   }
 
@@ -69,36 +86,27 @@ export class Polling {
   pollForOperation(device: Device): readonly Message[] {
     const nowMs = this.#now();
     const taken: Message[] = [];
-    this.#poll(device, nowMs, nowMs, taken, 'handed_out');
+    this.#poll(device, { readyByMs: nowMs, changedByMs: nowMs, taken, reportsPickup: false });
     return taken;
   }
 
   /**
-   * One poll: reports progress, then picks up work. Releases holds that ended by `readyByMs` before
-   * it counts the poll, so that messages that have waited one poll are due at this one. Moves only
-   * messages that changed by `changedByMs` (SVC-3: no status changes twice within one interval).
-   * Adds the messages that it picks up to `taken`, if given. Only a real device reports its pickups
-   * (`taskPickup`).
+   * One poll: reports progress, then picks up work. Releases holds before it counts the poll, so
+   * that messages that have waited one poll are due at this one.
    */
-  #poll(
-    device: Device,
-    readyByMs: number,
-    changedByMs: number,
-    taken: Message[] | undefined,
-    taskPickup: TaskPickup,
-  ): void {
+  #poll(device: Device, poll: Poll): void {
     const { work } = device;
-    work.releaseHeld(readyByMs);
+    work.releaseHeld(poll.readyByMs);
     work.countPoll();
-    if (work.inFlight.length > 0) this.#progress.report(device, changedByMs);
-    if (work.ready.length > 0) this.#pickUp(device, taken, taskPickup);
+    if (work.inFlight.length > 0) this.#progress.report(device, poll.changedByMs);
+    if (work.ready.length > 0) this.#pickUp(device, poll);
   }
 
   get #intervalMs(): number {
     return this.#assumptions.answers.pollIntervalSeconds * secondMs;
   }
 
-  #pickUp({ work }: Device, taken: Message[] | undefined, taskPickup: TaskPickup): void {
+  #pickUp({ work }: Device, { taken, reportsPickup }: Poll): void {
     const { sendsPerPoll } = this.#assumptions.answers;
     let room = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
     const isDue = (cohort: Cohort) => isQueued(cohort) && work.pollCount >= cohort.duePoll;
@@ -111,7 +119,7 @@ export class Polling {
         due = [...picked.cohorts];
       }
       room -= sizeOf(due);
-      if (taskPickup === 'reported' && taken !== undefined) {
+      if (reportsPickup && taken !== undefined) {
         due = this.#progress.handOut(picked, due, work, taken);
       }
       if (due.length > 0) this.#progress.pickUp(picked, due, work, taken);

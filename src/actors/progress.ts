@@ -1,10 +1,10 @@
 /**
- * How messages move on: at polls, at times of their own, and by operations. Takes their next step,
- * then puts them into the queue (`src/sim/devices/device-work.ts`) where they wait for the step
- * after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether it progresses, fails or
- * stays; the assumption `progressPace` decides when. `message-machine.ts` decides whether a step
- * exists.
- * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, taskPickup, failsFrom.
+ * Moves messages on: at polls, at a time that is drawn for each message, and by operations. Takes
+ * their next step, then puts them into the queue (`src/sim/devices/device-work.ts`) in which they
+ * wait for the step after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether
+ * it progresses, fails or stays; the assumption `progressPace` decides when. `message-machine.ts`
+ * decides whether a step exists.
+ * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, failsFrom.
  */
 
 import type { MessageEvent } from '#contract/message-status.ts';
@@ -62,8 +62,8 @@ export class Progress {
 
   /**
    * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their queue,
-   * still `queued`, and become `sending` at a time of their own. Returns cohorts that fail now
-   * instead.
+   * still `queued`; each message becomes `sending` at a time that is drawn for it. Returns the
+   * cohorts that fail now instead.
    */
   handOut(
     batch: Batch<Message>,
@@ -115,18 +115,18 @@ export class Progress {
     }
   }
 
-  /** Takes one step for an operation. Returns false if the machine has no step. */
+  /** Takes one step for an operation; false if the machine has none. */
   stepByOperation(message: Message): boolean {
     const from = message.status;
     const event = from === 'queued' ? 'picked_up' : 'progressed';
     if (!this.#lifecycle.step(message, event)) return false;
     const { cohort, device } = message;
     if (from === 'queued') this.#leaveQueue(message);
-    const isInFlightQueue =
+    const staysInQueue =
       (from === 'sending' || from === 'sent') &&
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
-    if (isInFlightQueue) cohort.duePoll = device.work.pollCount + pollsOf(message);
+    if (staysInQueue) cohort.duePoll = device.work.pollCount + pollsOf(message);
     else this.#followUpAlone(message);
     return true;
   }
@@ -213,7 +213,7 @@ export class Progress {
   }
 }
 
-/** The reason, if the fate makes the cohort fail in its present status; otherwise undefined. */
+/** Why the cohort fails in its present status by its fate; undefined if it does not fail. */
 function failureOf({ fate, status }: Cohort): string | undefined {
   if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
   return isUnprompted(fate) ? 'unprompted' : 'scripted';

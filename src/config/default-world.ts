@@ -1,15 +1,15 @@
 /**
- * The default world and the recipients with a scripted fate.
+ * The default world, and the recipients with a scripted fate. Those exist in every world; the
+ * world's own outcomes take precedence.
  * Rules: SVC-1, STATE-3, STATE-4, ERR-1 to ERR-3, AUTH-4, AUTH-5. Assumes: monthlyQuota (no account
- * here states a quota). The scripted recipients apply in every world; the world's own outcomes take
- * precedence.
+ * here states a quota).
  */
 import { scriptedThrottle } from '#contract/refusals.ts';
 import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';
 
 const keys = [{ name: 'default' }];
 
-/** Already in parsed form: checking it at each start would load the table of phone numbers. */
+/** In parsed form, because the schema of the settings takes its default unparsed. */
 export const defaultWorld: WorldFixture = {
   accounts: [
     { name: 'acme', keys, sims: [simOf('+12025550101'), simOf('+12025550102')] },
@@ -26,7 +26,7 @@ function simOf(number: string): WorldSim {
   return { number, connected: true, active: true, polling: 'simulated' };
 }
 
-/** The recipients with a scripted fate, which exist in every world. */
+/** What happens to messages for these recipients in every world. */
 export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550160', ends: 'failed', in: 'queued', polls: 1 },
   { to: '+12025550161', ends: 'failed', in: 'sending', polls: 1 },

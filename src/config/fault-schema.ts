@@ -128,6 +128,7 @@ const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
   },
 } satisfies { [K in keyof FaultFields]: Record<keyof FaultFields[K], z.ZodType> };
 
+// The casts say what zod cannot derive from a mapped list: the type of each kind's row.
 const kindSchema = z.discriminatedUnion(
   'kind',
   faultKindNames.map((kind) =>

@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
 import { assumptionLedger, assumptionNames, defaultAssumptions } from '../sim/assumptions.ts';
-import {
-  assumptionOverridesSchema,
-  parseAssumption,
-  permittedAnswers,
-} from './given-assumptions.ts';
+import { assumptionsSchema, parseAssumption, permittedAnswers } from './given-assumptions.ts';
 
 test.each([
   ['limiterRefill=interval', { limiterRefill: 'interval' }],
@@ -67,20 +63,20 @@ test.each(assumptionNames)(
     expect(schema.safeParse(answer).success).toBe(true);
     expect(defaultAssumptions[name]).toBe(answer);
     for (const other of answers) {
-      expect(assumptionOverridesSchema.parse({ [name]: other })).toEqual({ [name]: other });
+      expect(assumptionsSchema.parse({ [name]: other })).toEqual({ [name]: other });
     }
-    expect(assumptionOverridesSchema.safeParse({ [name]: undefined }).success).toBe(false);
-    expect(assumptionOverridesSchema.safeParse({ [name]: 'no such answer!' }).success).toBe(false);
+    expect(assumptionsSchema.safeParse({ [name]: undefined }).success).toBe(false);
+    expect(assumptionsSchema.safeParse({ [name]: 'no such answer!' }).success).toBe(false);
   },
 );
 
 test('failsFrom is read as a set, in the order of the states', () => {
-  expect(assumptionOverridesSchema.parse({ failsFrom: ['sent', 'queued', 'sent'] })).toEqual({
+  expect(assumptionsSchema.parse({ failsFrom: ['sent', 'queued', 'sent'] })).toEqual({
     failsFrom: ['queued', 'sent'],
   });
 });
 
 test('no override is an override of nothing, and unknown names are refused', () => {
-  expect(assumptionOverridesSchema.parse({})).toEqual({});
-  expect(assumptionOverridesSchema.safeParse({ gateorder: 'replay_first' }).success).toBe(false);
+  expect(assumptionsSchema.parse({})).toEqual({});
+  expect(assumptionsSchema.safeParse({ gateorder: 'replay_first' }).success).toBe(false);
 });

@@ -1,11 +1,11 @@
 /**
- * Assumptions as users give them: by name in settings, world files and the control port, or typed as
- * `name=value`. Explains an unknown name or answer, and takes files of earlier versions.
+ * Assumptions as users give them: by name in settings, world files and the control port, or typed
+ * as `name=value`. Explains an unknown name or answer, and takes files of earlier versions.
  */
 
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
-import * as common from '#io/mistakes.ts';
+import * as mistakes from '#io/mistakes.ts';
 import {
   type AssumptionName,
   type Assumptions,
@@ -38,10 +38,10 @@ function withoutFacts(given: unknown): unknown {
 }
 
 /**
- * Overrides by name, as settings, world files and the control port give them. Made when they are
- * first needed, like the schema of each answer: together a tenth of the start.
+ * Overrides by name, as settings, world files and the control port give them. Built at its first
+ * use, like the schema of each answer: building them takes a tenth of the time of a start.
  */
-export const assumptionOverridesSchema = z.lazy(() =>
+export const assumptionsSchema = z.lazy(() =>
   z.preprocess(
     withoutFacts,
     z.strictObject(
@@ -51,9 +51,9 @@ export const assumptionOverridesSchema = z.lazy(() =>
       ),
     ),
   ),
-) as unknown as z.ZodType<Partial<Assumptions>>;
+) as unknown as z.ZodType<Partial<Assumptions>, Partial<Assumptions>>;
 
-/** The result of reading one: an assumption to override, or what is wrong. */
+/** What a text states: an assumption to override, or a mistake. */
 export type AssumptionReading =
   | { readonly kind: 'assumption'; readonly override: Partial<Assumptions> }
   | { readonly kind: 'mistake'; readonly message: string };
@@ -93,9 +93,9 @@ function unknownAssumption(name: string): string {
   return `no assumption is named "${name}"; \`smstwin assumptions\` lists them`;
 }
 
-/** The answer as text, number and list; the ledger's schema decides which of them is valid. */
+/** The values that the text of an answer may mean; the ledger's schema decides which is valid. */
 function candidates(name: AssumptionName, answer: string): readonly unknown[] {
-  if (alsoAccepts(name)?.includes('a list of')) {
+  if (name === 'failsFrom') {
     const list = answer === '' ? [] : answer.split(',').map((part) => part.trim());
     return [answer, list];
   }
@@ -112,7 +112,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** The answers without a name of their own, in words, such as `a whole number from 1 to 100`. */
+/** The permitted answers that are not names, in words, such as `a whole number from 1 to 100`. */
 function alsoAccepts(name: AssumptionName): string | undefined {
   const entry = assumptionLedger[name];
   return 'alsoAccepts' in entry ? entry.alsoAccepts : undefined;
@@ -122,15 +122,17 @@ function mistake(message: string): AssumptionReading {
   return { kind: 'mistake', message };
 }
 
-/** The mistakes that `io/mistakes.ts` finds, in the words of settings and worlds. */
+/**
+ * The mistakes that a schema found, in the words of settings and worlds. `at`: the value's place.
+ */
 export function mistakesOf(
   error: Pick<z.ZodError, 'issues'>,
   at: readonly PropertyKey[] = [],
-): common.Mistake[] {
-  return common.mistakesOf(error, at, [], words);
+): mistakes.Mistake[] {
+  return mistakes.mistakesOf(error, at, [], words);
 }
 
-const words: common.Words = {
+const words: mistakes.Words = {
   unknownKey: (key, path) => {
     const parent = path.at(-1);
     if (parent === 'assumptions') return unknownAssumption(key);
@@ -138,7 +140,7 @@ const words: common.Words = {
     if (parent === 'limits') return unknownName(key, 'endpoint', endpointNames);
     return undefined;
   },
-  // One for an assumption lists the permitted answers.
+  // A mistake in an answer is explained by the permitted answers.
   expected: (path) => {
     const depth = path.indexOf('assumptions');
     const name = depth < 0 ? undefined : path[depth + 1];

@@ -1,7 +1,7 @@
 /**
  * `--tls self-signed`: a certificate authority for one run, and a certificate that it signs. The
- * authority's key is dropped after the one signature, so that trusting it never trusts anything
- * else.
+ * authority's key is dropped after this one signature, so a client that trusts the authority trusts
+ * only this certificate.
  */
 // Loaded before @peculiar/x509, which needs it.
 import 'reflect-metadata';
@@ -35,7 +35,7 @@ export async function selfSigned(names: readonly string[], nowMs: number): Promi
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity,
     serialNumber: serialNumber(),
-    // Clients tell authorities apart by their names.
+    // Clients distinguish authorities by their names.
     name: `CN=smstwin ${randomBytes(4).toString('hex')}`,
     keys: authorityKeys,
     extensions: [

@@ -1,8 +1,8 @@
 /**
  * The settings of a simulator: what users give (`SettingsInput`) is parsed once into one readonly
- * value (`Settings`). The settings take precedence over the world in them, and that over the
- * document's numbers and the defaults of the assumptions.
- * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
+ * value (`Settings`). The world in them takes precedence over the document's numbers and over the
+ * defaults of assumptions; the other settings take precedence over the world.
+ * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: clientIp (`trustProxy`), and any by override.
  */
 import { z } from 'zod';
 import {
@@ -15,9 +15,8 @@ import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { defaultWorld } from './default-world.ts';
-import { mistakesOf } from './given-assumptions.ts';
+import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
 import {
-  assumptionsSchema,
   type DeepReadonly,
   type LimitOverrides,
   limitOverridesSchema,
@@ -121,7 +120,7 @@ const settingsSchema = settingsObject
         context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
       }
     },
-    // It is checked also if another field is wrong, so that all mistakes are reported at once.
+    // Runs also if another field is wrong, so that all mistakes are reported at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .transform(({ clock, startTime, rate, ...rest }) => ({
@@ -196,7 +195,7 @@ export function limitsOf(settings: Settings): LimitsPerMinute {
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
 }
 
-/** What a new world takes from the server: all but explicit keys, which no two worlds share. */
+/** The settings that a new world takes from the server: all but explicit keys, which are unique. */
 export function inheritedSettings(settings: Settings): SettingsInput {
   const { name: _, clock, boundTo, rate, startTimeMs, world, ...rest } = settings;
   const accounts = world.accounts.map((account) => ({
@@ -212,7 +211,7 @@ export function inheritedSettings(settings: Settings): SettingsInput {
   };
 }
 
-/** True for a valid clock of another mode; an invalid one is a mistake of its own. */
+/** True for a valid clock of another mode. An invalid clock is reported by itself. */
 function isOtherClock(clock: unknown, mode: (typeof clockModes)[number]): boolean {
   const isKnown = typeof clock !== 'string' || clockModes.some((each) => each === clock);
   return isKnown && clock !== mode;

@@ -27,13 +27,14 @@ export interface ServedTls extends TlsPair {
   readonly ca?: string;
 }
 
+/** The largest file of a certificate or a key. */
 const mostBytes = 2 ** 20;
 /** Worlds have names below `world.localhost`: clients refuse a certificate for `*.localhost`. */
 const localNames = ['localhost', '*.world.localhost', '127.0.0.1', '::1'];
 
 /**
  * The pair to serve with; undefined for plain HTTP. `hosts`: the names and addresses in the URLs of
- * the server. Throws a UsageError for flags or files that are of no use.
+ * the server. Throws a UsageError for flags or files that cannot be used.
  */
 export async function tlsOf(
   flags: TlsFlags,

@@ -9,8 +9,8 @@ import { mistakeLine } from '#io/mistakes.ts';
 import { parseJson, readGiven } from '#io/plain-file.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
-import { mistakesOf } from './given-assumptions.ts';
-import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
+import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
+import { type WorldFixture, worldSchema } from './world-schema.ts';
 
 /** Reads a world. `flag`: the flag that named the file, for error messages. */
 export async function readWorldFile(path: string, flag = '--world'): Promise<WorldFixture> {

@@ -1,9 +1,8 @@
 /**
  * The schema of a world: accounts with keys and SIMs, the shared pool, scripted fates, and
- * overrides of assumptions and limits.
+ * overrides of assumptions and limits. Field names are those of the file, so one schema serves
+ * settings, world files, the control port and the shipped JSON Schema.
  * Rules: AUTH-2, SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota, failsFrom.
- * Field names are those of the file, so one schema serves settings, world files, the control port
- * and the shipped JSON Schema.
  */
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
@@ -18,13 +17,13 @@ import {
   mostPoolNumbers,
   mostSims,
 } from '../sim/accounts/account.ts';
-import { type Assumptions, unfinishedStatuses } from '../sim/assumptions.ts';
-import { assumptionOverridesSchema } from './given-assumptions.ts';
+import { unfinishedStatuses } from '../sim/assumptions.ts';
+import { assumptionsSchema } from './given-assumptions.ts';
 
 /** The tokens that RFC 6750 allows in `Authorization: Bearer`: control tokens and API keys. */
 export const bearerToken = /^[A-Za-z0-9_.~+/=-]{1,200}$/;
 
-/** The message for an unusable control token. */
+/** The message for an unusable token. */
 export const expectedToken = 'expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -';
 
 /** Plain data with all its members readonly. */
@@ -41,7 +40,7 @@ export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
 
 const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
 
-/** A whole number. Every mistake is answered with the range, and what else is allowed. */
+/** A whole number. The message for any mistake states the range, and what else is allowed. */
 function wholeNumber(least: number, most: number, orElse = '') {
   const error = `expected a whole number from ${least} to ${most}${orElse}`;
   return z.int({ error }).min(least, { error }).max(most, { error });
@@ -61,10 +60,7 @@ const keySchema = z.strictObject({
   name: nameSchema,
   key: z
     .string()
-    .regex(bearerToken, {
-      error:
-        'expected 1 to 200 characters that a bearer token may carry: A-Z a-z 0-9 _ . ~ + / = -',
-    })
+    .regex(bearerToken, { error: expectedToken })
     .exactOptional()
     .describe('Default: drawn from the seed.'),
 });
@@ -146,11 +142,6 @@ const limitSchema = wholeNumber(1, mostPerMinute, ', or null for no limit')
 export const limitOverridesSchema: z.ZodType<LimitOverrides, LimitOverrides> = z.strictObject(
   eachOf(endpointNames, limitSchema),
 );
-
-export const assumptionsSchema = assumptionOverridesSchema as z.ZodType<
-  Partial<Assumptions>,
-  Partial<Assumptions>
->;
 
 export const worldSchema = z
   .strictObject({

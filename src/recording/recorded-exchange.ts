@@ -5,12 +5,11 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
-import type { EndpointName } from '#contract/limits.ts';
+import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '../http/service/api.ts';
 import { headerIn } from '../http/service/fault.ts';
 import { keyPrefix } from '../sim/accounts/key-ring.ts';
-import { sendEndpoints } from '../sim/store/message.ts';
 
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;

@@ -10,7 +10,7 @@ import { MinHeap } from './min-heap.ts';
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
-/** A call at a deadline. */
+/** A function to call at a deadline. */
 export interface Timer {
   readonly deadlineMs: number;
   /** The number of timers set before it. */

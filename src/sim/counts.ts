@@ -37,7 +37,7 @@ const ageBounds = [1, 5, 10, 20, 40, 60, 80, 120, 300, 900, 3_600, 21_600, 86_40
 
 export class MessageCounts {
   accepted = 0;
-  /** Add the simulation's own count to get the messages forgotten since the start. */
+  /** Messages that earlier simulations forgot. The present one counts its own. */
   forgottenBefore = 0;
   /** Simulated seconds from acceptance to each later status. */
   readonly ages: Readonly<Record<Exclude<Status, 'queued'>, Histogram>> = {
@@ -48,14 +48,14 @@ export class MessageCounts {
   };
 
   /**
-   * Another simulation replaces one that has forgotten `previous` messages. The metric of
-   * forgotten messages must neither jump nor decrease when a snapshot brings its own number.
+   * Call this when another simulation replaces one that has forgotten `previous` messages. The sum
+   * of both counts stays the same, also if a restored snapshot brings a number of its own.
    */
   noteReplaced(previous: number, { forgottenMessages }: { forgottenMessages: number }): void {
     this.forgottenBefore += previous - forgottenMessages;
   }
 
-  /** Counts the ages of messages at a status. `createdPairs`: when accepted, and how many then. */
+  /** Counts the ages of messages at a status. `createdPairs`: see `Cohort.created`. */
   reached(status: Status, nowMs: number, createdPairs: readonly number[]): void {
     if (status === 'queued') return;
     const ages = this.ages[status];
@@ -112,7 +112,7 @@ export class RequestCounts {
     }
   }
 
-  /** The same, without what the transport answered itself. */
+  /** As `byStatus`, without requests that the transport answered itself. */
   *answeredByStatus(): Iterable<StatusCount> {
     for (const [endpoint, { answered }] of this.#entries()) {
       for (const status of inOrder([...answered.keys()])) {

@@ -1,6 +1,7 @@
-/** A binary min-heap, for timers and for the ends of holds. */
-
-/** `peek` takes constant time, every change logarithmic time. */
+/**
+ * A binary min-heap, for timers and for the times at which the work of a device is due. `peek`
+ * takes constant time, every change logarithmic time.
+ */
 export class MinHeap<T> {
   readonly #isBefore: (a: T, b: T) => boolean;
   readonly #onMove: (item: T, index: number) => void;
@@ -8,8 +9,8 @@ export class MinHeap<T> {
   readonly items: T[] = [];
 
   /**
-   * Items that `isBefore` does not order come out in any order. `onMove` gets the new index of
-   * each item that moves; `removeAt` takes such an index.
+   * Items of equal rank come out in any order. `onMove` gets the new index of each item that moves;
+   * `removeAt` takes such an index.
    */
   constructor(
     isBefore: (a: T, b: T) => boolean,

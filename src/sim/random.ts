@@ -11,7 +11,7 @@ export type RngState = readonly [number, number, number, number];
 
 /** The golden ratio as a 32-bit fraction: the usual constant for a seed without a pattern. */
 const goldenRatio = 0x9e3779b9;
-/** sfc32's usual warm-up: it mixes the seed into every word of the state. */
+/** The usual number of first draws for sfc32: they mix the seed into every word of the state. */
 const warmUpDraws = 12;
 
 export class Rng {
@@ -66,12 +66,13 @@ const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 /** The characters of a key behind its prefix. */
 export const keyLength = 40;
 
-const drawn = new Uint32Array(4);
+/** The words of the UUID that `drawUuid` draws; kept here to avoid an allocation. */
+const uuidWords = new Uint32Array(4);
 
 /** A UUID of version 4, in lower case. */
 export function drawUuid(rng: Rng): string {
-  drawUuidWords(rng, drawn, 0);
-  return uuidText(drawn, 0);
+  drawUuidWords(rng, uuidWords, 0);
+  return uuidText(uuidWords, 0);
 }
 
 /** A full API key: the prefix of `keyFormat` and 40 letters and digits. */

@@ -1,8 +1,8 @@
 /**
- * What the endpoints answer that are not sends: one message, the inbound messages (the document names
- * that endpoint but no shape), the tasks of a polling device, and the statistics of an account.
- * Rules: READ-1, READ-2, STATE-2, SVC-3. Assumes: heldStatus, messageRetention, receivedShape,
- * receivedQuery, tasksShape.
+ * Decides the requests that are not sends: to read one message, the statistics of an account or its
+ * inbound messages, and to poll the tasks of a device. The document states the shape of a message
+ * only. Rules: READ-1, READ-2, STATE-2, SVC-3. Assumes: heldStatus, messageRetention,
+ * receivedQuery.
  */
 
 import { z } from 'zod';
@@ -28,7 +28,7 @@ export function read(world: Registry, account: Account, messageId: string): Read
   return { kind: 'read', body: messageBody(message, status, messageId) };
 }
 
-/** Account statistics. The document names the endpoint but no shape. */
+/** The statistics of an account, as the reply shows them. */
 export interface AccountStats {
   readonly messages: Readonly<Record<Status, number>>;
   /** Units used in the current period; a null limit means unlimited. */
@@ -62,8 +62,9 @@ export interface ReceivedEntry {
 
 export interface ReceivedPage {
   readonly count: number;
-  /** Paths with their query; null at the first or last page. */
+  /** The path of the next page with its query; null at the last page. */
   readonly next: string | null;
+  /** The path of the previous page with its query; null at the first page. */
   readonly previous: string | null;
   readonly results: readonly ReceivedEntry[];
 }
@@ -144,13 +145,15 @@ function readUnder(
   return withDefaultSize.kind === 'query' ? withDefaultSize : { kind: 'not_found' };
 }
 
+/** Reads both parameters; an absent one has its default. */
 export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
   const page = readParameter(query, 'page');
   const size = readParameter(query, 'page_size');
-  if (typeof page === 'number' && typeof size === 'number') return { kind: 'query', page, size };
-  const [first, ...others] = [page, size].filter((value) => typeof value !== 'number');
-  if (first === undefined) throw new Error('no failure, no number');
-  return { kind: 'invalid_field', failures: [first, ...others] };
+  if (typeof page !== 'number') {
+    return { kind: 'invalid_field', failures: typeof size === 'number' ? [page] : [page, size] };
+  }
+  if (typeof size !== 'number') return { kind: 'invalid_field', failures: [size] };
+  return { kind: 'query', page, size };
 }
 
 function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
@@ -195,16 +198,10 @@ export function pollTasks(world: Registry, account: Account, deviceId: string): 
 }
 
 /** A task, with the further fields of its message that a template may show. */
-export function taskDetails(world: Registry): (task: Task) => object {
-  return (task) => {
-    const message = world.messages.get(task.message_id);
-    if (message === undefined) return task;
-    const { requestId, device, createdAtMs } = message;
-    return {
-      ...task,
-      request_id: requestId,
-      device_id: device.deviceId,
-      created_at: isoTime(createdAtMs),
-    };
-  };
+export function taskDetails(world: Registry, task: Task): object {
+  const message = world.messages.get(task.message_id);
+  if (message === undefined) return task;
+  const { requestId, device, createdAtMs } = message;
+  const created_at = isoTime(createdAtMs);
+  return { ...task, request_id: requestId, device_id: device.deviceId, created_at };
 }

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import type { ReplyTemplate } from '#contract/reply-template.ts';
 
-// Names of placeholders, by the replies that have them.
+// The placeholders of all replies, of listed items, of refusals, and of the two other sends.
 const everywhere = ['now', 'uuid', 'path', 'method'];
 const ofItems = ['message_id', 'device_id', 'from_number', 'to', 'message'];
 const ofRefusals = [...everywhere, 'status', 'code', 'detail'];
@@ -22,13 +22,13 @@ const ofSends = [
   'created_at',
 ];
 
-/** What the template of one reply may use. */
-interface Row {
+/** What the template of one reply may choose and use. */
+interface TemplateRow {
   readonly placeholders: readonly string[];
   /** The statuses that a template may choose; if absent, the status is fixed. */
   readonly statuses?: readonly [from: number, to: number];
-  /** Set if the reply is a list: `item` then shapes each entry of `{items}`. */
-  readonly lists?: readonly string[];
+  /** Set if the reply is a list: the placeholders of `item`, which shapes each entry. */
+  readonly itemPlaceholders?: readonly string[];
 }
 
 const anyRefusal = { placeholders: ofRefusals, statuses: [400, 599] } as const;
@@ -78,17 +78,17 @@ export const templateRows = {
   },
   received: {
     placeholders: [...everywhere, 'items', 'count', 'next', 'previous'],
-    lists: [...everywhere, ...ofItems, 'received_at'],
+    itemPlaceholders: [...everywhere, ...ofItems, 'received_at'],
   },
   tasks: {
     placeholders: [...everywhere, 'items', 'count'],
-    lists: [...everywhere, ...ofItems, 'request_id', 'created_at'],
+    itemPlaceholders: [...everywhere, ...ofItems, 'request_id', 'created_at'],
   },
   /** Replies with a message: headers only, because RES-1 states the body. */
   message: { placeholders: everywhere },
   dashboard_send: { placeholders: ofSends, statuses: [200, 299] },
   external_send: { placeholders: ofSends, statuses: [200, 299] },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, TemplateRow>;
 
 export type TemplateName = keyof typeof templateRows;
 export const templateNames = Object.keys(templateRows) as TemplateName[];
@@ -122,7 +122,7 @@ const templateSchema = z
       )
       .exactOptional(),
     body: z.json().exactOptional().describe('JSON with placeholders such as {field}.'),
-    text: z.string().exactOptional().describe('The body as it is, where it is no JSON.'),
+    text: z.string().exactOptional().describe('The body as literal text, if it is not JSON.'),
     item: z.json().exactOptional().describe('One entry of {items}.'),
     fields: z
       .array(z.string())
@@ -134,8 +134,12 @@ const templateSchema = z
 export const replyTemplatesSchema = z
   .partialRecord(z.enum(templateNames), templateSchema)
   .superRefine((templates, context) => {
-    for (const [name, template] of Object.entries(templates))
-      if (isObject(template)) check(name as TemplateName, template as Template, context);
+    for (const [name, template] of Object.entries(templates)) {
+      if (!isObject(template)) continue;
+      check(name as TemplateName, template as Template, (path, message) =>
+        context.addIssue({ code: 'custom', path: [name, ...path], message }),
+      );
+    }
   })
   .overwrite((given) =>
     Object.keys(given).length === 0 ? (noReplyTemplates as typeof given) : given,
@@ -143,56 +147,65 @@ export const replyTemplatesSchema = z
 
 type Template = z.output<typeof templateSchema>;
 
+type Report = (path: readonly string[], mistake: string) => void;
+
 /** Reports every mistake of one template. */
-function check(name: TemplateName, template: Template, context: z.core.$RefinementCtx): void {
-  const mistake = (path: string[], message: string) =>
-    context.addIssue({ code: 'custom', path: [name, ...path], message });
-  const { statuses, lists, placeholders } = templateRows[name] as Row;
+function check(name: TemplateName, template: Template, report: Report): void {
+  const { statuses, itemPlaceholders, placeholders } = templateRows[name] as TemplateRow;
   const { status, headers = {}, body, text, item, fields } = template;
-  if (status !== undefined && statuses === undefined)
-    mistake(['status'], 'the document states the status of this reply; leave it out');
-  else if (status !== undefined && statuses !== undefined) {
-    const [from, to] = statuses;
-    if (status < from || status > to) mistake(['status'], `expected ${from} to ${to}`);
-  }
+  if (status !== undefined) checkStatus(status, statuses, report);
   for (const [header, value] of Object.entries(headers)) {
     if (!headerName.test(header) || keptHeaders.includes(header))
-      mistake(['headers', header], 'a template cannot set this header; leave it out');
-    else checkPlaceholders(['headers', header], value, headerPlaceholders);
+      report(['headers', header], 'a template cannot set this header; leave it out');
+    else checkPlaceholders(['headers', header], value, headerPlaceholders, report);
   }
-  if (body !== undefined && text !== undefined)
-    mistake([], 'expected `body`, which is JSON, or `text`, not both');
-  if (name === 'message' && (body !== undefined || text !== undefined))
-    mistake([], 'the document states the body of a message (RES-1); give only `headers`');
-  if (item !== undefined && lists === undefined) mistake(['item'], 'this reply is not a list');
+  if (body !== undefined || text !== undefined) checkBody(name, template, report);
+  if (item !== undefined && itemPlaceholders === undefined)
+    report(['item'], 'this reply is not a list');
   if (item !== undefined && !mentions(body, 'items'))
-    mistake(['item'], 'put "{items}" into `body`, where the list belongs');
+    report(['item'], 'put "{items}" into `body`, where the list belongs');
   if (fields !== undefined && name !== 'invalid_field')
-    mistake(['fields'], 'this reply names no failing fields');
-  checkPlaceholders(['body'], body, placeholders);
-  checkPlaceholders(['text'], text, placeholders);
-  checkPlaceholders(['item'], item, lists ?? []);
+    report(['fields'], 'this reply names no failing fields');
+  checkPlaceholders(['body'], body, placeholders, report);
+  checkPlaceholders(['text'], text, placeholders, report);
+  checkPlaceholders(['item'], item, itemPlaceholders ?? [], report);
   if (JSON.stringify(template).length > longestTemplate)
-    mistake([], `expected at most ${longestTemplate} characters`);
-  checkRules();
+    report([], `expected at most ${longestTemplate} characters`);
+}
 
-  function checkPlaceholders(path: string[], value: unknown, permitted: readonly string[]): void {
-    for (const used of placeholdersIn(value)) {
-      if (permitted.includes(used)) continue;
-      const list = permitted.map((each) => `{${each}}`).join(', ') || 'none';
-      mistake(path, `unknown placeholder {${used}}; known here: ${list}`);
-    }
+function checkStatus(status: number, permitted: TemplateRow['statuses'], report: Report): void {
+  if (permitted === undefined) {
+    report(['status'], 'the document states the status of this reply; leave it out');
+    return;
   }
+  const [from, to] = permitted;
+  if (status < from || status > to) report(['status'], `expected ${from} to ${to}`);
+}
 
-  /** Checks that the body keeps what rules require, under every template. */
-  function checkRules(): void {
-    const hasBody = body !== undefined || text !== undefined;
-    if (name === 'invalid_field' && hasBody && !mentions(body, 'field'))
-      mistake([], 'the body must name the failing field (SEND-5): use {field}');
-    const detail = isObject(body) ? body['detail'] : undefined;
-    const statesWait = typeof detail === 'string' && detail.includes('{retry_after}');
-    if (name === 'throttled' && hasBody && !statesWait)
-      mistake([], 'the body needs a text `detail` that states the wait (ERR-4): use {retry_after}');
+/** Checks that a body keeps what rules require under every template. */
+function checkBody(name: TemplateName, { body, text }: Template, report: Report): void {
+  if (body !== undefined && text !== undefined)
+    report([], 'expected `body`, which is JSON, or `text`, not both');
+  if (name === 'message')
+    report([], 'the document states the body of a message (RES-1); give only `headers`');
+  if (name === 'invalid_field' && !mentions(body, 'field'))
+    report([], 'the body must name the failing field (SEND-5): use {field}');
+  const detail = isObject(body) ? body['detail'] : undefined;
+  const statesWait = typeof detail === 'string' && detail.includes('{retry_after}');
+  if (name === 'throttled' && !statesWait)
+    report([], 'the body needs a text `detail` that states the wait (ERR-4): use {retry_after}');
+}
+
+function checkPlaceholders(
+  path: readonly string[],
+  value: unknown,
+  permitted: readonly string[],
+  report: Report,
+): void {
+  for (const used of placeholdersIn(value)) {
+    if (permitted.includes(used)) continue;
+    const list = permitted.map((each) => `{${each}}`).join(', ') || 'none';
+    report(path, `unknown placeholder {${used}}; known here: ${list}`);
   }
 }
 

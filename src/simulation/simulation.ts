@@ -24,7 +24,7 @@ export interface Parts {
   readonly Registry: typeof Registry;
 }
 
-const soundParts: Parts = { DeviceActors, Lifecycle, Limiter, Registry };
+const correctParts: Parts = { DeviceActors, Lifecycle, Limiter, Registry };
 
 export class Simulation {
   readonly clock: VirtualClock;
@@ -38,7 +38,7 @@ export class Simulation {
 
   /** `startMs`: the start of the virtual clock, in epoch milliseconds. */
   constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
-    const classes = { ...soundParts, ...parts };
+    const classes = { ...correctParts, ...parts };
     this.#countsRealSeconds = settings.retryAfterSeconds === 'real';
     this.#assumptions = new SwitchableAssumptions(assumptionsOf(settings));
     this.clock = new VirtualClock(startMs);
@@ -75,8 +75,9 @@ export class Simulation {
   }
 
   /**
-   * Sets the seconds in which `Retry-After` counts: simulated, or real ones on a clock that runs by
-   * itself if the settings say so. `rate`: simulated seconds per second; 0 on a manual clock.
+   * Sets the seconds that `Retry-After` counts: real ones if the settings ask for them and the
+   * clock runs by itself, otherwise simulated ones. `rate`: simulated seconds per second; 0 on a
+   * manual clock.
    */
   setClockRate(rate: number): void {
     this.limiter.setRetryAfterRate(this.#countsRealSeconds && rate > 0 ? rate : 1);

@@ -1,6 +1,6 @@
 /**
- * Calls a function again and again in real time, by timers that do not keep the process running. The
- * function says for how long it has nothing to do and is not called until then, so thousands of
+ * Calls a function repeatedly in real time, by timers that do not keep the process running. The
+ * function returns for how long it has nothing to do, and is not called until then, so thousands of
  * idle worlds cost next to nothing.
  */
 import realTimers from 'node:timers';
@@ -17,7 +17,7 @@ export class Ticks {
   readonly #act: () => number;
   /** Undefined while stopped. */
   #timer: NodeJS.Timeout | undefined;
-  /** True while the next call comes after the shortest pause, or goes on. */
+  /** True while a call is due after the shortest pause, or is running. */
   #isSoon = false;
 
   /** `act` returns for how many real milliseconds it need not be called. */

@@ -10,7 +10,7 @@ import { type ClockMode, readBound, type Settings } from '../config/settings.ts'
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
 import { Ticks } from './ticks.ts';
 
-/** Node fires a timer with a longer delay at once. */
+/** The longest delay of a timer: Node fires one with a longer delay at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
 type ClockSettings = Pick<Settings, 'clock' | 'rate' | 'startTimeMs' | 'boundTo'>;
@@ -21,6 +21,7 @@ export class WallClock {
   readonly #onAnchor: (rate: number) => void;
   /** The function that a bound clock follows. */
   #boundTo: (() => number) | undefined;
+  /** See `mover`. */
   #mover: string | undefined;
   #mode: ClockMode;
   /** The rate of scaled mode, also while another mode is in force. */
@@ -64,7 +65,7 @@ export class WallClock {
     return performance.now();
   }
 
-  /** Where simulated time would start if it started at this moment. */
+  /** The start of simulated time for a world with these settings that starts at this moment. */
   static startMs({ clock, startTimeMs, boundTo }: ClockSettings): number {
     if (boundTo !== undefined) return readBound(boundTo);
     return clock === 'manual' ? startTimeMs : WallClock.nowMs();
@@ -114,8 +115,8 @@ export class WallClock {
     this.setMode('bound', undefined);
   }
 
-  /** The start of simulated time after a reset. */
-  startMs(): number {
+  /** The start of simulated time if the world is reset at this moment. */
+  restartMs(): number {
     return WallClock.startMs({ ...this.#settings, boundTo: this.#boundTo });
   }
 
@@ -177,7 +178,7 @@ export class WallClock {
     this.anchor();
   }
 
-  /** Says whether something waits for events; a bound clock then wakes at each deadline. */
+  /** `isWatched`: something waits for events, so a bound clock wakes at each deadline. */
   watch(isWatched: boolean): void {
     this.#isWatched = isWatched;
     this.arm();
@@ -209,13 +210,13 @@ export class WallClock {
     this.watch(false);
   }
 
-  /** Starts the periodic advance, which only a real or scaled clock needs, or stops it. */
+  /** Starts the periodic advance for a real or scaled clock; stops it for any other. */
   #startOrStopTicks(): void {
     if (this.#mode === 'real' || this.#mode === 'scaled') this.#ticks.start();
     else this.#ticks.stop();
   }
 
-  /** Returns the real milliseconds until the next deadline. */
+  /** Advances virtual time; returns the real milliseconds until the next deadline. */
   #advance(): number {
     this.pump();
     const { nextAtMs = latestTimeMs, now } = this.#clock();

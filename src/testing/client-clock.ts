@@ -7,14 +7,16 @@ import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
 import { vi } from 'vitest';
 import { durationMs } from '../operations/query.ts';
-import { type FiredTimer, fakeRestOfTime, quiet, realTimers } from './rest-of-time.ts';
+import { type FiredTimer, fakeRestOfTime, realTimers, untilQuiet } from './rest-of-time.ts';
 
-/** A reply that takes longer than this real time probably waits for simulated time. */
-const mostStandstillMs = 250;
+/** A reply that takes longer than this real time probably waits for simulated time itself. */
+const maxStandstillMs = 250;
 /** Real time between two checks of work that waits for no timer. */
 const idleMs = 1;
-/** A timer of more than 24.8 days would fire at once. */
-const longestStepMs = 86_400_000;
+/**
+ * `advance` moves by at most a day at a time: a timer of more than 24.8 days would fire at once.
+ */
+const longestStepMs = 24 * 60 * 60 * 1_000;
 
 /** Moves the time of a client and of the service together. */
 export interface ClientClock {
@@ -32,8 +34,9 @@ export class FakedClientClock implements ClientClock {
   readonly #uninstall: () => void;
   /** How many calls of `advance` and `until` have not ended yet. */
   #openCalls = 0;
-  /** The time when the first of the open calls began, and the timers that have fired since then. */
+  /** When the first of the open calls began. */
   #openedAtMs = 0;
+  /** How many timers have fired since then. */
   #firedCount = 0;
   #lastFired: FiredTimer | undefined;
   #isEnded = false;
@@ -83,7 +86,7 @@ export class FakedClientClock implements ClientClock {
     const seconds = (Date.now() - this.#openedAtMs) / 1_000;
     const moved = `clientClock still moves time (${seconds} s, ${this.#firedCount} timers so far)`;
     if (vi.getTimerCount() > 0 && this.#lastFired !== undefined) {
-      return `${moved}, and the work does not end; the last timer: ${described(this.#lastFired)}`;
+      return `${moved}, and the work does not end; the last timer: ${textOf(this.#lastFired)}`;
     }
     return (
       `${moved}, and the work waits for none of its timers: for something outside this process, ` +
@@ -108,7 +111,7 @@ export class FakedClientClock implements ClientClock {
 
   /** Resolves when the client neither acts nor waits for a reply. */
   #settle(isOver = () => false): Promise<void> {
-    return quiet(isOver, () => this.#requests.isBusy);
+    return untilQuiet(isOver, () => this.#requests.isBusy);
   }
 }
 
@@ -116,8 +119,8 @@ export class FakedClientClock implements ClientClock {
 const ownFrame =
   /[/\\]rest-of-time\.|[/\\]smstwin[/\\]dist[/\\]|fake-timers|<anonymous>|[/\\]vitest[/\\]dist|\(?node:/;
 
-/** The timer, with the line of the user or of a library that set it. */
-function described({ name, ms, setBy }: FiredTimer): string {
+/** The timer in words, with the line of the user or of a library that set it. */
+function textOf({ name, ms, setBy }: FiredTimer): string {
   const frames = (setBy.stack ?? '').split('\n').slice(1);
   const place = frames.find((frame) => !ownFrame.test(frame));
   return `${name} of ${ms} ms${place === undefined ? '' : ` ${place.trim()}`}`;
@@ -134,7 +137,7 @@ class OpenRequests {
   }
 
   get isBusy(): boolean {
-    if (performance.now() - this.#changedAtMs >= mostStandstillMs) this.#open.clear();
+    if (performance.now() - this.#changedAtMs >= maxStandstillMs) this.#open.clear();
     return this.#open.size > 0;
   }
 

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 
 const defaultRate = 60;
 const largestRate = 1_000_000;
-/** Node's timers fire at once after a longer delay; so do these. */
+/** The longest delay of a timer. Node fires a timer with a longer one at once, and so do these. */
 const longestTimerMs = 2 ** 31 - 1;
 /**
  * Holds the wall time at which time began to run at the rate, in epoch milliseconds. Threads and
@@ -87,7 +87,7 @@ function patchDate(): void {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [nowMs()] : args, newTarget),
   });
-  // `instanceof` stays true, and `new date.constructor()` has the scaled time, too.
+  // `instanceof` stays true, and `new date.constructor()` also has the scaled time.
   RealDate.prototype.constructor = scaled;
   globalThis.Date = scaled;
 }
@@ -99,7 +99,7 @@ function patchTimers(): void {
     Object.assign(timers, { [name]: scaled });
     Object.assign(globalThis, { [name]: scaled });
   }
-  // What `promisify(setTimeout)` returns.
+  // `promisify(setTimeout)` returns this function.
   Object.defineProperty(timers.setTimeout, promisify.custom, { value: delay });
   timersPromises.setTimeout = delay;
   timersPromises.setInterval = withShorterWait(timersPromises.setInterval, { waitIndex: 0 });
@@ -123,5 +123,5 @@ function patchTicks(): void {
 patchDate();
 patchTimers();
 patchTicks();
-// Makes `import { setTimeout } from 'node:timers'` return them too.
+// Modules that import a function by name, as from `node:timers`, then also get the scaled one.
 syncBuiltinESMExports();

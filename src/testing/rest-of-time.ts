@@ -1,8 +1,8 @@
 /**
- * Completes the fake timers of Vitest and sinon. These replace globals, but not all functions of
- * `node:timers/promises`, `AbortSignal.timeout`, and functions that a module imported by name. They
- * also fire a timer of less than a millisecond at once: a client that sleeps such times until a
- * deadline would never reach it.
+ * Completes the fake timers of Vitest and sinon. These replace globals, but not
+ * `AbortSignal.timeout`, not every function of `node:timers/promises`, and no function that a
+ * module imported by name. They also fire a timer of less than a millisecond at once: a client that
+ * sleeps such times until a deadline would never reach it.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
@@ -19,7 +19,7 @@ const originals = {
   abortAfter: AbortSignal.timeout,
 };
 
-/** Node waits this long for a shorter timer, too. */
+/** Node waits at least this long. */
 const shortestTimerMs = 1;
 const timerNames = ['setTimeout', 'setInterval'] as const;
 
@@ -47,7 +47,7 @@ function nextTurn(): Promise<void> {
 const quietTurns = 3;
 
 /** Resolves after `quietTurns` turns in a row without a busy client, or when it is over. */
-export async function quiet(isOver: () => boolean, isBusy = () => false): Promise<void> {
+export async function untilQuiet(isOver: () => boolean, isBusy = () => false): Promise<void> {
   for (let turns = 0; turns < quietTurns && !isOver(); turns++) {
     await nextTurn();
     if (isBusy()) turns = 0;
@@ -69,18 +69,18 @@ export function fakeRestOfTime(
     for (const name of timerNames) clock[name] = withShortestWait(clock, name, onFired);
   }
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
-  // What `promisify(setTimeout)` returns.
+  // `promisify(setTimeout)` returns this function.
   Object.defineProperty(setTimeout, promisify.custom, { value: wait });
   Object.assign(timers, { setTimeout, clearTimeout, setInterval, clearInterval });
   Object.assign(timersPromises, { setTimeout: wait, setInterval: ticks });
-  setWait((ms, options) => wait(ms, undefined, options));
+  setSchedulerWait((ms, options) => wait(ms, undefined, options));
   AbortSignal.timeout = timeoutSignal;
   syncBuiltinESMExports();
   return () => {
     if (clock !== undefined) Object.assign(clock, clockTimers);
     Object.assign(timers, originals.timers);
     Object.assign(timersPromises, originals.promises);
-    setWait(originals.wait);
+    setSchedulerWait(originals.wait);
     AbortSignal.timeout = originals.abortAfter;
     uninstall();
     syncBuiltinESMExports();
@@ -109,7 +109,7 @@ function withShortestWait(
   return Object.assign(setTimer, original);
 }
 
-function setWait(value: typeof scheduler.wait): void {
+function setSchedulerWait(value: typeof scheduler.wait): void {
   Object.defineProperty(scheduler, 'wait', { value, configurable: true });
 }
 
@@ -117,7 +117,7 @@ interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `setTimeout` of `node:timers/promises`. */
+/** Replaces `setTimeout` of `node:timers/promises`. */
 function wait<T>(ms?: number, value?: T, { signal }: WaitOptions = {}): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const abort = () => {
@@ -134,7 +134,7 @@ function wait<T>(ms?: number, value?: T, { signal }: WaitOptions = {}): Promise<
   });
 }
 
-/** `setInterval` of `node:timers/promises`. */
+/** Replaces `setInterval` of `node:timers/promises`. */
 async function* ticks<T>(ms = 1, value?: T, options?: WaitOptions) {
   const everyMs = Math.max(shortestTimerMs, ms);
   for (let dueMs = Date.now() + everyMs; ; dueMs += everyMs) {
@@ -143,7 +143,7 @@ async function* ticks<T>(ms = 1, value?: T, options?: WaitOptions) {
   }
 }
 
-/** `AbortSignal.timeout`, which counts real time even when timers are replaced. */
+/** Replaces `AbortSignal.timeout`, which counts real time even while timers are fake. */
 function timeoutSignal(delayMs: number): AbortSignal {
   const controller = new AbortController();
   const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');

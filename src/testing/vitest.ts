@@ -1,6 +1,5 @@
 /**
- * The fixtures for Vitest: each test its own simulator, clock and limits, closed when the test
- * ends.
+ * The fixtures for Vitest: each test has its own simulator, which is closed when the test ends.
  *
  * ```ts
  * import { test } from 'smstwin/vitest';
@@ -57,15 +56,16 @@ const simulatorTest: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>
     if (!(simulator instanceof RunningSimulator)) {
       throw new Error('clientClock needs the simulator of its own fixture');
     }
-    const isOurs = !vi.isFakeTimers();
+    const areRealBefore = !vi.isFakeTimers();
     // In one step: a scaled clock would otherwise advance in between, and the client would start
     // late.
     simulator.wallClock.atOneMoment(() => {
-      if (isOurs) vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
+      if (areRealBefore)
+        vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
       simulator.wallClock.follow(() => Date.now(), 'clientClock');
     });
     const clock = new FakedClientClock(() => {
-      if (isOurs) vi.useRealTimers();
+      if (areRealBefore) vi.useRealTimers();
     });
     await use(clock);
     const stuck = clock.end();
@@ -78,8 +78,8 @@ export const test: TestAPI<SimulatorFixtures> = refusingIgnoredSettings(simulato
 
 /**
  * Vitest 3 builds a fixture from the fixtures that were there when it was declared, so it ignores
- * a later override of `simulatorSettings`. A test on other settings than it asks for may pass
- * without testing anything: each one fails instead.
+ * a later override of `simulatorSettings`. A test that runs with other settings than it asks for
+ * could pass without testing anything, so it fails instead.
  */
 function refusingIgnoredSettings<T extends TestAPI<SimulatorFixtures>>(own: T): T {
   const extend = own.extend.bind(own) as (...args: unknown[]) => T;
@@ -107,7 +107,7 @@ const settingsInForce = [
   { auto: true },
 ];
 
-/** Not `setImmediate`: it does not wait for time, and connections of Node's clients need it. */
+/** What is faked. `setImmediate` is not: it waits for no time, and Node's connections need it. */
 const clientTimers = [
   'setTimeout',
   'clearTimeout',

@@ -1,7 +1,7 @@
 /**
  * The ids of worlds: how they are drawn, and how a request names one. It does so by the path prefix
- * `/w/<world_id>`, which the world does not see, or by the host `<world_id>.localhost`. For HTTPS the
- * host may be `<world_id>.world.localhost`, because no client accepts a certificate for
+ * `/w/<world_id>`, which the world does not see, or by the host `<world_id>.localhost`. For HTTPS
+ * the host may be `<world_id>.world.localhost`, because no client accepts a certificate for
  * `*.localhost`.
  */
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';

@@ -73,7 +73,10 @@ function templateNamesOf({ status, body, failing }: Expected, context: Context):
     const kind = type === 'application/json' ? 'content_encoding' : 'media_type';
     return [`unsupported_${kind}`, 'error'];
   }
-  return namesByStatus[status] ?? [];
+  const names = namesByStatus[status];
+  if (names === undefined)
+    throw new Error(`namesByStatus lacks the status ${status}: name its templates`);
+  return names;
 }
 
 function templateOfBadBody(body: string | Uint8Array): string {

@@ -101,7 +101,10 @@ export class DescribedService {
   }
 }
 
-/** Combinations of assumptions that change the documented requests or replies. */
+/**
+ * Combinations of assumptions that change the documented requests or replies. A run draws two of
+ * them, so do not add a new answer here: it is then played alone in each run.
+ */
 export const mixtures: readonly Partial<Assumptions>[] = [
   {},
   { errorBody: 'nested', notFoundBody: 'code_detail', malformedJson: 'code_400' },

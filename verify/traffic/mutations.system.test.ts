@@ -53,7 +53,7 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
     // Wrong from the start, or set in the midst, which the recorder's steady clock shows.
     const setAt = rng.fraction() < 0.3 ? 0 : rng.below(exchanges.length);
     exchanges = exchanges.map((one, at) => {
-      if (setAt > 0) return at < setAt ? one : { ...one, setMs: byMs };
+      if (setAt > 0) return at < setAt ? one : { ...one, dateShiftMs: byMs };
       return { ...one, sentAt: one.sentAt + byMs, answeredAt: one.answeredAt + byMs };
     });
   }

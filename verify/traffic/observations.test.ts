@@ -44,7 +44,9 @@ function observed(name: AssumptionName, exchanges: readonly TrafficExchange[]): 
   return String(answers[name] ?? undetermined[name] ?? 'nothing');
 }
 
-const mend = 'mend judging/recorded/observations.ts, or name the answer in `unseen` above';
+const mend =
+  'mend the service if it does not give this answer; else judging/discovery/single-replies.ts or ' +
+  'judging/recorded/observations.ts, or name the answer in `unseen` above';
 
 test.each(assumptionNames)('traffic shows no other answer of %s, and each or none', (name) => {
   const observations = examples[name].shows.map(
@@ -66,5 +68,5 @@ test.each(assumptionNames)('a recording of one exchange shows no other answer of
         return `${answer} looks like ${seen}: ${method} ${path} ${body} is ${reply?.status}`;
       }),
   );
-  expect(wrong, 'mend judging/recorded/observations.ts').toEqual([]);
+  expect(wrong, mend).toEqual([]);
 });

@@ -16,10 +16,11 @@ import { type JudgeOptions, judge as judgeClient } from '#judging/client/judge.t
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { withChangedLines } from '#judging/evidence/journal-line.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
-import { KeyNames } from '#judging/evidence/reading.ts';
+import { KeyNames, objectIn } from '#judging/evidence/reading.ts';
 import { exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { Rng } from '#src/sim/random.ts';
 import { Simulator } from '#src/simulator.ts';
+import { faults } from '../testkit/fault-looks.ts';
 import { runs, seed } from '../testkit/runs.ts';
 import { bearer, requestTo } from '../testkit/twin/request.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
@@ -151,6 +152,25 @@ test('the same exchanges get the same service verdicts from each kind of file', 
     { numRuns: runs(30), seed },
   );
 });
+
+test.each(faults)(
+  'a sound service under the fault $fault.kind fails no rule by its own files',
+  async ({ fault }) => {
+    const simulator = new Simulator({ clock: 'manual', limits: { send: 5 } });
+    simulator.faults.add({ when: { every: 2 }, fault });
+    for (const id of ['a', 'a', 'b', 'b', 'c', 'd', 'e', 'f']) {
+      const { status, body } = sendBy(simulator, 0, { to: '+12025550123', request_id: id });
+      const { message_id: sent = 'none' } = status < 300 ? (objectIn(body) ?? {}) : {};
+      const authorization = bearer(simulator.readyFile().accounts[0]?.api_key);
+      for (const read of [sent, 'none'])
+        simulator.handle(requestTo(`/api/v1/sms/${read}/`, { authorization }));
+      simulator.clock.advance(seconds(1));
+    }
+    const files = [simulator.journalText(), JSON.stringify(simulator.requests.har())];
+    for (const text of files) expect((await serviceVerdicts(text)).failed).toEqual([]);
+    await simulator.close();
+  },
+);
 
 /** The exchange; every read shows this status, as of a service that does not move on. */
 function withReadOf(one: TrafficExchange, status: string | undefined): TrafficExchange {

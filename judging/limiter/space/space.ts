@@ -153,7 +153,9 @@ function half(whole: OneVersion, version: Version, judged: Judged): Candidate[] 
 /** Cuts spans in two until all are as fine as they need be, or that takes too long. */
 function cutDown(group: readonly Candidate[], judged: Judged, few: number): readonly Candidate[] {
   let [spans, hidden] = [cutTo(coarse, fine, group, judged), fine];
-  while (spans.length < few && hidden.window > hairline) {
+  // Where none is shown to be possible, the many probably are not.
+  const isHidden = () => spans.every(({ middle }) => middle === undefined);
+  while ((spans.length < few || isHidden()) && hidden.window > hairline) {
     hidden = { window: hidden.window / finer, place: hidden.place / finer };
     spans = cutTo(coarse, hidden, spans, judged);
   }

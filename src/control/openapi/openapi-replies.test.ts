@@ -3,7 +3,12 @@
  * validates with ajv, which is independent of zod.
  */
 import { expect, test } from 'vitest';
-import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
+import {
+  documentedLimitsPerMinute,
+  type EndpointName,
+  endpointNames,
+  sendEndpoints,
+} from '#contract/limits.ts';
 import { routes } from '#contract/routes.ts';
 import { DescribedService, mixtures, named, unmixed } from '#verify/testkit/openapi-fixture.ts';
 import { sample } from '#verify/testkit/runs.ts';
@@ -17,7 +22,6 @@ import { refuseUnread } from '../../http/service/templated-replies.ts';
 import type { WordRefusal } from '../../http/transport/transport.ts';
 import { transportReply } from '../../http/transport/transport-replies.ts';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
-import { sendEndpoints } from '../../sim/store/message.ts';
 import { type ApiReply, type ApiRequest, Simulator } from '../../simulator.ts';
 import { openApiText } from './service-document.ts';
 

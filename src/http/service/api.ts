@@ -7,7 +7,7 @@
  * tasksShape, replyTemplates.
  */
 import type { Struck } from '#contract/fault-kinds.ts';
-import type { EndpointName } from '#contract/limits.ts';
+import type { EndpointName, SendEndpoint } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
 import type { Account, ApiKey } from '../../sim/accounts/account.ts';
@@ -24,7 +24,6 @@ import {
   taskDetails,
 } from '../../sim/read.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import type { SendEndpoint } from '../../sim/store/message.ts';
 import { plainIp } from '../plain-ip.ts';
 import { allowedMethods, matchOtherSpelling, takesMethod } from './other-spellings.ts';
 import {
@@ -246,7 +245,8 @@ function tasksReply(world: Registry, account: Account, id: string, request: ApiR
   const { tasks } = decision;
   const reply = json(tasksShape === 'tasks' ? { tasks } : tasks);
   if (replyTemplates === noReplyTemplates) return reply;
-  const items = () => itemsOf(world, request, 'tasks', tasks.map(taskDetails(world)));
+  const details = () => tasks.map((task) => taskDetails(world, task));
+  const items = () => itemsOf(world, request, 'tasks', details());
   return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
 }
 

@@ -4,6 +4,7 @@
  * reply. Rules: SVC-4, SEND-1 to SEND-7. Assumes: contentType, emptyBody, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';
+import type { SendEndpoint } from '#contract/limits.ts';
 import { malformedDetails } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { ApiKey } from '../../sim/accounts/account.ts';
@@ -13,7 +14,6 @@ import type { UndocumentedError } from '../../sim/errors.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { findValidReplay, type SendCall, type SendDecision, send } from '../../sim/sends/send.ts';
 import { readSend } from '../../sim/sends/send-request.ts';
-import type { SendEndpoint } from '../../sim/store/message.ts';
 import { refuse, reword } from './templated-replies.ts';
 
 const accepted = 202;

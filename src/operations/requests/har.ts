@@ -77,7 +77,7 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
   const failure = fault?.cut ?? (hasClientLeft ? 'the client closed first' : undefined);
   const unknownSizes = { headersSize: -1, bodySize: -1 };
   const head = { httpVersion: 'HTTP/1.1' as const, cookies: [], ...unknownSizes };
-  const mimeType = request.headers['content-type'] ?? '';
+  const { 'content-type': mimeType = '', location = '' } = reply.headers;
   const text = reply.body ?? '';
   return {
     startedDateTime: at,
@@ -88,15 +88,17 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
       ...head,
       headers: pairsOf(Object.entries(request.headers)),
       queryString: pairsOf(new URLSearchParams(exchange.query)),
-      ...(request.body && { postData: { mimeType, text: request.body } }),
+      ...(request.body && {
+        postData: { mimeType: request.headers['content-type'] ?? '', text: request.body },
+      }),
     },
     response: {
       status: reply.status,
       statusText: '',
       ...head,
       headers: pairsOf(Object.entries(reply.headers)),
-      content: { size: Buffer.byteLength(text), mimeType: 'application/json', text },
-      redirectURL: reply.headers['location'] ?? '',
+      content: { size: Buffer.byteLength(text), mimeType, text },
+      redirectURL: location,
       ...(failure !== undefined && { _error: failure }),
     },
     cache: {},

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
+import { objectIn } from '#judging/evidence/reading.ts';
 import {
   longestKeptBody,
   type RecordedExchange,
@@ -122,7 +123,7 @@ export function viewOf(exchange: RecordedExchange): RequestView {
 
 export function rowOf(exchange: RecordedExchange): RequestRow {
   const { atMs, accountName = null, keyId, shownKey, repeats = null, isLost, waitRate } = exchange;
-  const body = jsonOf(shortText(exchange.body));
+  const body = objectIn(shortText(exchange.body) ?? '');
   // A fault may state a date, which is shown with the reply.
   const seconds = Number(exchange.headers?.['retry-after'] ?? Number.NaN);
   const hasWait = seconds >= 0 && seconds <= longestShownWait;
@@ -176,7 +177,7 @@ export function faultOf(exchange: RecordedExchange): z.output<typeof fault> {
 
 /** The number that a send is from, by either name of its field. */
 export function senderOf({ body }: RecordedExchange): string | null {
-  return senderIn(jsonOf(shortText(body)));
+  return senderIn(objectIn(shortText(body) ?? ''));
 }
 
 /** True if the reply is this message. */
@@ -186,7 +187,7 @@ export function isReplyOf(messageId: string, { status, reply }: RecordedExchange
 
 /** A text in a body that is a JSON object; null if it is empty or missing. */
 export function fieldOf(body: string | Uint8Array | undefined, name: string): string | null {
-  return textIn(jsonOf(shortText(body)), name);
+  return textIn(objectIn(shortText(body) ?? ''), name);
 }
 
 type Json = Readonly<Record<string, unknown>> | undefined;
@@ -207,17 +208,7 @@ export function shortText(body: string | Uint8Array | undefined): string | null 
 
 /** The code of an error body, in the shape that `errorBody` selects. */
 function codeOf(body: string): string | null {
-  const { code, error } = jsonOf(body) ?? {};
+  const { code, error } = objectIn(body) ?? {};
   const found = code ?? (error as { code?: unknown } | undefined)?.code;
   return typeof found === 'string' ? found : null;
-}
-
-function jsonOf(body: string | null): Json {
-  if (body === null || body === '') return undefined;
-  try {
-    const json: unknown = JSON.parse(body);
-    return typeof json === 'object' && json !== null ? (json as Json) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -4,8 +4,7 @@
  */
 import { z } from 'zod';
 import { declarationOf } from '#contract/assumptions.ts';
-import { permittedAnswers } from '../../config/given-assumptions.ts';
-import { assumptionsSchema } from '../../config/world-schema.ts';
+import { assumptionsSchema, permittedAnswers } from '../../config/given-assumptions.ts';
 import { type Assumptions, assumptionLedger, assumptionNames } from '../../sim/assumptions.ts';
 import { defineOperation } from '../define.ts';
 

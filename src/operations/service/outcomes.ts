@@ -60,7 +60,7 @@ export const outcomes = {
       const hits = outcomes.list.map(() => 0);
       const indexByRecipient = new Map<string, number>();
       for (const { to } of messages.values()) {
-        const index = indexByRecipient.get(to) ?? outcomes.placeOf(to);
+        const index = indexByRecipient.get(to) ?? outcomes.indexFor(to);
         indexByRecipient.set(to, index);
         if (index >= 0) hits[index] = (hits[index] ?? 0) + 1;
       }

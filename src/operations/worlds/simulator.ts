@@ -180,7 +180,7 @@ export const simulator = {
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
     // The start of the new clock. `inputFrom` reads it, or a journal has it; no caller gives it.
     input: z.custom<number>(),
-    inputFrom: ({ wallClock }) => wallClock.startMs(),
+    inputFrom: ({ wallClock }) => wallClock.restartMs(),
     arguments: () => undefined as never,
     output: clockStateSchema,
     fleet: { changesKeys: true, joined: clockJoin },

@@ -8,6 +8,7 @@ import { isoTime } from '#contract/time.ts';
 import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
+import { valueIn } from '#judging/evidence/reading.ts';
 import type { SettingsInput } from '../../config/settings.ts';
 import { readHeader } from '../../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
@@ -213,7 +214,7 @@ function playedRequest(
     headers?.['retry-after'] === recorded.headers?.['retry-after'] &&
     delivery?.cut === recorded.delivery?.cut;
   if (!isAsRecorded) return undefined;
-  const isLost = delivery?.cut !== undefined || !isJson(body);
+  const isLost = delivery?.cut !== undefined || (body !== '' && valueIn(body) === undefined);
   return {
     atMs: Date.parse(at),
     request,
@@ -228,14 +229,6 @@ function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
   const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
   const { report } = atOnce(keptReportOn(twin, options));
   return report.rules.some(({ verdict }) => verdict === 'failed');
-}
-
-function isJson(text: string): boolean {
-  try {
-    return text === '' || JSON.parse(text) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 /** The settings with keys that are drawn: a journal does not have the text of explicit ones. */

@@ -143,7 +143,7 @@ export function viewWithStartKeys(world: HostedWorld<RunningWorld>): CreatedWorl
  * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
  */
 function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
-  const fresh = simulator.simulationAtStart(simulator.wallClock.startMs());
+  const fresh = simulator.simulationAtStart(simulator.wallClock.restartMs());
   fresh.stop();
   const { keyFormat } = simulator.simulation.world.assumptions;
   const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import { assumptionsSchema } from '../../config/given-assumptions.ts';
 import {
   clockModes,
   inheritedSettings,
@@ -16,7 +17,7 @@ import {
   startTimeSchema,
   worldNameSchema,
 } from '../../config/settings.ts';
-import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../../config/world-schema.ts';
+import { limitOverridesSchema, worldSchema } from '../../config/world-schema.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import type { HostedWorld, WorldOptions } from '../../worlds/hosted-world.ts';
 import { defineOperation } from '../define.ts';

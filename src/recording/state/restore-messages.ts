@@ -2,12 +2,12 @@
  * Restores the messages of a saved state, and the work of the devices in which they wait, once the
  * accounts, devices and cohorts are restored.
  */
+import { sendEndpoints } from '#contract/limits.ts';
 import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Fate } from '../../sim/devices/outcomes.ts';
 import { Batch } from '../../sim/store/batch.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
-import { sendEndpoints } from '../../sim/store/message.ts';
 import type { SavedFate, SavedMessages, StateHead, StatePart } from './state-format.ts';
 
 /** The objects of the head's lists, in their order: saved messages name them by index. */

@@ -8,13 +8,9 @@ import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { faultInputSchema } from '../../config/fault-schema.ts';
+import { assumptionsSchema } from '../../config/given-assumptions.ts';
 import { allClockModes, largestRate } from '../../config/settings.ts';
-import {
-  assumptionsSchema,
-  numberSchema,
-  outcomeSchema,
-  pollingSchema,
-} from '../../config/world-schema.ts';
+import { numberSchema, outcomeSchema, pollingSchema } from '../../config/world-schema.ts';
 import { unfinishedStatuses } from '../../sim/assumptions.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 

@@ -1,19 +1,20 @@
 /**
  * An account, and what it owns: keys, devices, messages. All of them refer to each other, so their
- * types meet in this file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota.
+ * types are in one file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: monthlyQuota.
  * A message is a reference to a row of the store, so a million messages cost only their rows.
  */
 
+import type { SendEndpoint } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import { refuseMore } from '../errors.ts';
 import type { Rng, RngState } from '../random.ts';
 import { QuotaCount, type QuotaState } from '../sends/quota.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from '../sends/replay-window.ts';
 import { Cohort } from '../store/cohort.ts';
-import { type SendEndpoint, StoredMessage } from '../store/message.ts';
+import { StoredMessage } from '../store/message.ts';
 import { SimDevice } from './device.ts';
 
-// The bounds on world files and operations alike. Messages have their own: `src/sim/store/retention.ts`.
+// Bounds for world files and operations. `src/sim/store/retention.ts` has the bound on messages.
 export const mostAccounts = 10_000;
 /** Account names ever used in a world. The name of a deleted account still counts. */
 export const mostAccountNames = 100_000;
@@ -74,7 +75,7 @@ export interface AccountMessages {
   noteEnded(cohort: Cohort): void;
 }
 
-/** What an account is made of. */
+/** The parts of a new account. */
 export interface NewAccount {
   /** Creates a random stream of the account's own. */
   readonly chance: (label: string) => Rng;

@@ -1,7 +1,6 @@
 /**
- * A SIM, or a number of the shared pool. Rules: SVC-1, SVC-3, AUTH-5. Assumes: pollIntervalSeconds.
- * `account.ts`, which refers to this file, names the type parameters: files import each other in one
- * direction only.
+ * A SIM, or a number of the shared pool. Rules: SVC-1, SVC-3, AUTH-5. `account.ts` supplies the
+ * type parameters, because it imports this file, and imports go in one direction only.
  */
 import { DeviceWork } from '../devices/device-work.ts';
 import type { WorkMessage } from '../devices/timed-work.ts';
@@ -30,7 +29,7 @@ export interface SimState {
   readonly allowed?: boolean | undefined;
 }
 
-/** What a SIM or a number of the pool is made of. */
+/** The parts of a new SIM, or of a new number of the pool. */
 export interface NewDevice<Account> extends DeviceState {
   readonly deviceId: string;
   readonly number: string;

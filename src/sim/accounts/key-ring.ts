@@ -1,7 +1,7 @@
 /**
- * Finds the API key for a caller's text. Rules: AUTH-2, AUTH-3.
- * A key is known by its full text, or only by its digest if it came from a snapshot or journal.
- * Those never hold a full key, but callers still use it. Also finds keys inside of other texts.
+ * Finds the API key that a caller sends, and all keys that a text contains, to hide them.
+ * Rules: AUTH-2, AUTH-3, CLIENT-16. A key is known by its full text. If it came from a snapshot or
+ * journal, it is known only by its digest: those never hold a full key, but callers still use it.
  */
 import { assert } from '../errors.ts';
 import { keyLength } from '../random.ts';
@@ -23,7 +23,7 @@ export class KeyRing {
   /** Keys by their whole header, so that a request need not extract the text. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
-  /** Created when it is read; undefined after a change of the keys. */
+  /** Created by the getter `texts`; undefined after a change of the keys. */
   #texts: KeyTexts | undefined;
   #digestOf: DigestOf | undefined;
   #watcher: KeyWatcher | undefined;
@@ -116,18 +116,19 @@ function knownBy(key: ApiKey): string {
   return key.digest === undefined ? headerOf(key.key) : key.digest.sha256;
 }
 
-/** How much of a key may be shown after its creation (AUTH-2): its start, and never over half. */
+/** The most characters of a key that may be shown after its creation (AUTH-2). */
 const shownKeyCharacters = 9;
 
 export function keyPrefix({ key: text, digest }: ApiKey): string {
   return digest === undefined ? shownPrefix(text) : digest.prefix;
 }
 
+/** The start of a key that may be shown: never more than half of it. */
 export function shownPrefix(text: string): string {
   return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
 }
 
-/** Shorter keys are not searched for: any word could be one. */
+/** The shortest key that is searched for: any word could be a shorter one. */
 const shortestSoughtKey = 12;
 const longestKey = 200;
 /** The shortest useful prefix: with a shorter one, too many texts look like a generated key. */
@@ -139,13 +140,13 @@ const standIn = `${standInMark}[0-9a-f]{6,}`;
 
 /**
  * Finds API keys in a text: in a request, where the referee judges a key outside its header
- * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and copies
- * of journals use it; the service answers its requests without it.
+ * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and
+ * copies of journals use it; the service answers its requests without it.
  */
 export class KeyTexts {
   /**
    * Matches every generated key that has one of these prefixes, so it also finds keys of other
-   * worlds and removed keys. Stand-ins match, too.
+   * worlds and removed keys. Also matches stand-ins.
    */
   readonly #generated: RegExp;
   /** Keys that are searched for as they are: chosen ones, or generated ones with a short prefix. */
@@ -173,9 +174,10 @@ export class KeyTexts {
   findIn(text: string): string[] {
     const found = new Set<string>();
     for (const key of this.#literalKeys) if (text.includes(key)) found.add(key);
-    // Most texts hold none.
-    for (const [key] of text.search(this.#generated) < 0 ? [] : text.matchAll(this.#generated))
-      found.add(key);
+    // A search is cheaper than `matchAll`, and most texts hold no key.
+    if (text.search(this.#generated) >= 0) {
+      for (const [key] of text.matchAll(this.#generated)) found.add(key);
+    }
     for (const [prefix, digests] of this.#digests) {
       for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, at + 1)) {
         const key = this.#keyAt(text, at, digests);

@@ -1,7 +1,8 @@
 /**
  * Registers what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
  * and removes them. Messages change status in `src/actors/`.
- * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
+ * Rules: SVC-1, AUTH-2, AUTH-3, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota,
+ * pollIntervalSeconds.
  */
 
 import { secondMs } from '#contract/time.ts';
@@ -127,7 +128,7 @@ export class Registry {
     this.accounts.delete(account.accountId);
   }
 
-  /** `text`: the full key, where a world file gives one. */
+  /** `text`: the full key, if a world file states it. Otherwise the key is drawn. */
   createKey(account: Account, name: string, text?: string): ApiKey {
     refuseMore(account.keys.length, mostKeys, 'keys of this account');
     const keyId = drawUuid(account.ids);
@@ -219,6 +220,7 @@ export class Registry {
     return message;
   }
 
+  /** Polls for a real device: see `Dispatch.polled`. */
   polled(device: Device): readonly Message[] {
     return this.#dispatch.polled(device);
   }

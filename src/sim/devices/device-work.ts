@@ -1,7 +1,7 @@
 /**
  * The work of a device: its messages that are not final, in one queue for each thing that they wait
- * for (the end of a hold, pickup, the next poll, a time of their own). `src/actors/progress.ts`
- * moves them. Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
+ * for (the end of a hold, pickup, the next poll, the time of a step). `src/actors/progress.ts`
+ * moves them. Rules: SVC-3, STATE-2, SEND-7.
  */
 
 import type { Status } from '#contract/message-status.ts';

@@ -55,15 +55,15 @@ export function isSameFate(a: Fate | undefined, b: Fate | undefined): boolean {
 }
 
 /** True if the message failed, or if its fate ends before `delivered`. */
-export function isUndelivered(message: Destined | undefined): boolean {
+export function isUndelivered(message: EndingFields | undefined): boolean {
   if (message === undefined) return false;
   const { status, fate } = message;
   if (status === 'failed' || status === 'delivered') return status === 'failed';
   return fate !== undefined && fate.ends !== 'delivered';
 }
 
-/** The fields of a message that tell how it ends. */
-interface Destined {
+/** The fields of a message that decide how it ends. */
+interface EndingFields {
   readonly status: Status;
   readonly fate: Fate | undefined;
 }
@@ -74,9 +74,9 @@ interface Script {
   readonly refuse: ScriptedRefusal | undefined;
 }
 
-/** How long a scripted 429 asks to wait. */
+/** The wait that a scripted 429 asks for. */
 const scriptedWaitMs = 5 * secondMs;
-/** The largest number of sends that wait after one; the oldest is forgotten first. */
+/** The most sends that are remembered after a scripted 429; the oldest is forgotten first. */
 export const mostScriptedWaits = 1_000;
 
 export class Outcomes {
@@ -115,7 +115,7 @@ export class Outcomes {
   }
 
   /** The index of the outcome that applies to a recipient, or -1. */
-  placeOf(to: string): number {
+  indexFor(to: string): number {
     return this.#outcomes.findIndex((outcome) => numberTest(outcome.to)(to));
   }
 
@@ -137,8 +137,8 @@ export class Outcomes {
   }
 
   /**
-   * The refusal that is scripted for a recipient, or undefined. A 429 passes: `sendKey` names the
-   * send, and its attempts are accepted once the wait of the first one is over (ERR-3).
+   * The refusal that is scripted for a recipient, or undefined. A 429 is temporary: once the wait
+   * of a send's first attempt is over, its next one is accepted (ERR-3). `sendKey` names the send.
    */
   refusalOf(to: string, sendKey: () => string, nowMs: number): ServiceError | undefined {
     const refuse = this.#scriptFor(to)?.refuse;

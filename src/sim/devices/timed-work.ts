@@ -93,7 +93,7 @@ export class Holds<M extends WorkMessage<M>> {
     return size;
   }
 
-  /** In the order in which they are released. */
+  /** All held messages, in the order in which they are released. */
   get messages(): M[] {
     const together = [...this.#together.values()].flatMap((batch) =>
       batch.membersOf(batch.cohorts.filter(isQueued)),
@@ -140,13 +140,15 @@ export interface PacedStep<M> {
   readonly dueAtMs: number;
 }
 
-interface Paced {
+/** The fields of a message that `PacedSteps` uses. */
+interface PacedMessage {
   readonly cohort: { readonly account: unknown };
   /** Its place among all messages, in the order of acceptance. */
   readonly arrival: number;
 }
 
-export class PacedSteps<M extends Paced> {
+/** The steps that messages take at times drawn for each of them. */
+export class PacedSteps<M extends PacedMessage> {
   /** The keys of `#byTime`. */
   readonly #times = new MinHeap<number>((a, b) => a < b);
   readonly #byTime = new Map<number, PacedStep<M>[]>();
@@ -175,12 +177,12 @@ export class PacedSteps<M extends Paced> {
     return steps.sort(byArrival);
   }
 
-  /** In no particular order. */
+  /** All steps, in no particular order. */
   get unsorted(): PacedStep<M>[] {
     return [...this.#byTime.values()].flat();
   }
 
-  /** In the order in which the steps are taken. */
+  /** All steps, in the order in which they are taken. */
   get items(): readonly PacedStep<M>[] {
     return this.unsorted.sort((a, b) => a.dueAtMs - b.dueAtMs || byArrival(a, b));
   }
@@ -199,6 +201,6 @@ export class PacedSteps<M extends Paced> {
   }
 }
 
-function byArrival<M extends Paced>(a: PacedStep<M>, b: PacedStep<M>): number {
+function byArrival<M extends PacedMessage>(a: PacedStep<M>, b: PacedStep<M>): number {
   return a.message.arrival - b.message.arrival;
 }

@@ -1,7 +1,7 @@
 /**
  * Token buckets of N tokens, which differ in how they refill: a class for each answer of the
  * assumption `limiterRefill`. `limiter.ts` keeps one for each caller and endpoint.
- * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
+ * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill.
  */
 
 import { limitWindowMs } from '#contract/limits.ts';
@@ -41,7 +41,7 @@ export function createBucket(refill: Refill, limit: number, state?: readonly num
   }
 }
 
-/** Each token comes back exactly one window after it was spent. */
+/** Each token returns exactly one window after it was spent. */
 class SlidingBucket implements Bucket {
   readonly #limit: number;
   /** A ring of the times when tokens were spent; `#count` entries from `#oldest` on are in use. */
@@ -167,7 +167,7 @@ class ContinuousBucket implements Bucket {
   }
 }
 
-/** All N tokens come back one window after the first of them was spent. */
+/** All N tokens return one window after the first of them was spent. */
 class IntervalBucket implements Bucket {
   protected readonly limit: number;
   protected tokens: number;
@@ -217,7 +217,7 @@ class IntervalBucket implements Bucket {
   }
 }
 
-/** All N tokens come back at each full minute of the clock. An interval is a minute since 1970. */
+/** All N tokens return at each full minute of the clock. An interval is a minute since 1970. */
 class AlignedBucket extends IntervalBucket {
   constructor(limit: number, state: readonly number[] = [limit, -1]) {
     super(limit, state);
@@ -281,7 +281,7 @@ class CounterBucket implements Bucket {
     return Math.max(0, Math.ceil(this.#limit - this.#current - this.#last * share));
   }
 
-  /** Begins a new minute if it is time; returns the milliseconds since the minute began. */
+  /** Begins a new minute if the last one is over. Returns the milliseconds since its start. */
   #turn(nowMs: number): number {
     const minute = Math.floor(nowMs / limitWindowMs);
     if (minute !== this.#minute) {

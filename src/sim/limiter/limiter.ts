@@ -14,7 +14,6 @@ import {
 import { secondMs } from '#contract/time.ts';
 import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import { assert } from '../errors.ts';
-
 import { type Bucket, createBucket } from './buckets.ts';
 
 /** The state of an endpoint's buckets by caller; the fields are those of `EndpointBuckets`. */
@@ -26,8 +25,8 @@ export interface EndpointState {
 }
 
 /**
- * The most buckets on one endpoint before new addresses share one. A client can forge any number of
- * addresses, and while simulated time stands still no bucket expires.
+ * The number of buckets of one endpoint from which on new addresses share one. A client can forge
+ * any number of addresses, and while simulated time stands still no bucket expires.
  */
 export const mostAddresses = 100_000;
 

@@ -17,7 +17,7 @@ const failedMessagesColumn = 3;
 const failedSegmentsColumn = 4;
 const rowWidth = 5;
 /** Any text of at most this many UTF-16 units fits in one segment. */
-const surelyOneSegment = 70;
+const unitsOfOneSegment = 70;
 
 /** The complete state of a `QuotaCount`. */
 export interface QuotaState {
@@ -91,10 +91,10 @@ export class QuotaCount {
 
 /** The quota units that one message uses. */
 export function unitsOf(text: string, unit: Assumptions['quotaUnit']): number {
-  return unit === 'messages' || text.length <= surelyOneSegment ? 1 : segmentText(text).segments;
+  return unit === 'messages' || text.length <= unitsOfOneSegment ? 1 : segmentText(text).segments;
 }
 
-/** How much an account sent from this time on: the start of a month, or a time of acceptance. */
+/** How much an account sent: in the month that starts at `atMs`, or accepted at that time. */
 type QuotaRow = [
   atMs: number,
   messages: number,

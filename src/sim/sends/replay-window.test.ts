@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type SendEndpoint, sendEndpoints } from '#contract/limits.ts';
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { acmeNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import type { ApiKey } from '../accounts/account.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { ServiceError } from '../errors.ts';
-import { type SendEndpoint, sendEndpoints } from '../store/message.ts';
 import { send } from './send.ts';
 import { readSend } from './send-request.ts';
 

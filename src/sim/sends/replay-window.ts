@@ -5,7 +5,7 @@
  * that never change. A hash table (`src/sim/store/handle-table.ts`) finds it, and not an LRU cache:
  * at a million messages `lru-cache` costs 25.4 µs a send instead of 16.6, pauses of up to 421 ms
  * instead of 55, and 505 MB of memory instead of 321; a `Map` costs 23.6 µs, 256 ms and 476 MB. An
- * LRU cache holds only the other uses: refusals, where `failedRequestId` makes them count.
+ * LRU cache holds only the other uses: refusals, if `failedRequestId` makes them count.
  * A look-up applies the assumptions, so they can be switched at run time.
  */
 import { LRUCache } from 'lru-cache';
@@ -58,7 +58,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   readonly #accepted: AcceptedUses<M> | undefined;
   /** Created at the first use, and enlarged before an unexpired use would be evicted. */
   #uses: LRUCache<string, Use<Key, M>> | undefined;
-  /** The id that was sought last, if no accepted message has it. It need not be sought again. */
+  /** The id of the last `find`, if no accepted message has it: `keep` need not search again. */
   #freeId: string | undefined;
 
   /** Without `accepted`, every use is stored here. */
@@ -74,15 +74,14 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     endpoint: EndpointName,
     assumptions: ScopeAssumptions,
   ): Use<Key, M> | undefined {
-    const oldestMs = this.#now() - replayWindowMs;
-    const accepted = this.#findAccepted(requestId, key, endpoint, assumptions, oldestMs);
+    const accepted = this.#findAccepted(requestId, key, endpoint, assumptions);
     if (accepted !== undefined) return useOf(accepted, key);
     let message: Use<Key, M> | undefined;
     let refusal: Use<Key, M> | undefined;
     // peek, not get: the order of recency must stay the order of age.
     let use = this.#uses?.peek(requestId);
     // A chain has several uses only if an assumption was switched between them.
-    while (use !== undefined && use.atMs >= oldestMs) {
+    while (use !== undefined && !this.#isExpired(use.atMs)) {
       const counts = isInScope(use, key, endpoint, assumptions);
       if (counts && isAccepted(use.outcome)) message = use;
       else if (counts) refusal = use;
@@ -118,14 +117,13 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     key: Key,
     endpoint: EndpointName,
     assumptions: ScopeAssumptions,
-    oldestMs: number,
   ): M | undefined {
     let oldest: M | undefined;
     const messages = this.#accepted?.of(requestId) ?? [];
     this.#freeId = messages.length === 0 ? requestId : undefined;
     for (const message of messages) {
       const counts =
-        message.createdAtMs >= oldestMs && isInScope(message, key, endpoint, assumptions);
+        !this.#isExpired(message.createdAtMs) && isInScope(message, key, endpoint, assumptions);
       if (counts && (oldest === undefined || message.arrival < oldest.arrival)) oldest = message;
     }
     return oldest;

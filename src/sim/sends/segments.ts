@@ -10,15 +10,15 @@ export interface Segmentation {
   readonly segments: number;
 }
 
-/** How much text a segment carries: alone, and as one of several, which need a header each. */
+/** How much a segment carries: alone, or as one of several, each of which has a header. */
 interface Capacity {
   readonly alone: number;
   readonly ofSeveral: number;
 }
 
-/** The length of a segment in septets. */
+/** Capacities in septets. */
 const gsmCapacity: Capacity = { alone: 160, ofSeveral: 153 };
-/** The length of a segment in UTF-16 units. */
+/** Capacities in UTF-16 units. */
 const ucs2Capacity: Capacity = { alone: 70, ofSeveral: 67 };
 
 const gsmBasic = new Set(
@@ -31,12 +31,13 @@ export function segmentText(text: string): Segmentation {
   for (const character of text) {
     if (gsmBasic.has(character)) septets.push(1);
     else if (gsmExtended.has(character)) septets.push(2);
-    else return { encoding: 'UCS-2', segments: countSegments(unitsOf(text), ucs2Capacity) };
+    else return { encoding: 'UCS-2', segments: countSegments(utf16Widths(text), ucs2Capacity) };
   }
   return { encoding: 'GSM-7', segments: countSegments(septets, gsmCapacity) };
 }
 
-function unitsOf(text: string): number[] {
+/** How many UTF-16 units each character takes. */
+function utf16Widths(text: string): number[] {
   return Array.from(text, (character) => character.length);
 }
 

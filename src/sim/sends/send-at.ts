@@ -2,13 +2,13 @@
  * Parses `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats,
  * sendAtZone. Rounds fractions of a millisecond up, so that no message is released too early.
  */
-import { dayMs } from '#contract/time.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
 
-/** The end of the last year with four digits. Simulated time ends long before. */
-const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+/** The end of the last year with four digits: later times become this one. */
+const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 interface Format {
   /** Patterns of date and time, without the zone. */
@@ -84,7 +84,7 @@ export function parseSendAt(
   const { patterns, expected } = formats[sendAtFormats];
   const parts = matchAny(text, patterns);
   if (parts === undefined) return { why: `Not understood: ${expected}.` };
-  const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), lastMs);
+  const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), latestMs);
   if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected}.` };
   const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
   if (zone === undefined) {
@@ -92,7 +92,7 @@ export function parseSendAt(
       ? wallMs
       : { why: 'The time zone is missing: end it with Z.' };
   }
-  const offsetMs = (Number(offsetHour ?? 0) * 60 + Number(offsetMinute)) * 60_000;
+  const offsetMs = Number(offsetHour ?? 0) * hourMs + Number(offsetMinute) * minuteMs;
   if (offsetMs === 0 && sign !== '-') return wallMs;
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) {
     return { why: 'No such time zone offset.' };
@@ -100,7 +100,7 @@ export function parseSendAt(
   if (sendAtZone !== 'any_offset' && sendAtZone !== 'any') {
     return { why: 'Only UTC is accepted: end it with Z.' };
   }
-  return Math.min(sign === '+' ? wallMs - offsetMs : wallMs + offsetMs, lastMs);
+  return Math.min(sign === '+' ? wallMs - offsetMs : wallMs + offsetMs, latestMs);
 }
 
 type Parts = Readonly<Partial<Record<string, string>>>;
@@ -149,17 +149,17 @@ function timeMs(
   format: SendAtAssumptions['sendAtFormats'],
 ): number {
   const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
-  const lastUnitMs = lastUnit(minute, second);
-  const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fractionMs(fraction, lastUnitMs);
+  const wholeMs = hours * hourMs + minutes * minuteMs + seconds * secondMs;
+  const ms = wholeMs + fractionMs(fraction, smallestUnitMs(minute, second));
   const isMidnightAtEnd = format === 'iso8601' && hours === 24 && ms === dayMs;
   const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
   return exists ? ms : Number.NaN;
 }
 
-/** The milliseconds of the smallest unit that a time names: a fraction is of that unit. */
-function lastUnit(minute: string | undefined, second: string | undefined): number {
-  if (second !== undefined) return 1000;
-  return minute === undefined ? 3_600_000 : 60_000;
+/** The smallest unit that a time states, in milliseconds. A fraction is a part of this unit. */
+function smallestUnitMs(minute: string | undefined, second: string | undefined): number {
+  if (second !== undefined) return secondMs;
+  return minute === undefined ? hourMs : minuteMs;
 }
 
 /**

@@ -1,16 +1,16 @@
 /**
- * Reads the body of a send, once, into what is known of it; validates that: returns the values, or
+ * Reads the fields of a send's body once, and validates what it has read: returns the values, or
  * which fields fail and why.
- * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
- * sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-3. Assumes: bothSenderFields, unknownFields,
+ * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
+ * numberCheck, sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
  */
 
 import { z } from 'zod';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs, isoTime } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
-import type { FieldFailure } from '../errors.ts';
+import { assert, type FieldFailure } from '../errors.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';
 
@@ -71,7 +71,7 @@ export function sendFields(assumptions: Assumptions) {
   };
 }
 
-/** What a message must have: for `reject`, a character that JavaScript's `trim` keeps. */
+/** What a message must contain: for `reject`, a character that JavaScript's `trim` keeps. */
 const charactersNeeded: Readonly<Record<Assumptions['blankMessage'], RegExp | undefined>> = {
   reject: /\S/u,
   reject_empty: /[\s\S]/u,
@@ -175,7 +175,7 @@ export function validateSend(
   if (typeof sendAt !== 'number') failures.push({ field: 'send_at', detail: sendAt.why });
   for (const field of fields.unknownNames) failures.push({ field, detail: 'Unknown field.' });
   const [first, ...others] = failures;
-  if (first === undefined) throw new Error('a body that does not parse has a failure');
+  assert(first !== undefined, 'a body that is not valid has a failure');
   return { kind: 'invalid_field', failures: [first, ...others] };
 }
 
@@ -248,7 +248,7 @@ function releaseTime(
   { sendAtMaxAheadDays }: Assumptions,
   nowMs: number,
 ): ReturnType<typeof parseSendAt> {
-  // Absent, or no text: the schema refuses that.
+  // Absent, or not a text, which the schema refuses.
   if (sendAtMs === undefined) return 0;
   if (typeof sendAtMs !== 'number') return sendAtMs;
   // States the simulated time, because a scaled or manual clock differs from the caller's.

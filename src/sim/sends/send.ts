@@ -1,11 +1,13 @@
 /**
- * Decides one send: is it a replay, is it valid, may the account send from the number, is its
- * device active, is quota left, does the world script a refusal. Then queues the message.
- * `gateOrder` gives the order of these checks. Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4,
- * AUTH-5, ERR-1, ERR-2. Assumes: gateOrder, replayDifferentBody, failedRequestId, foreignNumber,
- * poolBesideOwnSim, disconnectedSim, monthlyQuota.
+ * Decides one send. Checks whether it is a replay, whether it is valid, whether the account may
+ * send from the number, whether the device is active, whether quota is left, and whether the world
+ * scripts a refusal. Then queues the message. `gateOrder` gives the order of these checks.
+ * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
+ * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
+ * quotaUnit.
  */
 
+import type { SendEndpoint } from '#contract/limits.ts';
 import {
   type Account,
   type ApiKey,
@@ -15,7 +17,6 @@ import {
 } from '../accounts/account.ts';
 import type { Registry } from '../accounts/registry.ts';
 import type { ServiceError } from '../errors.ts';
-import type { SendEndpoint } from '../store/message.ts';
 import { messageBody } from '../store/message-view.ts';
 import { unitsOf } from './quota.ts';
 import { type SendFields, type SendRequest, validateSend } from './send-request.ts';
@@ -59,7 +60,7 @@ export function send(world: Registry, call: SendCall): SendDecision {
     return refuse(world, call, quotaExceeded);
   }
   const scripted = world.outcomes.refusalOf(request.to, () => sendKey(call, request), world.now());
-  // A 429 that passes uses up no `request_id`.
+  // A scripted 429 is temporary, so it does not use up the `request_id`.
   if (scripted?.kind === 'throttled') return scripted;
   if (scripted !== undefined) return refuse(world, call, scripted);
   return queue(world, call, request, device);
@@ -86,7 +87,7 @@ export function findReplay(world: Registry, call: SendCall): SendDecision | unde
   return { kind: 'replayed', body: use.body };
 }
 
-/** Finds a replay. In the order `validate_first` an invalid body is none. */
+/** As `findReplay`; but under `validate_first` a send with an invalid body is not a replay. */
 export function findValidReplay(world: Registry, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
     const validation = validateSend(call.fields, world.assumptions, world.now());
@@ -118,7 +119,7 @@ function queue(
   // SEND-3: the state is `queued`, whatever name `heldStatus` shows later.
   const { messageId, createdAtMs } = message;
   const body = messageBody({ messageId, requestId, device, to, createdAtMs }, 'queued');
-  if (requestId !== '') keepUse(call, requestId, createdAtMs, body, message);
+  if (requestId !== '') keepUse(call, createdAtMs, body, message);
   return { kind: 'queued', body };
 }
 
@@ -135,18 +136,16 @@ function refuse(world: Registry, call: SendCall, error: ServiceError): ServiceEr
   const isInvalidId =
     error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
   const isUsed = account.replays.find(requestId, key, endpoint, assumptions) !== undefined;
-  if (!isInvalidId && !isUsed) keepUse(call, requestId, world.now(), '', error);
+  if (!isInvalidId && !isUsed) keepUse(call, world.now(), '', error);
   return error;
 }
 
 function keepUse(
-  call: SendCall,
-  requestId: string,
+  { account, key, endpoint, fields: { requestId } }: SendCall,
   atMs: number,
   body: string,
   outcome: FirstUse['outcome'],
 ): void {
-  const { account, key, endpoint } = call;
   account.replays.keep({ requestId, key, endpoint, atMs, body, outcome });
 }
 

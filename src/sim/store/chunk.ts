@@ -29,7 +29,7 @@ export class Chunk<Tables = unknown> {
   sendAtMs: Float64Array | undefined;
   /** The fates of messages that have one, by place. */
   fates = new RareValues<Fate>();
-  /** The numbers that callers named where the message goes out from another number, by place. */
+  /** The numbers that callers named, by place, for messages that go out from another number. */
   senders = new RareValues<string>();
   /** Called once, before the next change. A checkpoint copies the chunk then. */
   onChange: ((chunk: Chunk<Tables>) => void) | undefined;
@@ -76,7 +76,7 @@ export class Chunk<Tables = unknown> {
     onChange(this);
   }
 
-  /** The same messages in buffers of their own, for reading. */
+  /** A copy of the messages in new buffers, for reading. */
   copy(): Chunk<Tables> {
     const { tables, number, firstArrival, columns, slab } = this;
     const buffers = { columns: columns.copy(), slab: slab.copy() };

@@ -1,8 +1,8 @@
 /**
  * A cohort: messages that move together. They have the same account and fate and became ready for
  * the same poll of a device, so they take every step at the same time. Their status and times are
- * stored once, so a poll costs the same for any number of messages. A row of the store refers to its
- * cohort by a slot, a small number.
+ * stored once, so a poll costs the same for any number of messages. A row of the store refers to
+ * its cohort by a slot, a small number.
  * Rules: STATE-1 to STATE-5.
  */
 
@@ -62,8 +62,8 @@ export class Cohort {
   batch: { readonly cohorts: Cohort[] } | undefined = undefined;
 
   /**
-   * Of a cohort that `moveOut` created for one message: the cohort that the message left. Batches
-   * still list the message there.
+   * The cohort that the message left, if `moveOut` created this cohort for one message. Batches
+   * still list the message under that cohort.
    */
   readonly origin: Cohort | undefined;
 
@@ -74,8 +74,8 @@ export class Cohort {
   }
 
   /**
-   * The only writer of `status`. `src/actors/message-machine.ts` decides which steps exist; a
-   * restored cohort repeats its earlier steps.
+   * Takes a step: the only writer of `status`. `src/actors/message-machine.ts` decides which steps
+   * exist; a restored cohort repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
     assert(this.endedAtMs === 0, 'a message that has ended never changes');
@@ -172,10 +172,10 @@ export function emptyCohortLike(
   { cohort, account, fate }: Pick<Member, 'cohort' | 'account' | 'fate'>,
   origin?: Cohort,
 ): Cohort {
-  const created = new Cohort(account, fate, origin);
-  copyPast(cohort, created);
-  created.batch = cohort.batch;
-  return created;
+  const empty = new Cohort(account, fate, origin);
+  copyPast(cohort, empty);
+  empty.batch = cohort.batch;
+  return empty;
 }
 
 /** Moves this message into a cohort without other messages, and returns that cohort. */

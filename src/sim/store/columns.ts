@@ -6,7 +6,7 @@
 /** Two 8-byte numbers, a message id of four words, five other words, and the flags. */
 const bytesPerPlace = 2 * 8 + (4 + 5) * 4 + 1;
 
-/** The bits of `flags`. The endpoint is an index in `sendEndpoints` of `message.ts`. */
+/** The bits of `flags`. The endpoint is an index in `sendEndpoints` of `contract/limits.ts`. */
 const endpointBits = 0b0000_0011;
 const emptyBit = 0b0000_0100;
 const requestIdBit = 0b0000_1000;

@@ -12,7 +12,7 @@ const partShift = 32 - partBits;
 const smallestSlots = 8;
 /** An occupied slot holds a tag and a handle plus one; an empty one holds zeros. */
 const wordsPerSlot = 2;
-/** The part of all tags that have no entry: one empty slot, which is never written. */
+/** Stands for each part without entries: one empty slot, which is never written. */
 const noEntries = new Int32Array(wordsPerSlot);
 
 /**
@@ -140,8 +140,9 @@ function closeGap(slots: Int32Array, emptied: number): void {
     const held = slots[slot * wordsPerSlot + 1] as number;
     if (held === 0) break;
     const tag = slots[slot * wordsPerSlot] as number;
-    const fromHome = (slot - (tag & mask)) & mask;
-    if (fromHome < ((slot - gap) & mask)) continue;
+    // An entry stays if the gap is before the slot where a search for its tag starts.
+    const fromStart = (slot - (tag & mask)) & mask;
+    if (fromStart < ((slot - gap) & mask)) continue;
     slots[gap * wordsPerSlot] = tag;
     slots[gap * wordsPerSlot + 1] = held;
     gap = slot;

@@ -20,7 +20,7 @@ const slabReserve = 1.1;
 
 export class MessageRows<Tables> {
   readonly #tables: Tables;
-  // Every chunk is in the next three.
+  // The next three hold the same chunks.
   /** In the order of arrival. */
   readonly #chunks: Chunk<Tables>[] = [];
   /** The chunks by number; undefined for a number in `#freeNumbers`. */
@@ -161,7 +161,7 @@ export class MessageRows<Tables> {
     chunk.touch();
     // The chunk is not full, so the place of a row is the row itself.
     while (chunk.rows < rows) {
-      // First the row: it may replace the columns.
+      // Before the columns are read, because this may replace them.
       const row = chunk.addRow();
       chunk.columns.markEmpty(row);
     }

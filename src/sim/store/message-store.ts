@@ -5,7 +5,7 @@
  * Rules: STATE-1, RES-2, SEND-4.
  */
 
-import { replayWindowMs } from '#contract/limits.ts';
+import { replayWindowMs, sendEndpoints } from '#contract/limits.ts';
 import { isFinal } from '#contract/message-status.ts';
 import {
   type AcceptedSend,
@@ -20,7 +20,7 @@ import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, CohortSlots, moveTo } from './cohort.ts';
-import { type MessageTables, sendEndpoints } from './message.ts';
+import type { MessageTables } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
 import { Slots } from './slots.ts';

@@ -25,8 +25,8 @@ export interface HistoryFields {
 }
 
 /**
- * The Message body (RES-1). Built by hand, because it is the most frequently built string of the
- * product. A caller that has the id as text passes it: making that text costs more than the rest.
+ * The Message body (RES-1). Concatenated by hand, because no other string is built as often. A
+ * caller that has the id as text passes it: making that text costs more than the rest.
  */
 export function messageBody(
   message: WireFields,

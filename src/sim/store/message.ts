@@ -3,18 +3,13 @@
  * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
  */
 
-import type { EndpointName } from '#contract/limits.ts';
+import { type SendEndpoint, sendEndpoints } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { uuidText } from '../random.ts';
 import type { Chunk } from './chunk.ts';
 import { Cohort, type CohortAccount, type CohortSlots } from './cohort.ts';
 import type { Slots, Slotted } from './slots.ts';
-
-/** The endpoint that accepted a message. */
-export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
-/** Columns store the index in this list. */
-export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
 
 /** The store of a message: finds the objects that rows refer to by slot. */
 export interface MessageTables<A extends Slotted, D extends Slotted, M> {
@@ -83,6 +78,7 @@ export class StoredMessage<
     return this.chunk.tables.devices.at(this.chunk.columns.device[this.#place] as number);
   }
 
+  /** The endpoint that accepted the message. */
   get endpoint(): SendEndpoint {
     return sendEndpoints[this.chunk.columns.endpointAt(this.#place)] as SendEndpoint;
   }

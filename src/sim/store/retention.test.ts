@@ -2,13 +2,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { documentedLimitsPerMinute } from '#contract/limits.ts';
+import { documentedLimitsPerMinute, sendEndpoints } from '#contract/limits.ts';
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { pollMs, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
 import type { Message } from '../accounts/account.ts';
-import { sendEndpoints } from './message.ts';
 import { countedUnfinished, defaultMaxMessages, mostUnfinished, Retention } from './retention.ts';
 
 const stuck = '+12025550163';

@@ -6,8 +6,8 @@
 /** The default of `--max-messages`. */
 export const defaultMaxMessages = 1_000_000;
 /**
- * Unfinished messages beyond this many do not count towards the default bound. So a load test that
- * saturates the service has room for messages that devices have not finished.
+ * The most unfinished messages that count towards the default bound. Beyond them, a load test that
+ * saturates the service has extra room for messages that devices have not finished.
  */
 export const countedUnfinished = 500_000;
 /** By default, a world holds at most this many unfinished messages. */

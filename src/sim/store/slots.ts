@@ -1,4 +1,4 @@
-/** Small numbers for objects, so that columns can store them. */
+/** Gives objects small numbers, so that columns of numbers can refer to them. */
 
 import { assert } from '../errors.ts';
 

@@ -118,7 +118,7 @@ export class TextSlab {
     return lower === '';
   }
 
-  /** The same number as `hashText` of the text at this offset. */
+  /** The hash of the text at this offset, equal to that of `hashText`. */
   hash(offset: number, seed: number): number {
     const { bytes } = this;
     const { isWide, length, begin } = this.#headOf(offset);

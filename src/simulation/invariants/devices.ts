@@ -14,6 +14,7 @@ import { isSameFate } from '../../sim/devices/outcomes.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
+import { isFinal } from './messages.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {
   const { world, deviceActors } = simulation;
@@ -60,7 +61,7 @@ function checkWake(
   }
 }
 
-/** The latest time by which the device must act; undefined if no work waits. */
+/** The latest time at which the device must wake; undefined if no work waits. */
 function latestWakeMs(
   { work, polling }: Device,
   nowMs: number,
@@ -128,7 +129,7 @@ export function checkQueues(simulation: Simulation, found: Findings): void {
   }
 }
 
-/** The current queues of one device, by message. */
+/** Notes the queue of each message that waits in one device, by arrival number. */
 function collectQueues(
   { world, clock }: Simulation,
   device: Device,
@@ -173,12 +174,10 @@ function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
   return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
-/** The queues that a message may be in; `undefined`: none (a final or stuck message). */
+/** Where a message may wait. `undefined` in the list: in no queue, as it is final or stuck. */
 function permittedQueues({ world }: Simulation, message: Message): readonly (string | undefined)[] {
   const { status } = message;
-  if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') {
-    return [undefined];
-  }
+  if (isStuckIn(message, status) || isFinal(status)) return [undefined];
   if (status === 'queued') return queuesOfQueued;
   return [world.assumptions.progressPace === 'per_poll' ? 'inFlight' : 'paced'];
 }

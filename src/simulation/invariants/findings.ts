@@ -2,9 +2,7 @@
  * Collects the results of a walk over a simulation: what was checked, and what is broken.
  */
 
-/**
- * A broken world of a million messages could produce a million lines; the first ones are enough.
- */
+/** The largest number of lines: a broken world of a million messages could produce a million. */
 export const mostLines = 100;
 
 export class Findings {
@@ -17,7 +15,7 @@ export class Findings {
     buckets: 0,
     timers: 0,
   };
-  /** One line each: the rule, then the finding. */
+  /** One line for each finding: the rule, then what is wrong. */
   readonly broken: string[] = [];
 
   report(rule: string, what: string): void {

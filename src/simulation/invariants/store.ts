@@ -1,17 +1,64 @@
 /**
- * Checks the store of messages against a walk over its rows: the tables that find them, and its
- * counts. A "use" is the first send with a `request_id`. An accepted message is its own use: the
+ * Checks the store of messages: its counts against a recount of all messages, and the tables that
+ * find them. A "use" is the first send with a `request_id`. An accepted message is its own use: the
  * table of handles finds it. The replay window (`account.replays`) stores only the others, such as
  * refusals. A handle is chunk and row; a packed chunk stores the row at another *place*.
- * Rules: STATE-1, SEND-4, RES-6.
+ * Rules: STATE-1, SEND-4, RES-6. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
 
 import { replayWindowMs } from '#contract/limits.ts';
+import type { Status } from '#contract/message-status.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Account, Device, FirstUse } from '../../sim/accounts/account.ts';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import { unitsOf } from '../../sim/sends/quota.ts';
 import { rowOf } from '../../sim/store/message-rows.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
-import type { Recounts } from './messages.ts';
+import { isFinal } from './messages.ts';
+
+/** The numbers of one account, counted anew from its messages, without forgotten ones. */
+export interface Recount {
+  readonly counts: Record<Status, number>;
+  /** Units of the quota that are used in the present period. */
+  quotaUnits: number;
+}
+
+export interface Recounts {
+  readonly accounts: ReadonlyMap<Account, Recount>;
+  readonly messagesOf: ReadonlyMap<Device, number>;
+  readonly unfinished: number;
+}
+
+export function recount({ world, clock }: Simulation): Recounts {
+  const accounts = new Map<Account, Recount>();
+  const messagesOf = new Map<Device, number>();
+  let unfinished = 0;
+  const { quotaUnit, quotaMonth, quotaRefund } = world.assumptions;
+  const startMs = periodStart(clock.now(), quotaMonth);
+  for (const message of world.messages.values()) {
+    const { account, device, status, createdAtMs } = message;
+    const ofAccount = accounts.get(account) ?? noMessages();
+    accounts.set(account, ofAccount);
+    ofAccount.counts[status]++;
+    messagesOf.set(device, (messagesOf.get(device) ?? 0) + 1);
+    if (!isFinal(status)) unfinished++;
+    if (createdAtMs < startMs || (quotaRefund === 'yes' && status === 'failed')) continue;
+    ofAccount.quotaUnits += unitsOf(message.text, quotaUnit);
+  }
+  return { accounts, messagesOf, unfinished };
+}
+
+export function noMessages(): Recount {
+  return { counts: { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 }, quotaUnits: 0 };
+}
+
+/** The first millisecond of the present period of the quota. */
+function periodStart(nowMs: number, quotaMonth: Assumptions['quotaMonth']): number {
+  if (quotaMonth === 'rolling_30_days') return nowMs - 30 * dayMs + 1;
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+}
 
 export function checkStore({ world }: Simulation, recounts: Recounts, found: Findings): void {
   const { messages } = world;
@@ -76,8 +123,7 @@ export function checkAcceptedUses({ world, clock }: Simulation, found: Findings)
     found.checked.replays++;
     const use = key && account.replays.find(requestId, key, endpoint, narrowestScope);
     if (use === undefined) {
-      const lost = `message ${messageId} has a request_id that is missing in the window`;
-      found.report('SEND-4', lost);
+      found.report('SEND-4', `message ${messageId} has a request_id that is missing in the window`);
     } else if ('messageId' in use.outcome && use.outcome.messageId !== messageId) {
       found.report('SEND-4', `request_id ${requestId} created two messages`);
     }

@@ -12,8 +12,15 @@ import type { Assumptions } from '../../sim/assumptions.ts';
 import type { Simulation } from '../simulation.ts';
 import { checkCohorts, checkDevices, checkQueues } from './devices.ts';
 import { Findings } from './findings.ts';
-import { checkMessages, noMessages, type Recount, recount } from './messages.ts';
-import { checkAcceptedUses, checkStore, checkStoredUses } from './store.ts';
+import { checkMessages, isFinal } from './messages.ts';
+import {
+  checkAcceptedUses,
+  checkStore,
+  checkStoredUses,
+  noMessages,
+  type Recount,
+  recount,
+} from './store.ts';
 
 export function walk(simulation: Simulation): Findings {
   const found = new Findings();
@@ -46,8 +53,8 @@ function checkAccount(
 ): void {
   found.checked.accounts++;
   for (const status of statuses) {
-    const isFinal = status === 'delivered' || status === 'failed';
-    const recounted = recount.counts[status] + (isFinal ? account.forgotten[status] : 0);
+    const forgotten = isFinal(status) ? account.forgotten[status] : 0;
+    const recounted = recount.counts[status] + forgotten;
     if (recounted === account.counts[status]) continue;
     const counted = `${account.counts[status]} messages ${status}`;
     found.report('STATE-1', `account ${account.name} counts ${counted}, not ${recounted}`);

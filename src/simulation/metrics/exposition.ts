@@ -27,18 +27,18 @@ export async function exposition(
     registry.registerMetric(copy as unknown as Metric);
   }
   const content = await registry.metrics();
-  const isEnded = content.endsWith(endOfMetrics);
-  // In the older format this line is a comment. It shows that the text is complete.
-  return { content: isEnded ? content : `${content}${endOfMetrics}`, contentType };
+  // OpenMetrics ends with this line. In the older format it is a comment: the text is complete.
+  const end = content.endsWith(endOfMetrics) ? '' : endOfMetrics;
+  return { content: `${content}${end}`, contentType };
 }
 
-let ofProcess: Registry | undefined;
+let processRegistry: Registry | undefined;
 
 function processMetrics() {
-  if (ofProcess === undefined) {
-    ofProcess = new Registry();
-    collectDefaultMetrics({ register: ofProcess });
-    for (const name of misnamed) ofProcess.removeSingleMetric(name);
+  if (processRegistry === undefined) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+    for (const name of misnamed) processRegistry.removeSingleMetric(name);
   }
-  return ofProcess.getMetricsAsJSON();
+  return processRegistry.getMetricsAsJSON();
 }

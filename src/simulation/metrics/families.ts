@@ -47,7 +47,7 @@ export interface Family {
 }
 
 /** The declaration of a metric, with the function that reads its samples from one world. */
-interface Declared {
+interface MetricDeclaration {
   readonly name: string;
   readonly help: string;
   readonly type: Family['type'];
@@ -59,7 +59,7 @@ interface Declared {
 const throttledStatus = 429;
 const withoutLabels: Labels = {};
 
-const declared: readonly Declared[] = [
+const declarations: readonly MetricDeclaration[] = [
   {
     name: 'smstwin_requests_total',
     help: 'Requests of the service, by endpoint and status of the reply.',
@@ -151,11 +151,11 @@ const declared: readonly Declared[] = [
 ];
 
 export const metricNames: readonly string[] = [
-  ...declared.map(({ name }) => name),
+  ...declarations.map(({ name }) => name),
   'smstwin_worlds',
 ];
 
-/** Up to this many worlds have samples of their own; more worlds get only totals. */
+/** The largest number of worlds that have samples of their own; more worlds get only totals. */
 export const mostLabelledWorlds = 100;
 
 /**
@@ -167,13 +167,14 @@ export function* familiesOf(
   isLabelled = worlds.length > 1,
 ): Generator<undefined, Family[]> {
   const hasTotalsOnly = worlds.length > mostLabelledWorlds;
-  const families = declared
+  const families = declarations
     .filter((family) => !hasTotalsOnly || family.isSummed !== false)
-    .map((family) => ({ ...family, gathered: new Map<string, Gathered>() }));
+    .map((family) => ({ ...family, gathered: new Map<string, GatheredSample>() }));
   for (const { worldId, simulator } of worlds) {
     const worldLabels = isLabelled && !hasTotalsOnly ? { world: worldId } : withoutLabels;
     for (const { name, samples, gathered } of families) {
       for (const sample of samples(simulator, name)) {
+        // Equal keys are added up; the size is a new key, which keeps the sample apart.
         const key = hasTotalsOnly ? keyOf(sample) : `${gathered.size}`;
         const total = gathered.get(key);
         if (total !== undefined) total.value += sample.value;
@@ -198,7 +199,7 @@ export function* familiesOf(
   ];
 }
 
-type Gathered = Omit<Sample, 'value'> & { value: number };
+type GatheredSample = Omit<Sample, 'value'> & { value: number };
 
 /** Samples of one family have the same labels in the same order, so the key needs only values. */
 function keyOf({ metricName = '', labels }: Sample): string {

@@ -1,0 +1,140 @@
+/** What a known limiter does, its own family permits; and each request judged as it comes, as all at once. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type Decision,
+  Decisions,
+  History,
+  type Version,
+} from '#judging/limiter/space/decision.ts';
+import { families } from '#judging/limiter/space/families.ts';
+import {
+  alignedWindow,
+  fixedWindow,
+  prolonged,
+  slidingCounter,
+  slidingLog,
+  tokenBucket,
+} from './limiters.ts';
+
+const planted = [
+  ['fixed_window', 'free', fixedWindow],
+  ['aligned_window', 'free', alignedWindow],
+  ['sliding_log', 'free', slidingLog],
+  ['sliding_log', 'spend', (n: number, ms: number) => slidingLog(n, ms, true)],
+  ['sliding_counter', 'free', slidingCounter],
+  ['token_bucket', 'free', (n: number, ms: number) => tokenBucket(n, (n / ms) * 1_000)],
+  ['prolonged_window', 'spend', prolonged],
+] as const;
+
+/** A limiter, requests to it, and how well an observer knows when each was decided. */
+const runs = fc.record({
+  limit: fc.integer({ min: 1, max: 8 }),
+  windowMs: fc.integer({ min: 100, max: 2_000 }),
+  begin: fc.integer({ min: 0, max: 100_000 }),
+  /** How far the window and the place of its begin are known. */
+  wider: fc.constantFrom(0, 0.01, 0.3),
+  phaseWidth: fc.constantFrom(0, 0.01, 0.5),
+  /** Requests of which the observer does not know. */
+  unknown: fc.integer({ min: 0, max: 6 }),
+  requests: fc.array(
+    fc.record({
+      gapMs: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1_500 })),
+      beforeMs: fc.nat(12),
+      afterMs: fc.nat(12),
+    }),
+    { minLength: 7, maxLength: 60 },
+  ),
+});
+
+type Planted = (typeof planted)[number];
+type RunOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
+
+function decided([, , make]: Planted, run: RunOf<typeof runs>): Decision[] {
+  const limiter = make(run.limit, run.windowMs)();
+  let now = run.begin;
+  const decisions = run.requests.map(({ gapMs, beforeMs, afterMs }) => {
+    now += gapMs;
+    const at = now - run.begin;
+    const from = at - Math.min(beforeMs, gapMs / 2);
+    return { from, to: at + afterMs, passed: limiter(now).passes, count: 1 };
+  });
+  // Later replies come later.
+  for (const [i, { to }] of decisions.entries()) {
+    const last = decisions[i - 1];
+    if (last !== undefined && to < last.to)
+      decisions[i] = { ...decisions[i], to: last.to } as Decision;
+  }
+  return decisions.slice(Math.min(run.unknown, run.requests.length));
+}
+
+function versionOf([, refusals]: Planted, run: RunOf<typeof runs>, first: number): Version {
+  const { windowMs, wider, phaseWidth } = run;
+  const place = (((-run.begin % windowMs) + windowMs) % windowMs) / windowMs;
+  return {
+    limit: [1, 20],
+    windowMs: [windowMs * (1 - wider), windowMs * (1 + wider)],
+    phase: [Math.max(0, place - phaseWidth), Math.min(1, place + phaseWidth)],
+    refusalsSpend: refusals === 'spend',
+    knownSince: run.unknown === 0 ? Number.NEGATIVE_INFINITY : first,
+  };
+}
+
+const rows = planted.map((row) => {
+  const [name, refusals] = row;
+  const family = families.find((each) => each.name === name && each.refusals === refusals);
+  if (family === undefined) throw new Error(`no family ${name} ${refusals}`);
+  return { row, family, name, refusals };
+});
+
+test.each(rows)('$name $refusals permits what such a limiter decides', ({ row, family }) => {
+  fc.assert(
+    fc.property(runs, (run) => {
+      const decisions = decided(row, run);
+      const history = History.of(decisions);
+      const version = versionOf(row, run, decisions[0]?.from ?? 0);
+      const limit = family.possibleLimits(history, version, history.whole);
+      expect(limit?.[0]).toBeLessThanOrEqual(run.limit);
+      expect(limit?.[1]).toBeGreaterThanOrEqual(run.limit);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each(families.map((family) => ({ family, name: family.name, refusals: family.refusals })))(
+  '$name $refusals judges requests one by one as all at once',
+  ({ family }) => {
+    fc.assert(
+      fc.property(runs, fc.constantFrom(...planted), (run, row) => {
+        const list = decided(row, run);
+        const first = versionOf(
+          ['', family.refusals, row[2]] as unknown as Planted,
+          run,
+          list[0]?.from ?? 0,
+        );
+        const decisions = new Decisions();
+        const history = new History(decisions, 0);
+        let version: Version | undefined = first;
+        for (const decision of list) {
+          const since = Math.max(0, history.groups.length - 1);
+          if (version !== undefined) {
+            // A question about the future changes nothing.
+            const one = version;
+            history.followedBy([{ ...decision, passed: !decision.passed }], (part) =>
+              family.possibleLimits(history, one, part),
+            );
+          }
+          decisions.add(decision);
+          history.add();
+          const limit: Version['limit'] | undefined =
+            version && family.possibleLimits(history, version, { ...history.whole, since });
+          const isSame = limit?.[0] === version?.limit[0] && limit?.[1] === version?.limit[1];
+          if (!isSame) version = version && limit && { ...version, limit };
+        }
+        const anew = family.possibleLimits(history, { ...first }, history.whole);
+        expect(version?.limit).toEqual(anew);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
