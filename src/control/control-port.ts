@@ -15,7 +15,7 @@ import { addressIn, readdressed } from '../worlds/address.ts';
 import { unknownWorld } from '../worlds/hosted-world.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
-import { errorReply, type Found, type FoundOperation, lookUpIn, shortened } from './look-up.ts';
+import { createLookUp, errorReply, type Found, type FoundOperation, shortened } from './look-up.ts';
 import { dashboardFile, isDashboardPath } from './page-files.ts';
 
 export interface ControlAnswers {
@@ -41,7 +41,7 @@ export function controlPort(
 ): Required<ControlService> {
   const open = new Set(servedOperations.flatMap(({ isOpen, path }) => (isOpen ? [path] : [])));
   const guard = createGuard(options, (path) => open.has(path));
-  const lookUp = lookUpIn(servedOperations);
+  const lookUp = createLookUp(servedOperations);
 
   const find = (request: ControlRequest): Found => {
     const refusal = guard(request);

@@ -49,7 +49,7 @@ export const numberFilterSchema = z.preprocess(
 ) as unknown as z.ZodType<string, string>;
 
 /** Finds an account by its id, in upper or lower case, or by its name. */
-export function accountCalled(world: Registry, idOrName: string): Account | undefined {
+export function findAccount(world: Registry, idOrName: string): Account | undefined {
   const account = world.accounts.get(idOrName.toLowerCase());
   if (account !== undefined) return account;
   for (const each of world.accounts.values()) if (each.name === idOrName) return each;
@@ -58,7 +58,7 @@ export function accountCalled(world: Registry, idOrName: string): Account | unde
 
 /** The id of an account in a filter. An unknown id stays: it matches nothing. */
 export function accountIdOf(world: Registry, idOrName: string, path: string): string {
-  const account = accountCalled(world, idOrName);
+  const account = findAccount(world, idOrName);
   if (account !== undefined) return account.accountId;
   if (z.uuid().safeParse(idOrName).success) return idOrName;
   const message = `${JSON.stringify(idOrName)} is neither a UUID nor the name of an account`;

@@ -240,10 +240,7 @@ export class ExchangeRecord {
     if (this.#isOpen) this.#first.push(exchange);
   }
 
-  /**
-   * Returns the object for the next exchange, and puts it into the ring. It reuses the oldest one,
-   * unless that or the next exchange is kept elsewhere too.
-   */
+  /** The object for the next exchange: the oldest of the ring, or a new one if either is kept. */
   #objectFor(number: number, isKept: boolean): RecordedExchange {
     const index = number % keptRequests;
     const oldest = this.#ring[index];

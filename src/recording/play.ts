@@ -82,7 +82,7 @@ export function* playing(
   for (const entry of entries) {
     if (++line % entriesPerSlice === 0) yield;
     if ('ended' in entry) {
-      playEnded(simulator, entry);
+      simulator.exchangeRecord.ended(entry.ended, Date.parse(entry.at), entry.seen !== false);
       continue;
     }
     inputs++;
@@ -116,10 +116,6 @@ function playInput(simulator: ReplayTarget, entry: Input, position: string): Mis
       cause: error,
     });
   }
-}
-
-function playEnded({ exchangeRecord }: ReplayTarget, { at, ended, seen }: EndedEntry): void {
-  exchangeRecord.ended(ended, Date.parse(at), seen !== false);
 }
 
 /** Undefined if the results are equal. */

@@ -27,14 +27,8 @@ export interface DocumentInput {
   readonly baseUrl: string;
 }
 
-interface CachedText {
-  /** The other inputs of the document, as text. */
-  readonly key: string;
-  readonly text: string;
-}
-
-/** The last text for each object of assumptions. Switching an assumption creates a new object. */
-const cachedTexts = new WeakMap<Assumptions, CachedText>();
+/** The last text for each object of assumptions; a switch creates a new object. */
+const cachedTexts = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
 
 export function openApiText(input: DocumentInput): string {
   const { assumptions, limits, baseUrl } = input;

@@ -74,6 +74,7 @@ type JsonBody =
 type MalformedJson = Extract<UndocumentedError, { kind: 'malformed_json' }>;
 
 const jsonType = /^application\/json[ \t]*(;|$)/i;
+const uncompressed = /^(identity)?$/i;
 
 /** Reads a request's body as a JSON object, or returns why it is not one. */
 export function readJsonBody(
@@ -81,8 +82,9 @@ export function readJsonBody(
   assumptions: Assumptions,
 ): JsonBody {
   if (assumptions.contentType === 'reject_415') {
-    if (!isJsonType(request.contentType)) return { kind: 'unsupported_media_type' };
-    if (!isUncompressed(request.contentEncoding)) return { kind: 'unsupported_content_encoding' };
+    const { contentType = '', contentEncoding = '' } = request;
+    if (!jsonType.test(contentType)) return { kind: 'unsupported_media_type' };
+    if (!uncompressed.test(contentEncoding)) return { kind: 'unsupported_content_encoding' };
   }
   const text = decode(request.body);
   if (text === undefined) return malformed('malformed_json', 'The body is not valid UTF-8.');
@@ -98,16 +100,6 @@ export function readJsonBody(
     return malformed('not_an_object');
   }
   return { kind: 'object', object: value as Record<string, unknown> };
-}
-
-function isJsonType(contentType: string | undefined): boolean {
-  return (
-    contentType === 'application/json' || (contentType !== undefined && jsonType.test(contentType))
-  );
-}
-
-function isUncompressed(contentEncoding: string | undefined): boolean {
-  return contentEncoding === undefined || /^(identity)?$/i.test(contentEncoding);
 }
 
 /** The body as text; undefined if its bytes are not valid UTF-8. */

@@ -170,10 +170,7 @@ export class EventStreams {
   }
 
   /** Real timers with a bound clock: a test may fake the global ones, which then may never fire. */
-  get #timers(): Pick<
-    typeof realTimers,
-    'setInterval' | 'setTimeout' | 'clearInterval' | 'clearTimeout'
-  > {
+  get #timers() {
     return this.#source.isBound ? realTimers : globalThis;
   }
 

@@ -11,7 +11,6 @@ import { defineOperation } from '../define.ts';
 import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
-import { surroundings, surroundingsOf } from './near-requests.ts';
 import { matcherOf, wordForms } from './request-search.ts';
 import {
   detailOf,
@@ -20,6 +19,7 @@ import {
   requestRowSchema,
   rowOf,
 } from './request-views.ts';
+import { surroundingFields, surroundingsOf } from './surroundings.ts';
 import { traceOf, traceQuerySchema, traceSchema } from './trace.ts';
 
 /** The widths that a bar may have, from a second to a day. Longer runs have bars of many days. */
@@ -93,14 +93,14 @@ export function requestCounts(
 }
 
 /** Tests for the marks of requests, by the name of the mark: the page shows how many have each. */
-const markTests = {
+const countedMarks = {
   replay: matcherOf('is:replay'),
   lost: matcherOf('is:lost'),
   throttled: matcherOf('is:throttled'),
   faults: matcherOf('fault:any'),
   refused: matcherOf('status:4xx'),
 };
-const markNames = Object.keys(markTests) as (keyof typeof markTests)[];
+const countedMarkNames = Object.keys(countedMarks) as (keyof typeof countedMarks)[];
 
 const searchSchema = z
   .string()
@@ -148,14 +148,14 @@ export const requests = {
       matched: countSchema.describe('Requests that the search finds.'),
       kept: countSchema.describe('All of the last requests.'),
       marks: z
-        .strictObject(eachOf(markNames, countSchema))
+        .strictObject(eachOf(countedMarkNames, countSchema))
         .describe('Of all of them; `faults`: struck by one, `refused`: answered 4xx.'),
     }),
-    fleet: { joined: { matched: 'sum', kept: 'sum', marks: eachOf(markNames, 'sum') } },
+    fleet: { joined: { matched: 'sum', kept: 'sum', marks: eachOf(countedMarkNames, 'sum') } },
     examples: [{ search: 'fault:any' }],
     run: ({ exchangeRecord }, { search }) => {
       const isMatch = matcherOf(search);
-      const marks = eachOf<(typeof markNames)[number], number>(markNames, 0);
+      const marks = eachOf<(typeof countedMarkNames)[number], number>(countedMarkNames, 0);
       let [matched, kept] = [0, 0];
       for (const exchange of exchangeRecord.newest()) {
         kept++;
@@ -163,7 +163,7 @@ export const requests = {
         // Most requests have no mark: this saves the tests for them.
         const { status, faultKind, isLost } = exchange;
         if (status === 202 && faultKind === undefined && !isLost) continue;
-        for (const name of markNames) if (markTests[name](exchange)) marks[name]++;
+        for (const name of countedMarkNames) if (countedMarks[name](exchange)) marks[name]++;
       }
       return { matched, kept, marks };
     },
@@ -174,7 +174,7 @@ export const requests = {
     fleet: { scope: 'local' },
     summary:
       'One of the last 1,000 requests as sent over the wire, with its reply, and what surrounds it.',
-    output: requestDetailSchema.extend(surroundings).meta({ id: 'RequestDetail' }),
+    output: requestDetailSchema.extend(surroundingFields).meta({ id: 'RequestDetail' }),
     run: (live, exchange) => ({ ...detailOf(exchange), ...surroundingsOf(live, exchange) }),
   }),
 

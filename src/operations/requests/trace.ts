@@ -14,8 +14,8 @@ import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import { find, type RunningWorld } from '../running-world.ts';
 import { keptReportOn } from './kept-reports.ts';
-import { sameSendSchema, sendBefore } from './near-requests.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
+import { sameSendSchema, sendBefore } from './surroundings.ts';
 
 export const traceQuerySchema = z.strictObject({
   number: ordinalSchema(largestInQuery).exactOptional().describe('Of one of its requests.'),
@@ -25,12 +25,12 @@ export const traceQuerySchema = z.strictObject({
 const textOrNull = z.string().nullable();
 
 /** The kinds, in the order in which they are shown if they happen at the same instant. */
-const eventKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
+const traceKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
 
 const eventSchema = z
   .strictObject({
     at: timeSchema,
-    kind: z.enum(eventKinds).describe('`replay`: answered as the first use of its request_id was.'),
+    kind: z.enum(traceKinds).describe('`replay`: answered as the first use of its request_id was.'),
     number: z.int().nullable().describe('Of the request.'),
     reply: z.int().nullable().describe('The status of its reply.'),
     seen: z.boolean().describe('False: the client did not get the reply.'),
@@ -187,6 +187,6 @@ function findingEvents(
 
 function byTimeThenKind(a: Event, b: Event): number {
   return (
-    Date.parse(a.at) - Date.parse(b.at) || eventKinds.indexOf(a.kind) - eventKinds.indexOf(b.kind)
+    Date.parse(a.at) - Date.parse(b.at) || traceKinds.indexOf(a.kind) - traceKinds.indexOf(b.kind)
   );
 }

@@ -60,7 +60,7 @@ export const past = {
     output: z.union([stateSchema, messageRecordSchema, simViewSchema]),
     refusals: [409],
     examples: [{ entry: 1 }],
-    slices: seenAt,
+    slices: viewAt,
     reply: (seen, live, { host }) =>
       'clock' in seen ? { ...seen, base_url: live.urlsFor(host).baseUrl } : seen,
   }),
@@ -73,11 +73,11 @@ export const past = {
       'The journal records it as a restored snapshot and keeps what came before, so that it can itself be taken back: to the line before it. The log of requests stays; the referee starts anew.',
     input: instantSchema,
     output: clockStateSchema,
-    // `takenBack` records the snapshot that it restores.
+    // `goBackTo` records the snapshot that it restores.
     recorded: false,
     refusals: [409],
     examples: [{ entry: 1 }],
-    slices: takenBack,
+    slices: goBackTo,
   }),
 
   situation: defineOperation({
@@ -91,7 +91,7 @@ export const past = {
     contentType: 'text/plain; charset=utf-8',
     refusals: [404, 409],
     examples: [{ entry: 1 }],
-    slices: (live, query) => refusingUnreadable(testOf(live, query)),
+    slices: (live, query) => refusingUnreadable(situationTest(live, query)),
     reply: (content) =>
       new WholeReply({ status: 200, content, contentType: 'text/plain; charset=utf-8' }),
   }),
@@ -138,7 +138,7 @@ export function* atInstant<T>(
   return yield* refusingUnreadable(live.hosting.rebuildAt(live, instant, use));
 }
 
-function* seenAt(
+function* viewAt(
   live: RunningWorld,
   { message_id, device_id, ...instant }: z.output<typeof querySchema>,
 ) {
@@ -153,7 +153,7 @@ function* seenAt(
   });
 }
 
-function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
+function* situationTest(live: RunningWorld, query: z.output<typeof situationSchema>) {
   const { entry } = query;
   const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
   const endMs = entry === undefined ? clockOf(live) : yield* atInstant(live, { entry }, clockOf);
@@ -161,7 +161,7 @@ function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
   return situationText(situation, query.language, live.routeOf as never);
 }
 
-function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>) {
+function* goBackTo(live: RunningWorld, instant: z.output<typeof instantSchema>) {
   const { snapshot, keyTexts } = yield* atInstant(live, instant, (rebuilt) => ({
     snapshot: takeSnapshot(rebuilt),
     keyTexts: knownKeys(rebuilt.simulation.world),

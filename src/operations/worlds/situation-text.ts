@@ -30,10 +30,7 @@ function timeoutMs({ steps }: Situation): number {
   return patienceMs + Math.max(0, ...steps.map((step) => ('delayMs' in step ? step.delayMs : 0)));
 }
 
-/**
- * The lines of all steps. `write` gives the line of a step, and `advance` that of a step of the
- * clock, which precedes each step at a later time.
- */
+/** `write` gives the line of a step; `advance` gives one before it if its time is later. */
 function linesOf(
   { steps, startMs, endMs }: Situation,
   advance: (time: string) => string,

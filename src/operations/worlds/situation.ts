@@ -98,7 +98,7 @@ export function* situationOf(
   for (const isKept of subject?.filters ?? [() => true]) {
     const kept = numbered.filter(isKept);
     if (kept.length > mostSteps) continue;
-    const situation = played(live, kept, base, subject);
+    const situation = playInputs(live, kept, base, subject);
     if (situation !== undefined) return situation;
     yield;
   }
@@ -137,7 +137,7 @@ function isInput(entry: Entry): entry is Input {
 }
 
 /** Plays the inputs on a simulator of their own; undefined if a reply is not as it was recorded. */
-function played(
+function playInputs(
   live: RunningWorld,
   inputs: readonly NumberedInput[],
   base: Pick<Situation, 'settings' | 'startMs' | 'endMs'>,
@@ -158,8 +158,8 @@ function played(
     for (const { input } of inputs) {
       twin.simulation.clock.advanceTo(Date.parse(input.at));
       const step = isRequest(input)
-        ? playedRequest(twin, input, accountNames)
-        : playedOperation(twin, input);
+        ? playRequest(twin, input, accountNames)
+        : playOperation(twin, input);
       if (step === undefined) return undefined;
       steps.push(step);
     }
@@ -185,13 +185,13 @@ function played(
   }
 }
 
-function playedOperation(twin: RunningWorld, { at, operation, args }: OperationEntry): Step {
+function playOperation(twin: RunningWorld, { at, operation, args }: OperationEntry): Step {
   const done = twin.replayOperation(operation, args)?.result as { key_id?: string } | undefined;
   return { atMs: Date.parse(at), operation, args, keyId: done?.key_id };
 }
 
 /** `accountNames`: by the id of the account's first key. */
-function playedRequest(
+function playRequest(
   twin: RunningWorld,
   { at, request, reply: recorded }: RequestEntry,
   accountNames: ReadonlyMap<string, string>,

@@ -145,12 +145,12 @@ export const worlds = {
     output: createdWorldSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
-    slices: forked,
+    slices: forkWorld,
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 };
 
-function* forked(
+function* forkWorld(
   { hosting }: RunningWorld,
   world: HostedWorld<RunningWorld>,
   { from, ...options }: z.output<typeof forkSchema>,

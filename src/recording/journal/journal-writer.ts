@@ -34,7 +34,7 @@ export const journalTextLimitBytes = 256 * 1024 * 1024;
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
 
-/** Watches the file grow and replaces it by a shorter one (`checkpoints.ts`). */
+/** Watches the file grow and replaces it by a shorter one: `Checkpoints` implements it. */
 export interface JournalWatch {
   /** `onDue` is called after each write once the file has at least this length. */
   readonly dueBytes: number;

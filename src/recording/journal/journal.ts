@@ -29,10 +29,7 @@ export interface Journal {
   requests(exchanges: readonly RecordedExchange[]): void;
   /** Records the end of a delayed reply. The caller has recorded all requests before it. */
   ended(entry: EndedEntry): void;
-  /**
-   * Records an operation. `result`: its digest, or the code of a refusal. The caller has recorded
-   * all requests before it.
-   */
+  /** `result`: its digest, or the code of a refusal. Requests before it are recorded. */
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;

@@ -41,10 +41,7 @@ export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Si
   });
 }
 
-/**
- * Restores a head and its parts. `check`: throws if the result is unsound. Throws an
- * OperationRefused, as `restoreSnapshot` does.
- */
+/** `check`: throws if the result is unsound. Errors are an OperationRefused, as above. */
 export function restoreState(
   head: StateHead,
   parts: Iterable<StatePart>,

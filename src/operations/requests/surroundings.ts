@@ -23,7 +23,7 @@ export const sameSendSchema = z
   .meta({ id: 'SameSend' })
   .nullable();
 
-export const surroundings = {
+export const surroundingFields = {
   previous: nearSchema.describe('The request before it; null: not kept.'),
   next: nearSchema.describe('The request after it.'),
   afterwards: sameSendSchema.describe(
