@@ -24,9 +24,11 @@ interface Context {
 
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
+  const proofs = report.rules.flatMap(({ findings }) => findings.map(({ exchanges }) => exchanges));
+  const shown = new Set(proofs.flat());
   const attempts = new Map(
     report.intents.all.flatMap(({ attempts: ofIntent }) =>
-      ofIntent.map((attempt) => [attempt, ofIntent]),
+      ofIntent.filter((one) => shown.has(one)).map((attempt) => [attempt, ofIntent] as const),
     ),
   );
   const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));

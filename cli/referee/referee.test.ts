@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest';
 import { CommandError } from '#io/command-error.ts';
 import { judge } from '#judging/client/judge.ts';
 import { Simulator } from '#src/simulator.ts';
-import { exchangesOfHar } from '#verify/testkit/har.ts';
+import { exchangesOfHar } from '#verify/testkit/traffic-text.ts';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { referee } from './referee.ts';
 import { refereeSummary } from './referee-summary.ts';

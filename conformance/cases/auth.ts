@@ -3,7 +3,7 @@
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
 import { hourMs, isoTime } from '#contract/time.ts';
-import { about, type Case, judging } from '../run/case.ts';
+import { about, type Case, judging, replied } from '../run/case.ts';
 import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
 import { refusedSends } from './send-refusals.ts';
 import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
@@ -249,6 +249,7 @@ export const authCases: readonly Case[] = [
   about('SVC-4/refusals-are-json', ['key'], 0, {
     sends: 'a good request, one without a key, one for an unknown id',
     demands: 'JSON bodies, declared as application/json',
+    shows: replied('refusal', (status) => status >= 400),
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await t.read(account, unknownId);
@@ -257,6 +258,7 @@ export const authCases: readonly Case[] = [
   judging('SVC-4/refused-senders-are-json', refusedSends, {
     sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
     demands: 'JSON bodies, declared as application/json',
+    shows: replied('refusal', (status) => status >= 400),
   }),
 ];
 

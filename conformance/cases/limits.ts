@@ -10,7 +10,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
-import { about, type Case, judging } from '../run/case.ts';
+import { about, type Case, judging, replied } from '../run/case.ts';
 import { paths, unknownId } from '../run/case-run.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 
@@ -249,6 +249,7 @@ export const limitCases: readonly Case[] = [
   judging('SVC-4/throttled-is-json', floodOf.received, {
     sends: 'requests for received messages until 429',
     demands: 'a JSON body, declared as application/json',
+    shows: replied('429', (status) => status === 429),
   }),
   judging('READ-3/reads-while-sends-are-throttled', floodOf.send, {
     sends: 'reads after the limit of the send endpoint was met',

@@ -6,7 +6,7 @@ import { dayMs, hourMs } from '#contract/time.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { paths, type Trial, unknownId } from '../run/case-run.ts';
-import { watched } from '../steps/watched-messages.ts';
+import { sights, watched } from '../steps/watched-messages.ts';
 
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
 /** Forms that clients often send by mistake. */
@@ -82,6 +82,7 @@ export const readCases: readonly Case[] = [
   judging('READ-1/current-status', watched, {
     sends: 'reads of a message until it has been picked up',
     demands: '200 each time, and the status changes from queued',
+    shows: sights.pickup,
   }),
   about('READ-1/any-key-of-the-account', ['sender', 'other-key'], 1, {
     sends: 'a read with the second key of the account',

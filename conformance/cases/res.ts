@@ -7,7 +7,7 @@ import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import type { AccountUnderTest, Fields, Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';
-import { watched } from '../steps/watched-messages.ts';
+import { sights, watched } from '../steps/watched-messages.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;
@@ -168,5 +168,6 @@ export const resCases: readonly Case[] = [
   judging('RES-4/created-at-stays-all-its-life', watched, {
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',
+    shows: sights.end,
   }),
 ];

@@ -10,7 +10,7 @@ import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
-import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
+import { queuedToWatch, sights, watch, watched } from '../steps/watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
@@ -87,6 +87,7 @@ function holdCase(name: string, ahead: string, delayMs: number): Case {
   return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
+    shows: sights.pickup,
     steps: (t, account) => watchHold(t, account, delayMs),
   });
 }

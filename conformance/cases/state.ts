@@ -10,18 +10,19 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
-import { about, type Case, judging } from '../run/case.ts';
+import { about, type Case, judging, type Sight } from '../run/case.ts';
 import { paths, type Trial } from '../run/case-run.ts';
 import { untilHandedOut, untilReported } from '../steps/tasks.ts';
-import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
+import { queuedToWatch, sights, watch, watched } from '../steps/watched-messages.ts';
 import { recipients } from '../target/target.ts';
 import { similarIdsOf } from './read.ts';
 
 /** A case that judges the watched messages. */
-function watchedCase(id: `${RuleId}/${string}`, demands: string): Case {
+function watchedCase(id: `${RuleId}/${string}`, demands: string, shows?: Sight): Case {
   return judging(id, watched, {
     sends: 'messages, with a control port of every fate, read until after their end',
     demands,
+    ...(shows !== undefined && { shows }),
   });
 }
 
@@ -115,7 +116,11 @@ export const stateCases: readonly Case[] = [
     'STATE-3/in-order',
     'queued, sending, sent, delivered: no state is skipped or repeated',
   ),
-  watchedCase('STATE-3/reaches-delivered', 'a message that does not fail ends as delivered'),
+  watchedCase(
+    'STATE-3/reaches-delivered',
+    'a message that does not fail ends as delivered',
+    sights.delivery,
+  ),
   about('STATE-3/never-backwards', ['sender'], 4, {
     waits: 3,
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
@@ -150,7 +155,7 @@ export const stateCases: readonly Case[] = [
     'failed only ever follows queued, sending or sent',
   ),
   {
-    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever'),
+    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever', sights.delivery),
     sends: 'a message, read until it has ended and longer, with a control port a month later',
     steps: async (t) => {
       if (t.controlled) await readLongAfter(t, [t.recipient]);
@@ -159,18 +164,28 @@ export const stateCases: readonly Case[] = [
   about('STATE-5/failed-is-final', ['fresh', 'clock'], 3, {
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
+    shows: sights.failure,
     steps: (t) =>
       readLongAfter(t, [recipients.failsQueued, recipients.failsSending, recipients.failsSent]),
   }),
   watchedCase('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
-  watchedCase('RES-5/all-its-life', 'only the five states are ever shown'),
+  watchedCase('RES-5/all-its-life', 'only the five states are ever shown', sights.end),
   watchedCase(
     'SVC-2/sent-later',
     'the reply came while the message was queued; sending came later',
+    sights.pickup,
   ),
   {
-    ...watchedCase('SVC-3/picked-up-within-a-poll', 'both are picked up within about 20 s'),
+    ...watchedCase(
+      'SVC-3/picked-up-within-a-poll',
+      'both are picked up within about 20 s',
+      sights.secondPickup,
+    ),
     sends: 'a message; when it is picked up, another one from the same SIM',
   },
-  watchedCase('SVC-3/no-faster-than-polls', 'at least about 20 s between two changes of a status'),
+  watchedCase(
+    'SVC-3/no-faster-than-polls',
+    'at least about 20 s between two changes of a status',
+    sights.secondChange,
+  ),
 ];

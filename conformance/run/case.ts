@@ -5,6 +5,7 @@
  */
 import type { AssumptionName } from '#contract/assumptions.ts';
 import type { RuleId } from '#contract/rules.ts';
+import type { Trace } from '#judging/service/judge.ts';
 import type { Need } from '../target/target.ts';
 import type { AccountUnderTest, Trial } from './case-run.ts';
 import type { Recording, Requirements } from './recording.ts';
@@ -25,8 +26,22 @@ interface Plan<S> extends Requirements {
   readonly sends: string;
 }
 
+/** What the exchanges of a case must show. */
+export interface Sight {
+  /** As in "no … was seen". */
+  readonly what: string;
+  readonly isIn: (trace: Trace) => boolean;
+}
+
+/** A reply with such a status. */
+export function replied(what: string, isSuch: (status: number) => boolean): Sight {
+  return { what, isIn: ({ exchanges }) => exchanges.some(({ reply }) => isSuch(reply.status)) };
+}
+
 /** A case that judges a rule. */
 export interface Case extends Plan<RuleId> {
+  /** What its demand is about: without it, the case passes no more than a case that sent nothing. */
+  readonly shows?: Sight;
   /** What the replies must be, as a phrase. */
   readonly demands: string;
   /** Rules whose judges look at its exchanges too. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { documentedLimits } from '#contract/limits.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Result } from '#judging/report/result.ts';
+import { stateCases } from '../cases/state.ts';
 import type { Target } from '../target/target.ts';
 import type { Case } from './case.ts';
 import { Trial } from './case-run.ts';
@@ -50,4 +51,38 @@ test.each([
   expect(first.verdict).toBe('failed');
   log.push(reading(250_000, sent + others));
   expect(judgeAgain(limitCase, { result: first, trial })).toMatchObject({ verdict, durationMs: 7 });
+});
+
+/** A read of the message of `watchedSend`. */
+function readAt(at: number, status: string): Exchange {
+  const reply = { status: 200, json: { message_id: 'a', status }, text: '' };
+  const read = { caller, method: 'GET', endpoint: 'read', id: 'a', isRetried: false, reply };
+  return { ...read, sentAt: at, answeredAt: at + 5 } as never;
+}
+
+const watchedSend = {
+  ...{ ...send, sentAt: 0, answeredAt: 5 },
+  reply: { status: 202, json: { message_id: 'a', status: 'queued' }, text: '' },
+} as never;
+
+const lives: [string, Partial<Record<`${string}/${string}`, Result['verdict']>>][] = [
+  ['sending sent', { 'STATE-3/in-order': 'passed', 'STATE-3/reaches-delivered': 'not_exercised' }],
+  ['sending sent delivered', { 'STATE-3/reaches-delivered': 'passed' }],
+  ['failed failed', { 'STATE-5/delivered-is-final': 'not_exercised' }],
+  ['failed failed', { 'STATE-5/failed-is-final': 'passed' }],
+  ['delivered delivered', { 'STATE-5/failed-is-final': 'not_exercised' }],
+  ['delivered delivered', { 'STATE-5/delivered-is-final': 'passed' }],
+];
+
+test.each(lives)('a message that is read as %s: %o', (statuses, verdicts) => {
+  const reads = statuses.split(' ').map((status, i) => readAt((i + 1) * 20_000, status));
+  const exchanges = [watchedSend, ...reads];
+  const client = { masks: { clean: String } };
+  const trial = new Trial({ log: exchanges, startedAt: 0, client } as unknown as Target);
+  trial.exchanges.push(...exchanges);
+  for (const [id, verdict] of Object.entries(verdicts)) {
+    const ruleCase = stateCases.find((one) => one.id === id);
+    const judged = judgeAgain(ruleCase as Case, { result: { durationMs: 7 } as Result, trial });
+    expect(judged.verdict).toBe(verdict);
+  }
 });

@@ -142,6 +142,8 @@ function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement
     if (firstNotice !== undefined) return { found: noticeOf(firstNotice) };
     if (failure !== undefined) throw failure;
     const [{ exercised, missing } = new Findings()] = all;
+    if (exercised > 0 && ruleCase.shows?.isIn(trial.trace()) === false)
+      return { found: { verdict: 'not_exercised', reason: `no ${ruleCase.shows.what} was seen` } };
     if (exercised > 0) return { found: { verdict: 'passed' }, exercised };
     if (missing !== undefined) throw missing;
     return { found: unexercised(trial) };

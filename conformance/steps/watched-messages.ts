@@ -8,8 +8,10 @@
 import { minuteMs } from '#contract/time.ts';
 import { isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
+import { finalStatuses, type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';
+import type { Sight } from '../run/case.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 import { fates, recipients } from '../target/target.ts';
@@ -155,6 +157,26 @@ async function readStatus(
   } else if (status === 'queued' && now > lateAt && !t.controlled && !isExplained)
     await explainLate(t, message);
 }
+
+/** Some of the messages, at least `fewest`, whose reads show something. */
+function seen(what: string, isSeen: (history: History) => boolean, fewest = 1): Sight {
+  return { what, isIn: (trace) => historiesIn(trace).filter(isSeen).length >= fewest };
+}
+
+function ends({ sightings }: History, ...statuses: readonly string[]): boolean {
+  return sightings.some(({ status }) => statuses.includes(status));
+}
+
+const isPickedUp = (history: History) => pickupOf(history) !== undefined;
+
+export const sights = {
+  pickup: seen('pickup', isPickedUp),
+  secondPickup: seen('second pickup', isPickedUp, 2),
+  secondChange: seen('message with two changes', ({ sightings }) => sightings.length > 2),
+  end: seen('end of a message', (history) => ends(history, ...finalStatuses)),
+  delivery: seen('delivered message', (history) => ends(history, 'delivered')),
+  failure: seen('failed message', (history) => ends(history, 'failed')),
+} as const;
 
 function hasEnded({ statuses }: Watched): boolean {
   return ['delivered', 'failed'].includes(statuses.at(-1) ?? '');

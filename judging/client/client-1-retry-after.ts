@@ -2,6 +2,7 @@
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/table.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
+import { asksForWait as mayAskForWait } from '../evidence/reading.ts';
 import {
   areApart,
   areWithin,
@@ -74,6 +75,7 @@ const shownExchanges = 20;
 
 /** What the rules do not judge: waits that cannot be read, that are missing, or of other errors. */
 function noticesOn(record: ClientRecord): readonly Notice[] {
+  if (!record.exchanges.some(({ reply }) => mayAskForWait(reply.status))) return [];
   const isRefused = ({ reply, isSeen }: ClientExchange) =>
     (reply.status === 429 || reply.status === 503) && isSeen && !reply.lacksHeaders;
   const unread = record.exchanges.filter(

@@ -135,7 +135,11 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
     unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);
   const isGivenUp = (intent: Intent) =>
     !isSettled(intent) && !reported.has(intent) && !isUnknown(intent);
-  const lastSends = new Map(exchanges.filter(isSend).map((send) => [send.fields?.['to'], send]));
+  const lastSends = new Map(
+    unresolved.length === 0
+      ? []
+      : exchanges.filter(isSend).map((send) => [send.fields?.['to'], send] as const),
+  );
   return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, lastSends));
 }
 

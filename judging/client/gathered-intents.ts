@@ -50,7 +50,7 @@ export class IdUse {
   #accepted: Attempt | undefined;
   /** The first attempt under the id, and the intents that had an equal one. */
   #first: ClientExchange | undefined;
-  readonly #ofFirst: GatheredIntent[] = [];
+  #ofFirst: GatheredIntent[] | undefined;
   /** By recipient and text: the intents with another attempt. Most ids have none. */
   #ofOthers: Map<string, GatheredIntent[]> | undefined;
 
@@ -70,15 +70,14 @@ export class IdUse {
   }
 
   add(intent: GatheredIntent, send: ClientExchange): void {
-    this.#first ??= send;
     const intents = this.#intentsOf(send);
-    if (intents?.includes(intent) !== true) {
-      if (intents !== undefined) intents.push(intent);
-      else {
-        this.#ofOthers ??= new Map();
-        this.#ofOthers.set(recipientAndTextOf(send), [intent]);
-      }
-    }
+    if (this.#first === undefined) {
+      this.#first = send;
+      this.#ofFirst = [intent];
+    } else if (intents === undefined) {
+      this.#ofOthers ??= new Map();
+      this.#ofOthers.set(recipientAndTextOf(send), [intent]);
+    } else if (!intents.includes(intent)) intents.push(intent);
     if (!isAccepted(send)) return;
     this.#accepted = { intent, send };
     if (send.reply.status === 202) this.#created = this.#accepted;

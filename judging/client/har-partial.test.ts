@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { runs } from '#verify/testkit/runs.ts';
+import { exchangesOfHar } from '#verify/testkit/traffic-text.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
 

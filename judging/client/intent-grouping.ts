@@ -124,7 +124,7 @@ class Grouping {
       id === undefined || use === undefined
         ? this.#placeWithoutId(send)
         : this.#placeWithId(send, id, use);
-    intent.attempts.push(send);
+    if (intent.attempts[0] !== send) intent.attempts.push(send);
     // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
@@ -240,11 +240,11 @@ class Grouping {
     return this.#abandoned.take(send, name);
   }
 
-  /** A new intent, still without its first attempt. */
+  /** A new intent of this send. */
   #begin(send: ClientExchange, id: string | undefined): GatheredIntent {
     const intent: GatheredIntent = {
       name: undefined,
-      attempts: [],
+      attempts: [send],
       requestId: id,
       lastRetryNumber: Number.POSITIVE_INFINITY,
       confirmedAtMs: Number.POSITIVE_INFINITY,

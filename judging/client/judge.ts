@@ -148,13 +148,11 @@ function* recordsOf(
     if (send.lacksCaller) break;
   }
   // Only its content could say what an unclear send means for its own caller and endpoint.
-  const unclearSince = (one: ClientExchange) =>
-    unclear.size === 0 ? undefined : unclear.get(scopeOf(one))?.number;
-  const clear = ofAccounts.filter((one) => unclearSince(one) === undefined);
-  const before = ofAccounts.filter((one) => one.number < (unclearSince(one) ?? 0));
-  const after = ofAccounts.filter(
-    (one) => one.number >= (unclearSince(one) ?? Number.POSITIVE_INFINITY),
-  );
+  const unclearSince = (one: ClientExchange) => unclear.get(scopeOf(one))?.number;
+  const doubtful = unclear.size === 0 ? [] : ofAccounts.filter(unclearSince);
+  const clear = unclear.size === 0 ? ofAccounts : ofAccounts.filter((one) => !unclearSince(one));
+  const before = doubtful.filter((one) => one.number < (unclearSince(one) ?? 0));
+  const after = doubtful.filter((one) => one.number >= (unclearSince(one) ?? 0));
   const reads = readsIn(exchanges);
   const lacksSends = unclearSends.length > 0;
   const { reports, equalMessages } = options;
@@ -208,8 +206,8 @@ function mergedIntents(records: readonly ClientRecord[]): Intents {
 
 /** A run in which no send was accepted is never silently clean. */
 function notAcceptedNotice({ all }: Intents): Notice[] {
+  if (all.length === 0 || all.some((intent) => intent.attempts.some(isAccepted))) return [];
   const attempts = all.flatMap((intent) => intent.attempts);
-  if (attempts.length === 0 || attempts.some(isAccepted)) return [];
   const statuses = [...new Set(attempts.map(({ reply }) => reply.status))].join(', ');
   const what = `none of ${counted(attempts.length, 'send')} was accepted (status ${statuses}): is that what the run was for?`;
   return [{ what, exchanges: attempts.slice(-1) }];

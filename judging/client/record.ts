@@ -61,7 +61,7 @@ export function attributableAttempts({
   attempts,
   unattributableFrom,
 }: Intent): readonly ClientExchange[] {
-  return attempts.slice(0, unattributableFrom);
+  return attempts.length <= unattributableFrom ? attempts : attempts.slice(0, unattributableFrom);
 }
 
 export function lastAttempt({ attempts }: Intent): ClientExchange {

@@ -2,7 +2,7 @@
  * HAR files as browsers and proxies write them.
  */
 import { expect, test } from 'vitest';
-import { exchangesOfHar, readText } from '#verify/testkit/har.ts';
+import { exchangesOfHar, readText } from '#verify/testkit/traffic-text.ts';
 import { judge } from '../client/judge.ts';
 
 const key = `smst_${'Ab1'.repeat(13)}x`;

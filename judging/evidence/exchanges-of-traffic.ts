@@ -25,9 +25,10 @@ export function exchangesOfTraffic(
   const names = new Set([...keys.names, ...traffic.map(keyOf)]);
   names.delete('');
   const isCallerShown = traffic.some((one) => one.showsCredential);
+  const callers = new Callers();
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
-    .map((each, index) => exchangeOf(each, index + 1, keys, names, isCallerShown));
+    .map((each, index) => exchangeOf(each, index + 1, { keys, names, callers, isCallerShown }));
   // Only exchanges that were certainly open together: most clients wait for each reply.
   const earliest = ({ precisionMs = 0 }: ClientExchange) => -precisionMs;
   withOverlaps(exchanges, overlapsIn(exchanges, earliest));
@@ -91,7 +92,11 @@ function overlapsIn(
 }
 
 function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]) {
-  for (const [at, exchange] of exchanges.entries()) Object.assign(exchange, overlaps[at]);
+  for (const [at, exchange] of exchanges.entries()) {
+    const { openUntil = at + 1, isOpenAtEnd = false } = overlaps[at] ?? {};
+    exchange.openUntil = openUntil;
+    exchange.isOpenAtEnd = isOpenAtEnd;
+  }
   return exchanges;
 }
 
@@ -146,13 +151,20 @@ export function clientExchangeOf(
   };
 }
 
-/** `names`: those of all keys. `isCallerShown`: by some exchange of the record. */
+/** What is known of a whole record. */
+interface OfRecord {
+  readonly keys: KeyNames;
+  /** Those of all keys. */
+  readonly names: ReadonlySet<string>;
+  readonly callers: Callers;
+  /** By some exchange of the record. */
+  readonly isCallerShown: boolean;
+}
+
 function exchangeOf(
   traffic: TrafficExchange,
   number: number,
-  keys: KeyNames,
-  names: ReadonlySet<string>,
-  isCallerShown: boolean,
+  { keys, names, callers, isCallerShown }: OfRecord,
 ): MutableExchange {
   const { status = 0, headers, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);
@@ -160,7 +172,7 @@ function exchangeOf(
   const body = keys.hiddenIn(traffic.body ?? '');
   const exchange = clientExchangeOf(traffic, {
     number,
-    caller: callerOf(keyOf(traffic), status),
+    caller: callers.of(keyOf(traffic), status),
     endpoint: matchRoute(path)?.route.endpoint,
     path,
     query,
@@ -175,12 +187,26 @@ function exchangeOf(
   return exchange;
 }
 
-/** `key`: its name; empty without one. */
-function callerOf(key: string, status: number): ClientCaller {
-  const name = key || 'unauthenticated';
-  const isKnown = key !== '' && status !== 401;
-  const known = { account: isKnown ? name : undefined, key: isKnown ? 'valid' : 'wrong' } as const;
-  return { name, credential: name, isNew: false, ...known };
+/** The callers of a file: one object for all exchanges of one. */
+class Callers {
+  readonly #valid = new Map<string, ClientCaller>();
+  readonly #wrong = new Map<string, ClientCaller>();
+
+  /** `key`: its name; empty without one. */
+  of(key: string, status: number): ClientCaller {
+    const isKnown = key !== '' && status !== 401;
+    const callers = isKnown ? this.#valid : this.#wrong;
+    const name = key || 'unauthenticated';
+    const caller = callers.get(name) ?? {
+      name,
+      credential: name,
+      isNew: false,
+      account: isKnown ? name : undefined,
+      key: isKnown ? 'valid' : 'wrong',
+    };
+    callers.set(name, caller);
+    return caller;
+  }
 }
 
 /** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */

@@ -149,11 +149,14 @@ function replyOf(response: HarEntry['response'], reading: FileReading): TrafficR
 }
 
 /** An address that a URL parser would not change: the host without a port, a plain path. */
-const plainAddress = /^https?:\/\/([a-z][a-z.-]*)((?:\/[\w-]+)*\/)$/;
+const plainAddress = /^https?:\/\/[a-z][a-z.-]*\/[\w/-]*$/;
 
 function addressIn(url: string): Pick<URL, 'host' | 'pathname' | 'search'> {
-  const [, host, pathname] = plainAddress.exec(url) ?? [];
-  if (host !== undefined && pathname !== undefined) return { host, pathname, search: '' };
+  if (plainAddress.test(url)) {
+    const start = url.indexOf('//') + 2;
+    const end = url.indexOf('/', start);
+    return { host: url.slice(start, end), pathname: url.slice(end), search: '' };
+  }
   return URL.canParse(url) ? new URL(url) : unknownUrl;
 }
 

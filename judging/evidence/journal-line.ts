@@ -19,7 +19,7 @@ export function lineOf(value: object): string {
 export function isIntact(line: string): boolean | undefined {
   const end = line.lastIndexOf(checksumMember);
   if (end < 0) return undefined;
-  return line.slice(end) === `${checksumMember}${crc32(line.slice(0, end))}}`;
+  return line.slice(end + checksumMember.length) === `${crc32(line.slice(0, end))}}`;
 }
 
 /** A journal's text with each line changed, under a checksum of the changed line. */

@@ -37,7 +37,8 @@ export function exchangeOf<R extends Request>(
   known: Knowledge<R>,
 ): Exchange {
   const { method, headers = {}, body } = request;
-  const [path = '', query = request.query ?? ''] = request.path.split('?', 2);
+  const parts = request.path.includes('?') ? request.path.split('?', 2) : [request.path];
+  const [path = '', query = request.query ?? ''] = parts;
   const match = routeIn(path);
   const fields = method === 'POST' ? objectIn(body) : undefined;
   const caller = known.callerOf(request, reply);
@@ -70,13 +71,14 @@ type Timed = Pick<TrafficExchange, 'reply' | 'sentAt' | 'answeredAt' | 'lacksEnd
 /** No client waits longer for a reply. */
 const unknownDurationMs = 600_000;
 
+const notParsed = Symbol('not parsed');
+
 /** The reply of an exchange that a file or a simulator recorded. */
 export class RecordedReply implements Reply {
   readonly status: number;
   readonly headers: Reply['headers'];
   readonly lacksHeaders: boolean | undefined;
   readonly text: string;
-  readonly json: unknown;
   readonly failure: string | undefined;
   readonly interruptions = 0;
   readonly sentAt: number;
@@ -87,6 +89,7 @@ export class RecordedReply implements Reply {
   readonly recordedStatus: number;
   readonly durationMs: number;
   shown: Reply['exchange'] | undefined;
+  parsed: unknown = notParsed;
 
   /** `status`: as judges see it. `text`: the body, with names for keys. */
   constructor(
@@ -100,10 +103,15 @@ export class RecordedReply implements Reply {
     this.headers = reply?.headers ?? {};
     this.lacksHeaders = reply?.lacksHeaders;
     this.text = text;
-    this.json = valueIn(this.text);
     this.failure = reply === undefined ? 'none was recorded' : undefined;
     this.sentAt = sentAt;
     this.answeredAt = answeredAt + (lacksEnd ? unknownDurationMs : precisionMs);
+  }
+
+  /** Parsed on demand: many are never asked for, and a value takes more memory than its text. */
+  get json(): unknown {
+    if (this.parsed === notParsed) this.parsed = valueIn(this.text);
+    return this.parsed;
   }
 
   /** A recorded text is complete, so texts compare as well as digests. */

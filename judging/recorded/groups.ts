@@ -36,6 +36,8 @@ export class Groups {
     const { sentAt } = exchange;
     const group = this.#recent.get(key) ?? this.#taken(key);
     if (group === undefined) this.#recent.set(key, [exchange]);
+    // Most groups stay small: a list to which one is pushed gets room for many more.
+    else if (group.length < 4) this.#recent.set(key, [...group, exchange]);
     else if (group.push(exchange) > mostInGroup) group.splice(keptFirst, keptFirst);
     if (++this.#added > reach) this.#endOlder();
     if (sentAt - this.#quietEndedAt < hourMs) return;

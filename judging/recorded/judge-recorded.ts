@@ -89,6 +89,7 @@ export class TrafficJudge {
   readonly #findings = new Findings();
   /** Sends of long messages. */
   #long: Exchange[] = [];
+  #firstHost: string | undefined;
   /** When the first exchange of the recording was sent. */
   #knownSince = Number.POSITIVE_INFINITY;
   /** The bounds of how far the recorder's date differed from its steady clock. */
@@ -164,14 +165,21 @@ export class TrafficJudge {
       this.#long.push(exchange);
   }
 
+  /** Most recordings are of one host: then no text is made for each name. */
+  #nameAt(host: string, name: string): string {
+    this.#firstHost ??= host;
+    return host === this.#firstHost ? name : `${host} ${name}`;
+  }
+
   #addToMessages(host: string, exchange: Exchange): void {
     const { endpoint, id, reply } = exchange;
     if (endpoint === 'tasks')
-      for (const taskId of idsIn(reply.text)) this.#messages.add(nameAt(host, taskId), exchange);
+      for (const taskId of idsIn(reply.text))
+        this.#messages.add(this.#nameAt(host, taskId), exchange);
     const readId = endpoint === 'read' ? id : undefined;
     const messageId = isSend(exchange) ? messageIdOf(exchange) : readId;
     if (messageId === undefined || messageId === 'nothing') this.#judge('message', [exchange]);
-    else this.#messages.add(nameAt(host, messageId.toLowerCase()), exchange);
+    else this.#messages.add(this.#nameAt(host, messageId.toLowerCase()), exchange);
   }
 
   #addToRequestIds(host: string, exchange: Exchange): void {
@@ -181,7 +189,7 @@ export class TrafficJudge {
     const owner = headers['authorization'] ?? caller.account;
     const isKnown = caller.account === undefined ? 'unknown' : '';
     // Only the id may have a line break.
-    this.#requestIds.add(`${host}${isKnown}${owner}\n${id}`, exchange);
+    this.#requestIds.add(this.#nameAt(host, `${isKnown}${owner}\n${id}`), exchange);
   }
 
   /** Judges all groups that are still open. */
@@ -317,11 +325,6 @@ function traceOf(
 /** Why the judge of a rule decided nothing. */
 function reasonOf({ missing }: Findings): string | undefined {
   return missing instanceof Lacking ? `needs ${missing.message}` : missing?.message;
-}
-
-/** Most recordings are of one host, which they do not name: then no text is made for each name. */
-function nameAt(host: string, name: string): string {
-  return host === '' ? name : `${host} ${name}`;
 }
 
 const mostTasks = 100;

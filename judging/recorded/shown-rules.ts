@@ -25,16 +25,20 @@ export interface Shown {
 }
 
 const documentedErrors = [400, 401, 402, 403, 404, 429];
-/** The statuses that refuse a sender number. */
-const senders = [403, 503];
+/** True for the statuses that refuse a sender number. */
+function refusesSender({ reply }: Exchange): boolean {
+  return reply.status === 403 || reply.status === 503;
+}
 
 function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
 /** True for a send that is no replay: a sound service never gives this reply to a replay. */
-const isFirstUse = onceInTurn((one: Exchange): boolean => {
-  if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
+const isFirstUse = (one: Exchange) => isMessageSend(one) && isFirstUseOfSend(one);
+
+const isFirstUseOfSend = onceInTurn((one: Exchange): boolean => {
+  if (one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
@@ -157,11 +161,11 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
       (one.reply.status === 401 ||
         (one.reply.status === 403 && one.caller.key === 'missing' && isObject(one.reply.json))),
   ),
-  'AUTH-4': message((one) => senders.includes(one.reply.status)),
-  'AUTH-5': message((one) => senders.includes(one.reply.status)),
+  'AUTH-4': message(refusesSender),
+  'AUTH-5': message(refusesSender),
   'AUTH-6': limit,
   'ERR-1': message((one) => one.reply.status === 402),
-  'ERR-2': message((one) => senders.includes(one.reply.status)),
+  'ERR-2': message(refusesSender),
   'ERR-3': { together: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
   'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
   'LIMIT-1': limit,

@@ -157,8 +157,14 @@ export interface Step {
   readonly history: History;
 }
 
-export function stepsOf(histories: readonly History[]): Step[] {
-  return histories.flatMap((history) =>
-    history.sightings.slice(1).map((to, i) => ({ from: history.sightings[i] ?? to, to, history })),
-  );
-}
+export const stepsOf = onceInTurn((histories: readonly History[]): readonly Step[] => {
+  const steps: Step[] = [];
+  for (const history of histories) {
+    let from: Sighting | undefined;
+    for (const to of history.sightings) {
+      if (from !== undefined) steps.push({ from, to, history });
+      from = to;
+    }
+  }
+  return steps;
+});

@@ -87,6 +87,7 @@ function judge(
   rule: RuleId,
   exchanges: readonly Exchange[],
   log: readonly Exchange[] = exchanges,
+  more: Partial<Trace> = {},
 ): Findings {
   const findings = new Findings();
   const trace: Trace = {
@@ -97,6 +98,7 @@ function judge(
     knownSince: Number.NEGATIVE_INFINITY,
     hasExactTimes: false,
     assumption: () => undefined,
+    ...more,
   };
   judges[rule](trace, findings);
   return findings;
@@ -405,4 +407,47 @@ test('AUTH-6 a flood that is too long ago to be looked at explains the refusal t
     const later = received(at * 1_000, 200);
     expect(judge('AUTH-6', [later], [...log, later]).broken).toBeUndefined();
   }
+});
+
+const recorded = {
+  recorded: {
+    ahead: { least: 0, most: 0 },
+    isComplete: false,
+    isOneAccount: false,
+    spanErrorMs: 0,
+  },
+};
+
+const shownOrNot: [RuleId, string, Exchange[], shown: number, Partial<Trace>?][] = [
+  ['SEND-2', 'an accepted send', [send(202, {})], 0],
+  ['SEND-2', 'a refused send', [send(400, { code: 'to' }, { to: '1' })], 2],
+  ['SEND-5', 'an accepted send', [send(202, {})], 0],
+  ['SEND-5', 'a refused send', [send(400, { code: 'to' }, { to: '1' })], 2],
+  ['SEND-7', 'a send without a send_at', [send(202, {})], 0],
+  ['SEND-7', 'a held send', [send(202, {}, { send_at: '2026-03-01T10:01:00.000Z' })], 1],
+  ['READ-2', 'a recorded read of a message', [read({})], 0, recorded],
+  [
+    'READ-2',
+    'a recorded 404',
+    [exchange(404, {}, { more: { endpoint: 'read', id } })],
+    1,
+    recorded,
+  ],
+  ['STATE-3', 'a pickup', [send(202, {}), read({ status: 'sending' }, { at: 100 })], 0],
+  [
+    'STATE-3',
+    'a message that is sent',
+    [
+      send(202, {}),
+      read({ status: 'sending' }, { at: 100 }),
+      read({ status: 'sent' }, { at: 200 }),
+    ],
+    1,
+  ],
+];
+
+test.each(shownOrNot)('%s is shown or not by %s', (rule, _, exchanges, shown, more) => {
+  const findings = judge(rule, exchanges, exchanges, more);
+  expect(findings.broken).toBeUndefined();
+  expect(findings.exercised).toBe(shown);
 });

@@ -64,8 +64,11 @@ function readsIn({ exchanges }: Trace): Exchange[] {
 function judgeOtherIds(trace: Trace, findings: Findings): void {
   const reads = readsIn(trace);
   if (trace.recorded !== undefined) {
-    for (const read of reads)
-      if (read.method === 'GET') findings.judge([read], () => requireFoundOr404(read));
+    for (const read of reads.filter(({ method }) => method === 'GET')) {
+      const isFound = read.reply.status === 200;
+      findings[isFound ? 'alsoRequire' : 'judge']([read], () => requireFoundOr404(read));
+    }
+    findings.lack("a read of an id that is not the account's");
     return;
   }
   const acceptedSends = acceptedSendsIn(trace);

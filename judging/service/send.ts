@@ -23,7 +23,7 @@ import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity
 
 export const sendJudges = {
   'SEND-1': judgeAlias,
-  'SEND-2': judgeFields(['to', 'from', 'from_number', 'message']),
+  'SEND-2': judgeRequiredFields,
   'SEND-3': judgeNewMessages,
   'SEND-5': judgeAllFields,
   'SEND-6': judgeLength,
@@ -32,7 +32,10 @@ export const sendJudges = {
 } as const;
 
 /** SEND-7 in part; `pace.ts` judges the rest. */
-export const judgeSendAt = judgeFields(['send_at']);
+export const judgeSendAt = judgeFields(
+  ['send_at'],
+  ({ fields }) => fields?.['send_at'] !== undefined,
+);
 
 /** A send whose fields decide its reply, and the validity of its fields. */
 interface CheckedSend extends FieldValidity {
@@ -65,8 +68,11 @@ function mustBeAccepted({ invalid, open, exchange }: CheckedSend): boolean {
   return invalid.length + open.length === 0 && sender?.is === 'own' && !mayBeSpent;
 }
 
-/** A 400 names an invalid field and no valid one; a send of valid fields is accepted. */
-function judgeFields(names: readonly string[]): Judge {
+/**
+ * A 400 names an invalid field and no valid one; a send of valid fields is accepted. `isShown`: true
+ * for an accepted send that exercises the rule.
+ */
+function judgeFields(names: readonly string[], isShown: (send: Exchange) => boolean): Judge {
   return (trace, findings) => {
     for (const checked of checkedSends(trace)) {
       const { exchange, invalid, open } = checked;
@@ -76,7 +82,7 @@ function judgeFields(names: readonly string[]): Judge {
       if (isInvalid)
         findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
       else if (mustBeAccepted(checked))
-        findings.judge([exchange], () => {
+        findings[isShown(exchange) ? 'judge' : 'alsoRequire']([exchange], () => {
           verify.accepted(reply);
         });
       if (reply.status !== 400) continue;
@@ -93,9 +99,18 @@ function judgeFields(names: readonly string[]): Judge {
   };
 }
 
+/** What is required shows where it is missing or wrong: accepted sends show nothing of it. */
+const isNotShown = () => false;
+
+/** SEND-2: `to`, a sender and `message` are required. */
+function judgeRequiredFields(trace: Trace, findings: Findings): void {
+  judgeFields(['to', 'from', 'from_number', 'message'], isNotShown)(trace, findings);
+  findings.lack('a send without a right number or text');
+}
+
 /** SEND-5: any invalid field, and a body that is not a JSON object: a 4xx with a JSON body. */
 function judgeAllFields(trace: Trace, findings: Findings): void {
-  judgeFields(['to', 'from', 'message', 'request_id', 'send_at'])(trace, findings);
+  judgeFields(['to', 'from', 'message', 'request_id', 'send_at'], isNotShown)(trace, findings);
   for (const send of authorizedSends(trace)) {
     const { reply, fields } = send;
     if (fields !== undefined) continue;
@@ -105,6 +120,7 @@ function judgeAllFields(trace: Trace, findings: Findings): void {
     });
   }
   judgeNotQueued(trace, findings, [400]);
+  findings.lack('a send with an invalid field');
 }
 
 /** Functions that count the characters of a text, one for each answer of `characterUnit`. */
@@ -116,7 +132,7 @@ const counters: readonly ((text: string) => number)[] = [
 
 /** SEND-6: 1,600 characters are accepted and 1,601 are not, in one unit for all messages. */
 function judgeLength(trace: Trace, findings: Findings): void {
-  judgeFields(['message'])(trace, findings);
+  judgeFields(['message'], () => true)(trace, findings);
   noticeLongMessages(trace, findings);
   const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
     const isDecided = exchange.reply.status === 202 || exchange.reply.status === 400;

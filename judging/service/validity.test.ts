@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { named } from '#verify/testkit/openapi-fixture.ts';
+import { named } from '#verify/testkit/assumption-mixtures.ts';
 import {
   answersAboutBodies,
   assumptionsAboutBodies,

@@ -4,7 +4,7 @@
  */
 import { sha256 } from '#io/digest.ts';
 import { atOnce } from '#io/slices.ts';
-import type { ClientExchange } from '#judging/client/exchange.ts';
+import type { ClientCaller, ClientExchange } from '#judging/client/exchange.ts';
 import { clientExchangeOf, type MutableExchange } from '#judging/evidence/exchanges-of-traffic.ts';
 import { plainAddress, plainJson } from '#judging/evidence/reading.ts';
 import type { KeyTexts } from '../sim/accounts/key-ring.ts';
@@ -22,7 +22,11 @@ export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): ClientExcha
 interface ReadExchanges {
   readonly keys: KeyTexts;
   readonly exchanges: MutableExchange[];
+  readonly callers: Callers;
 }
+/** By the id of the key: one object for all of its requests. */
+type Callers = Map<string, ClientCaller>;
+
 /**
  * Each exchange is read once, because every report needs all of them. By the array of the record's
  * first exchanges, which a restart replaces.
@@ -38,19 +42,19 @@ export function* exchangesInSlices(
   let known = readByRecord.get(first);
   // With other keys, other texts must be hidden: reads all exchanges again.
   if (known?.keys !== keys) {
-    known = { keys, exchanges: [] };
+    known = { keys, exchanges: [], callers: new Map() };
     readByRecord.set(first, known);
   }
-  const read = known.exchanges;
+  const { exchanges: read, callers } = known;
   for (let next = read.length; next < recorded.length; next = read.length) {
-    read.push(exchangeOf(recorded[next] as RecordedExchange, keys));
+    read.push(exchangeOf(recorded[next] as RecordedExchange, keys, callers));
     if (next % exchangesPerSlice === 0) yield;
   }
   // A delayed reply ends later, and is read again: its end may have been recorded meanwhile.
   const isDelayed = ({ end, delivery }: RecordedExchange) =>
     end !== undefined || delivery?.delayMs !== undefined;
   const exchanges = recorded.map((each, index) =>
-    isDelayed(each) ? exchangeOf(each, keys) : (read[index] as MutableExchange),
+    isDelayed(each) ? exchangeOf(each, keys, callers) : (read[index] as MutableExchange),
   );
   const firstNumber = exchanges[0]?.number ?? 0;
   // If the record does not show when a delayed reply left, it left after its delay.
@@ -66,28 +70,27 @@ function isBefore(later: ClientExchange | undefined, { answeredAt }: ClientExcha
 }
 
 /** One exchange, with the keys that it shows hidden. */
-export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): MutableExchange {
-  const { number, atMs, end, delivery, accountId, address, authorization } = recorded;
+export function exchangeOf(
+  recorded: RecordedExchange,
+  keys: KeyTexts,
+  callers: Callers = new Map(),
+): MutableExchange {
+  const { number, atMs, end, delivery } = recorded;
   const traffic = {
     sentAt: atMs,
     answeredAt: end?.atMs ?? atMs + (delivery?.delayMs ?? 0),
     precisionMs: 0,
     method: recorded.method,
-    headers: {},
-    reply: { status: recorded.status, headers: recorded.headers ?? {}, body: undefined },
+    headers: noHeaders,
+    reply: { status: recorded.status, headers: recorded.headers ?? noHeaders, body: undefined },
     isForced: recorded.isForced,
+    // Only a fault garbles a reply.
+    isGarbled: recorded.faultKind === undefined ? false : undefined,
     isSeen: end?.isSeen !== false && delivery?.cut === undefined,
   };
   const exchange = clientExchangeOf(traffic, {
     number,
-    caller: {
-      name: accountId ?? address,
-      credential: recorded.keyId ?? (authorization && sha256(authorization)),
-      account: accountId,
-      accountName: recorded.accountName,
-      key: accountId === undefined ? 'wrong' : 'valid',
-      isNew: false,
-    },
+    caller: callerOf(recorded, callers),
     endpoint: recorded.endpoint,
     ...shownIn(recorded, keys),
     replyBody: keys.hidden(recorded.reply ?? ''),
@@ -97,6 +100,25 @@ export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): MutableE
   exchange.openUntil = end?.openUntil ?? number;
   exchange.isOpenAtEnd = end === undefined && delivery?.delayMs !== undefined;
   return exchange;
+}
+
+const noHeaders = {};
+
+function callerOf(recorded: RecordedExchange, callers: Callers): ClientCaller {
+  const { accountId: account, accountName, keyId, address, authorization } = recorded;
+  const known = keyId === undefined ? undefined : callers.get(keyId);
+  if (known !== undefined && known.account === account && known.accountName === accountName)
+    return known;
+  const caller: ClientCaller = {
+    name: account ?? address,
+    credential: keyId ?? (authorization && sha256(authorization)),
+    account,
+    accountName,
+    key: account === undefined ? 'wrong' : 'valid',
+    isNew: false,
+  };
+  if (keyId !== undefined) callers.set(keyId, caller);
+  return caller;
 }
 
 /** The request with its keys hidden. Also finds keys in a body that is not UTF-8. */

@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
 import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { servicePaths } from '#contract/routes.ts';
 import type { Handled } from '../http/service/api.ts';
 import { headerIn } from '../http/service/fault.ts';
 import { keyPrefix } from '../sim/accounts/key-ring.ts';
@@ -25,6 +26,7 @@ export interface ReplyEnd {
 }
 
 const noBytes = Buffer.alloc(0);
+const usualType = 'application/json';
 
 /** `ExchangeRecord` reuses these objects: `fill`, and its method `add`, set all fields again. */
 export class RecordedExchange {
@@ -109,9 +111,11 @@ export class RecordedExchange {
   fill(request: ApiRequest, handled: Handled): void {
     const { endpoint, key, reply, isForced = false, struck, lookedAt } = handled;
     this.method = request.method;
-    this.path = request.path;
+    // One text for all: each request has a copy of its own.
+    const documented = endpoint && servicePaths[endpoint];
+    this.path = request.path === documented ? documented : request.path;
     this.query = request.query;
-    this.contentType = request.contentType;
+    this.contentType = request.contentType === usualType ? usualType : request.contentType;
     this.contentEncoding = request.contentEncoding;
     this.forwardedFor = request.forwardedFor;
     const traceparent = headerIn(request.headers, 'traceparent');

@@ -12,7 +12,7 @@ const bundle = () => JSON.parse(readFileSync(record, 'utf8')).path;
 test('npm start uses the last bundle until a source has changed, and serves its own page', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-start-'));
   const start = async () => {
-    const served = await ServedProcess.byCommand(folder, 'npm start --', root);
+    const served = await ServedProcess.startCommand(folder, 'npm start --', root);
     try {
       const page = await fetch(`${served.controlUrl}/`);
       expect([page.status, page.headers.get('content-type')]).toEqual([

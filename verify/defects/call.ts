@@ -1,7 +1,6 @@
 /**
- * What a defect may need to know about a request and its reply: the caller's key, the fields of a
- * send, the SIM and the message that they name. And the replies that defects give in place of the
- * service's own: an acceptance of a send that it refuses, and refusals in its own words.
+ * A request as a defect sees it, with the caller's key, the fields of a send, and the SIM and the
+ * message that they name; and the replies that a defect can give in place of the service's own.
  */
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -36,12 +35,12 @@ export interface Call {
 }
 
 /** A call with the service's correct reply. */
-export interface Answered extends Call {
+export interface AnsweredCall extends Call {
   readonly reply: ApiReply;
 }
 
-/** A send by an authenticated caller. */
-export interface Sending extends Call {
+/** A send by an authenticated caller, whose body is a JSON object. */
+export interface SendCall extends Call {
   readonly key: ApiKey;
   readonly fields: Fields;
 }
@@ -97,30 +96,30 @@ export function changed(request: ApiRequest, fields: Partial<ApiRequest> = {}): 
   return { ...head, clientIp, forwardedFor, body, ...fields };
 }
 
-export function isRead({ endpoint, reply }: Answered): boolean {
+export function isRead({ endpoint, reply }: AnsweredCall): boolean {
   return endpoint === 'read' && reply.status === 200;
 }
 
-export function isReplay({ request, reply }: Answered): boolean {
+export function isReplay({ request, reply }: AnsweredCall): boolean {
   return isSend(request) && reply.status === 200;
 }
 
-export function isAccepted({ request, reply }: Answered): boolean {
+export function isAccepted({ request, reply }: AnsweredCall): boolean {
   return isSend(request) && reply.status === 202;
 }
 
-export function isMessageBody(exchange: Answered): boolean {
+export function isMessageBody(exchange: AnsweredCall): boolean {
   return isRead(exchange) || isReplay(exchange) || isAccepted(exchange);
 }
 
 /** The message that a reply describes. */
-export function messageOf({ reply, simulation }: Answered): Message | undefined {
+export function messageOf({ reply, simulation }: AnsweredCall): Message | undefined {
   return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
 }
 
 /** Accepts a send from the given SIM although the service refuses it. */
 export function acceptAnyway(
-  { key, fields, simulation: { world } }: Pick<Sending, 'key' | 'fields' | 'simulation'>,
+  { key, fields, simulation: { world } }: Pick<SendCall, 'key' | 'fields' | 'simulation'>,
   device: Device,
 ): ApiReply | undefined {
   const from = device.number;
@@ -142,7 +141,7 @@ export function queueDespiteRefusal({
   fields,
   device,
   simulation,
-}: Answered): ApiReply {
+}: AnsweredCall): ApiReply {
   if (key !== undefined && fields !== undefined && device !== undefined) {
     acceptAnyway({ key, fields, simulation }, device);
   }

@@ -6,17 +6,9 @@ import type { EndpointName } from '#contract/limits.ts';
 import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import type { SimState } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
-import { type Call, refusal, type Sending } from './call.ts';
-import {
-  acceptingFrom,
-  answeringSends,
-  because,
-  breaking,
-  type DefectRow,
-  type Planted,
-  reading,
-  rewriting,
-} from './planted.ts';
+import { type Call, refusal, type SendCall } from './call.ts';
+import { acceptingFrom, answeringSends, reading, rewriting } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** Also accepts a text as a key if `opens` returns true for it and any key. */
 function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
@@ -40,7 +32,7 @@ function readingKeyAs(understand: (call: Call) => string | undefined): Planted {
   });
 }
 
-/** One endpoint takes the key that the caller gave for the one that `find` returns. */
+/** At one endpoint, the key that `find` returns counts in place of the given one. */
 function acceptingOn(
   endpoint: EndpointName,
   find: (given: string, keys: readonly ApiKey[]) => ApiKey | undefined,
@@ -63,6 +55,7 @@ function withoutKey(
   });
 }
 
+/** Gives every key the same name. */
 class NamelessRegistry extends Registry {
   override createKey(...[account, , text]: Parameters<Registry['createKey']>): ApiKey {
     return super.createKey(account, 'default', text);
@@ -71,13 +64,13 @@ class NamelessRegistry extends Registry {
 
 /** One key per account: a new one replaces the others. */
 class SingleKeyRegistry extends Registry {
-  override createKey(...given: Parameters<Registry['createKey']>): ApiKey {
-    for (const earlier of given[0].keys) this.revokeKey(earlier);
-    return super.createKey(...given);
+  override createKey(...[account, ...rest]: Parameters<Registry['createKey']>): ApiKey {
+    for (const earlier of account.keys) this.revokeKey(earlier);
+    return super.createKey(account, ...rest);
   }
 }
 
-/** The number of any SIM with the same last seven digits; `from` itself if it is a SIM's. */
+/** The number of a SIM with the last seven digits of `from`; `from` itself if a SIM has it. */
 function withSameEnd(from: string, { simulation: { world } }: Call): string {
   const end = from.slice(-7);
   if (end.length < 7 || world.deviceByNumber(from) !== undefined) return from;
@@ -85,17 +78,17 @@ function withSameEnd(from: string, { simulation: { world } }: Call): string {
 }
 
 /** True if the sender is a SIM of the caller's account. */
-function isOwn({ key, device }: Sending): boolean {
+function isOwn({ key, device }: SendCall): boolean {
   return device?.account === key.account;
 }
 
 /** True if the sender is a SIM of another account. */
-function isForeign({ key, device }: Sending): boolean {
+function isForeign({ key, device }: SendCall): boolean {
   return device?.account !== undefined && device.account !== key.account;
 }
 
 /** Accepts sends from their SIM, although the service may refuse it. */
-function acceptingIf(isAccepted: (call: Sending) => boolean): Planted {
+function acceptingIf(isAccepted: (call: SendCall) => boolean): Planted {
   return acceptingFrom((call) => (isAccepted(call) ? call.device : undefined));
 }
 

@@ -3,6 +3,7 @@ import type { CheckoutFlags, CheckoutRequest } from '#cli/serve/serve.ts';
 import { ValueError } from '#io/flags.ts';
 import { table } from '#io/table.ts';
 import { defects, wrongSimulation } from './catalogue.ts';
+import type { Defect } from './planted.ts';
 
 export const defectFlags: CheckoutFlags = {
   flags: [
@@ -15,8 +16,9 @@ export const defectFlags: CheckoutFlags = {
   ],
   read: async ({ listDefects, defect }): Promise<CheckoutRequest> => {
     if (listDefects === true) return { answer: defectList() };
-    if (typeof defect !== 'string') return {};
-    return { notice: defectNotice(defect), simulation: wrongSimulation(defect) };
+    const planted = defects.find(({ name }) => name === defect);
+    if (planted === undefined) return {};
+    return { notice: noticeOf(planted), simulation: wrongSimulation(planted.name) };
   },
 };
 
@@ -31,7 +33,6 @@ function defectList(): string {
   return table([['DEFECT', 'BREAKS', 'WHAT SUCH A SERVER DOES'], ...rows]);
 }
 
-function defectNotice(defect: string): string {
-  const { rule = '', does = '' } = defects.find(({ name }) => name === defect) ?? {};
-  return `this server is wrong on purpose (--defect ${defect}, ${rule}): ${does}`;
+function noticeOf({ name, rule, does }: Defect): string {
+  return `this server is wrong on purpose (--defect ${name}, ${rule}): ${does}`;
 }

@@ -4,16 +4,9 @@
 
 import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { parseSendAt } from '#src/sim/sends/send-at.ts';
-import { type Answered, isAccepted, messageOf } from './call.ts';
-import {
-  breaking,
-  type DefectRow,
-  type Planted,
-  refusingField,
-  replying,
-  rewriting,
-  understanding,
-} from './planted.ts';
+import { type AnsweredCall, isAccepted, messageOf } from './call.ts';
+import { refusingField, replying, rewriting, understanding } from './combinators.ts';
+import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 const fiveMinutesMs = 5 * minuteMs;
 /** How far the server's local time is behind UTC. */
@@ -47,7 +40,7 @@ function movingHold(change: (atMs: number, nowMs: number) => number): Planted {
 }
 
 /** A task poll with a valid key ends the holds of the account's messages on that SIM. */
-function tasksEndHolds({ endpoint, key, id, reply, simulation }: Answered) {
+function tasksEndHolds({ endpoint, key, id, reply, simulation }: AnsweredCall) {
   const messages = endpoint === 'tasks' ? [...(key?.account.messages ?? [])] : [];
   for (const message of messages) {
     const isHeld = message.device.deviceId === id && message.isHeldAt(simulation.clock.now());
@@ -66,6 +59,7 @@ export const holdDefects: readonly DefectRow[] = [
     ],
     'send-at-past-accepted': [
       'a send_at in the past is accepted',
+      // An invalid time counts as now, so it is refused as before.
       readingSendAt((sendAt, nowMs, atMs = nowMs) => (atMs < nowMs ? undefined : sendAt)),
     ],
     'send-at-grace': [

@@ -13,16 +13,8 @@ import { Registry } from '#src/sim/accounts/registry.ts';
 import { moveOut } from '#src/sim/store/cohort.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
 import { isAccepted, messageOf } from './call.ts';
-import {
-  because,
-  breaking,
-  comparingFirstBlocks,
-  type DefectRow,
-  describing,
-  type Planted,
-  reading,
-  replying,
-} from './planted.ts';
+import { comparingFirstBlocks, describing, reading, replying } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 const pollMs = 20_000;
 
@@ -57,6 +49,7 @@ class LooseLifecycle extends Lifecycle {
   }
 }
 
+/** Gives the simulation a `LooseLifecycle`, in which `prepare` plants the defect. */
 function withLifecycle(
   prepare: (lifecycle: LooseLifecycle, simulation: Simulation) => void,
 ): Planted {
@@ -121,6 +114,7 @@ function polling(pollIntervalSeconds: number): Planted {
   class OddDeviceActors extends DeviceActors {
     constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof DeviceActors>) {
       super(clock, lifecycle, {
+        // Read each time, because an operation can switch the other answers during the run.
         get answers() {
           return { ...assumptions.answers, pollIntervalSeconds };
         },
@@ -149,6 +143,7 @@ class ForgetfulRegistry extends Registry {
 class HastyRegistry extends Registry {
   override polled(device: Device): readonly Message[] {
     if (device.polling !== 'external') return [];
+    // As if all holds had ended, and each message were due at this poll.
     device.work.releaseHeld(Number.POSITIVE_INFINITY);
     for (const { cohorts } of device.work.ready) {
       for (const cohort of cohorts) cohort.duePoll = 0;
@@ -157,7 +152,7 @@ class HastyRegistry extends Registry {
   }
 }
 
-/** A send answers only after this many steps of its message. */
+/** A send answers with `status`, which its message has after this many steps. */
 function answeringAs(status: Status, steps: number): Planted {
   return describing((_, exchange) => {
     const message = messageOf(exchange);

@@ -6,16 +6,9 @@
 import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
-import { type Answered, isAccepted, isReplay, messageOf, queueDespiteRefusal } from './call.ts';
-import {
-  because,
-  breaking,
-  type DefectRow,
-  handling,
-  type Planted,
-  refusing,
-  replying,
-} from './planted.ts';
+import { type AnsweredCall, isAccepted, isReplay, messageOf, queueDespiteRefusal } from './call.ts';
+import { handling, refusing, replying } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** A count of the quota that can be made wrong. */
 class WrongQuotaCount extends QuotaCount {
@@ -46,7 +39,7 @@ class CountingRegistry extends Registry {
 }
 
 /** Also counts each request for which `when` returns true. */
-function alsoCounting(when: (exchange: Answered) => boolean): Planted {
+function alsoCounting(when: (exchange: AnsweredCall) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;
     if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;

@@ -7,7 +7,7 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import {
-  type Answered,
+  type AnsweredCall,
   changed,
   type Fields,
   isAccepted,
@@ -15,17 +15,8 @@ import {
   messageOf,
   notFound,
 } from './call.ts';
-import {
-  answering,
-  because,
-  breaking,
-  comparingFirstBlocks,
-  type DefectRow,
-  describing,
-  handling,
-  type Planted,
-  replying,
-} from './planted.ts';
+import { answering, comparingFirstBlocks, describing, handling, replying } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -39,7 +30,8 @@ function writingRequestId(write: (id: string, fields: Fields) => unknown): Plant
   return describing((fields) => ({ request_id: write(String(fields['request_id']), fields) }));
 }
 
-function firstSim({ key }: Answered) {
+/** The first SIM of the caller's account. */
+function firstSim({ key }: AnsweredCall) {
   return key?.account.devices[0];
 }
 
@@ -53,12 +45,13 @@ const numberedMessages = handling(({ world }) => {
       ({ arrival }) => arrival + 1 === Number(number),
     );
     const path = message === undefined ? request.path : `/api/v1/sms/${message.messageId}/`;
+    // Reads by the id of the message; the reply passes the change of the body on its way back.
     return (around?.(next, simulation) ?? next)(changed(request, { path }));
   };
 });
 
 /** Changes reads of another account's message. */
-function changingForeignReads(change: (exchange: Answered) => ApiReply): Planted {
+function changingForeignReads(change: (exchange: AnsweredCall) => ApiReply): Planted {
   return replying(
     change,
     ({ key, message }) =>

@@ -1,48 +1,49 @@
 /**
- * Wrong replays: wrong answers to a `request_id` that was used before, and windows of remembered
- * ids that end too early or too late, or compare ids inexactly. Rules: SEND-4.
+ * Wrong replays: wrong answers to a `request_id` that was used before, or wrong windows of
+ * remembered ids. Rules: SEND-4.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { hourMs } from '#contract/time.ts';
-import { type ApiKey, type FirstUse, Message } from '#src/sim/accounts/account.ts';
-import { Registry } from '#src/sim/accounts/registry.ts';
-import { ReplayWindow } from '#src/sim/sends/replay-window.ts';
+import { Message } from '#src/sim/accounts/account.ts';
 import { findReplay } from '#src/sim/sends/send.ts';
 import { readSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import {
-  type Answered,
+  type AnsweredCall,
   invalid,
   isReplay,
   messageOf,
   objectOf,
   refusal,
-  type Sending,
+  type SendCall,
 } from './call.ts';
+import { answeringSends, replying, understanding } from './combinators.ts';
+import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 import {
-  answeringSends,
-  because,
-  breaking,
-  type DefectRow,
-  handling,
-  type Planted,
-  replying,
-  understanding,
-} from './planted.ts';
+  comparingIdsAs,
+  knowingIds,
+  perField,
+  rememberingUntil,
+  SharedWindowRegistry,
+  wrongWindow,
+} from './wrong-windows.ts';
 
 const rememberedIds = 50;
+
 /**
  * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.
  */
 const lateMs = 5;
 
 /** Replaces replies to replays by the result of `change`. */
-function changingReplays(change: (exchange: Answered) => Partial<ApiReply> | undefined): Planted {
+function changingReplays(
+  change: (exchange: AnsweredCall) => Partial<ApiReply> | undefined,
+): Planted {
   return replying((exchange) => ({ ...exchange.reply, ...change(exchange) }), isReplay);
 }
 
-/** The message that a send would replay. */
-function firstUse({ key, fields, simulation: { world } }: Sending): Message | undefined {
+/** The accepted message that a send would replay; undefined if it would not replay one. */
+function firstUse({ key, fields, simulation: { world } }: SendCall): Message | undefined {
   const { account } = key;
   const read = readSend(fields, world.assumptions);
   if (findReplay(world, { account, key, endpoint: 'send', fields: read }) === undefined) {
@@ -53,7 +54,7 @@ function firstUse({ key, fields, simulation: { world } }: Sending): Message | un
 }
 
 /** Applies a check for new messages to replays. */
-function checkingReplays(check: (first: Message, call: Sending) => ApiReply | undefined): Planted {
+function checkingReplays(check: (first: Message, call: SendCall) => ApiReply | undefined): Planted {
   return answeringSends((call) => {
     const first = firstUse(call);
     return first && check(first, call);
@@ -61,118 +62,9 @@ function checkingReplays(check: (first: Message, call: Sending) => ApiReply | un
 }
 
 /** True if the account's quota is spent. */
-function isSpent({ account }: Message, { simulation: { world } }: Sending): boolean {
+function isSpent({ account }: Message, { simulation: { world } }: SendCall): boolean {
   const quota = world.quotaOf(account);
   return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;
-}
-
-/** The window of an account: it remembers each `request_id` for 24 h. The defects extend it. */
-const AccountWindow = ReplayWindow<ApiKey, Message>;
-type AccountWindow = InstanceType<typeof AccountWindow>;
-type RememberedUse = Parameters<AccountWindow['keep']>[0];
-
-type Find = (requestId: string) => FirstUse | undefined;
-type Keep = (use: RememberedUse) => void;
-
-/** What a wrong window does in place of `find` and `keep`; it gets those of the sound window. */
-interface WrongWindow {
-  readonly find?: (requestId: string, find: Find, keep: Keep) => FirstUse | undefined;
-  readonly keep?: (use: RememberedUse, keep: Keep) => void;
-}
-
-/** Gives every account a wrong window. */
-function wrongWindow(create: (now: () => number) => WrongWindow): Planted {
-  class PlantedWindow extends AccountWindow {
-    readonly #wrong: WrongWindow;
-
-    constructor(now: () => number) {
-      super(now);
-      this.#wrong = create(now);
-    }
-
-    override find(...[requestId, ...scope]: Parameters<AccountWindow['find']>) {
-      const find: Find = (id) => super.find(id, ...scope);
-      if (this.#wrong.find === undefined) return find(requestId);
-      return this.#wrong.find(requestId, find, (use) => super.keep(use));
-    }
-
-    override keep(use: RememberedUse): void {
-      const keep: Keep = (remembered) => super.keep(remembered);
-      if (this.#wrong.keep === undefined) keep(use);
-      else this.#wrong.keep(use, keep);
-    }
-  }
-  class RegistryOfWrongWindows extends Registry {
-    override createAccount(...args: Parameters<Registry['createAccount']>) {
-      return Object.assign(super.createAccount(...args), { replays: new PlantedWindow(this.now) });
-    }
-  }
-  return { parts: { Registry: RegistryOfWrongWindows } };
-}
-
-/** A window that finds a use until the time that `endsAtMs` returns. */
-function rememberingUntil(endsAtMs: (use: RememberedUse) => number): Planted {
-  return wrongWindow((now) => {
-    const uses = new Map<string, RememberedUse>();
-    return {
-      find: (requestId, find) => {
-        const use = uses.get(requestId);
-        const isLive = use !== undefined && now() <= endsAtMs(use);
-        return isLive ? { ...use, older: undefined } : find(requestId);
-      },
-      keep: (use, keep) => {
-        uses.set(use.requestId, use);
-        keep(use);
-      },
-    };
-  });
-}
-
-/**
- * A window that remembers an id as `fold` returns it, such as in lower case, and looks for an id as
- * `lookUp` returns it.
- */
-function comparingIdsAs(fold: (requestId: string) => string, lookUp = fold): Planted {
-  return wrongWindow(() => ({
-    find: (requestId, find) => find(lookUp(requestId)),
-    keep: (use, keep) => keep({ ...use, requestId: fold(use.requestId) }),
-  }));
-}
-
-/** A window in which a use is identified by the id and another field together. */
-function perField(name: string): Planted {
-  // Handling is synchronous, so this is the value of the request that the window serves.
-  let value = '';
-  const notingValue = handling(() => ({ request, fields }, next) => {
-    value = String(fields?.[name] ?? '');
-    return next(request);
-  });
-  return { ...comparingIdsAs((requestId) => `${requestId} ${value}`), ...notingValue };
-}
-
-/** A window that also knows all ids that were used. `findAmong` gets the sound window's `find`. */
-function knowingIds(
-  findAmong: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
-): Planted {
-  return wrongWindow(() => {
-    const ids: string[] = [];
-    return {
-      find: (requestId, find) => findAmong(requestId, ids, find),
-      keep: (use, keep) => {
-        ids.push(use.requestId);
-        keep(use);
-      },
-    };
-  });
-}
-
-/** One window for all accounts. */
-class SharedWindowRegistry extends Registry {
-  readonly #shared = new AccountWindow(this.now);
-
-  override createAccount(...args: Parameters<Registry['createAccount']>) {
-    return Object.assign(super.createAccount(...args), { replays: this.#shared });
-  }
 }
 
 export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {

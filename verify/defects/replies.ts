@@ -6,15 +6,9 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import { createBucket } from '#src/sim/limiter/buckets.ts';
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { type Answered, isRead, isSend, notFound, refusal } from './call.ts';
-import {
-  answering,
-  breaking,
-  type DefectRow,
-  type Planted,
-  refusing,
-  replying,
-} from './planted.ts';
+import { type AnsweredCall, isRead, isSend, notFound, refusal } from './call.ts';
+import { answering, refusing, replying } from './combinators.ts';
+import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /**
  * A row of a defect that spells one code differently from the document, whose own spellings are
@@ -29,7 +23,7 @@ function respelt(code: string, wrongCode: string): readonly [does: string, plant
 }
 
 /** The reply as an HTML page. */
-function asPage({ reply }: Answered): ApiReply {
+function asPage({ reply }: AnsweredCall): ApiReply {
   const headers = { ...reply.headers, 'content-type': 'text/html; charset=utf-8' };
   return { ...reply, headers, body: `<html><body>${reply.body}</body></html>` };
 }
@@ -39,32 +33,32 @@ function withoutPaths(paths: RegExp): Planted {
   return answering((call) => (paths.test(call.request.path) ? notFound(call) : undefined));
 }
 
-/** The `Retry-After` of a right 429. */
-function secondsOf({ reply }: Answered): number {
+/** The seconds in the `Retry-After` of the service's own 429. */
+function retryAfterSecondsOf({ reply }: AnsweredCall): number {
   return Number(reply.headers?.['retry-after']);
 }
 
-/** Header and body of a 429 state the seconds that `wait` returns. */
-function statingWait(wait: (exchange: Answered) => number): Planted {
+/** Header and body of a 429 state the seconds that `secondsOf` returns. */
+function statingWait(secondsOf: (exchange: AnsweredCall) => number): Planted {
   return refusing(429, (exchange) =>
-    refusal({ kind: 'throttled', retryAfterSeconds: wait(exchange) }, exchange),
+    refusal({ kind: 'throttled', retryAfterSeconds: secondsOf(exchange) }, exchange),
   );
 }
 
-/** Changes 429s to calls without a valid key. */
-function changingStrangers(change: Partial<Answered['reply']>): Planted {
+/** Changes the 429s that answer calls without a valid key. */
+function changingUnauthenticated(change: Partial<ApiReply>): Planted {
   return refusing(429, ({ key, reply }) => (key === undefined ? { ...reply, ...change } : reply));
 }
 
 /** Replaces the body of a 429 by what `write` returns for its `Retry-After`. */
 function writingBody(write: (seconds: number) => object): Planted {
   return refusing(429, (exchange) => {
-    return { ...exchange.reply, body: JSON.stringify(write(secondsOf(exchange))) };
+    return { ...exchange.reply, body: JSON.stringify(write(retryAfterSecondsOf(exchange))) };
   });
 }
 
 /** The wait before it is rounded up to seconds, from a copy of the caller's bucket. */
-function exactWaitMs(exchange: Answered): number {
+function exactWaitMs(exchange: AnsweredCall): number {
   const { request, endpoint, key, simulation } = exchange;
   if (endpoint === undefined) return 0;
   const { limiter, clock, world } = simulation;
@@ -136,6 +130,14 @@ export const replyDefects: readonly DefectRow[] = [
       }, isRead),
     ],
     'not-found-html': ['a 404 is an HTML page', refusing(404, asPage)],
+    'throttle-html': [
+      'a 429 has an HTML body',
+      refusing(429, ({ reply }) => ({
+        ...reply,
+        body: '<html><body><h1>429 Too Many Requests</h1></body></html>',
+        headers: { ...reply.headers, 'content-type': 'text/html' },
+      })),
+    ],
   }),
   ...breaking('VER-1', {
     'received-is-a-message-id': [
@@ -155,13 +157,13 @@ export const replyDefects: readonly DefectRow[] = [
     ],
     'retry-after-plus-one': [
       'Retry-After is one second too long',
-      statingWait((exchange) => secondsOf(exchange) + 1),
+      statingWait((exchange) => retryAfterSecondsOf(exchange) + 1),
     ],
     'retry-after-constant-60': ['Retry-After is always 60', statingWait(() => 60)],
     'retry-after-http-date': [
       'Retry-After is a date',
       refusing(429, (exchange) => {
-        const atMs = exchange.simulation.clock.now() + secondsOf(exchange) * secondMs;
+        const atMs = exchange.simulation.clock.now() + retryAfterSecondsOf(exchange) * secondMs;
         return { ...exchange.reply, headers: { 'retry-after': new Date(atMs).toUTCString() } };
       }),
     ],
@@ -171,13 +173,13 @@ export const replyDefects: readonly DefectRow[] = [
     ],
     'stranger-429-without-retry-after': [
       'a 429 to a call without a key has no Retry-After',
-      changingStrangers({ headers: {} }),
+      changingUnauthenticated({ headers: {} }),
     ],
   }),
   ...breaking('ERR-4', {
     'stranger-429-without-detail': [
       'a 429 to a call without a key has no detail',
-      changingStrangers({ body: '{}' }),
+      changingUnauthenticated({ body: '{}' }),
     ],
     'throttle-no-detail': [
       'a 429 has a body without detail',
@@ -186,16 +188,6 @@ export const replyDefects: readonly DefectRow[] = [
     'throttle-detail-other-number': [
       'detail states another number than Retry-After',
       writingBody((seconds) => ({ detail: `Expected available in ${seconds + 1} seconds.` })),
-    ],
-  }),
-  ...breaking('SVC-4', {
-    'throttle-html': [
-      'a 429 has an HTML body',
-      refusing(429, ({ reply }) => ({
-        ...reply,
-        body: '<html><body><h1>429 Too Many Requests</h1></body></html>',
-        headers: { ...reply.headers, 'content-type': 'text/html' },
-      })),
     ],
   }),
 ];

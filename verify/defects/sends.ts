@@ -10,15 +10,13 @@ import { acceptAnyway, type Call, changed, isSend, refusal, textOf } from './cal
 import {
   answering,
   answeringSends,
-  breaking,
-  type DefectRow,
   handling,
-  type Planted,
   refusing,
   refusingField,
   rewriting,
   understanding,
-} from './planted.ts';
+} from './combinators.ts';
+import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** The longest message, in characters. */
 const longestText = 1_600;
@@ -58,12 +56,10 @@ const uncheckedRecipient = handling(() => ({ request, fields }, next) => {
   return { ...handled, reply: { ...handled.reply, body } };
 });
 
-/** Answers a send whose body came within the last minute by the reply to the first one. */
-const deduplicatedByBody = answeringAgain(undefined, 202);
-/** Takes an empty `request_id` for one that can be repeated. */
-const emptyIdReplays = answeringAgain('', 200);
-
-/** Answers the same send within a minute again, if it has this `request_id`. */
+/**
+ * Answers a send with the reply to an equal one of the last minute, but with `status`. Concerns
+ * sends with this `request_id`; undefined: those without one.
+ */
 function answeringAgain(requestId: string | undefined, status: number): Planted {
   return handling(({ clock }) => {
     const earlier = new Map<string, { readonly atMs: number; readonly handled: Handled }>();
@@ -140,8 +136,11 @@ export const sendDefects: readonly DefectRow[] = [
           : undefined,
       ),
     ],
-    'empty-id-replays': ['an empty request_id is replayed', emptyIdReplays],
-    'send-deduplicated': ['the same message twice within a minute is one', deduplicatedByBody],
+    'empty-id-replays': ['an empty request_id is replayed', answeringAgain('', 200)],
+    'send-deduplicated': [
+      'the same message twice within a minute is one',
+      answeringAgain(undefined, 202),
+    ],
   }),
   ...breaking('SEND-5', {
     'malformed-202': [

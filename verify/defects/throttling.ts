@@ -4,7 +4,8 @@
  */
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
 import { queueDespiteRefusal } from './call.ts';
-import { because, breaking, type DefectRow, reading, refusing, replying } from './planted.ts';
+import { reading, refusing, replying } from './combinators.ts';
+import { because, breaking, type DefectRow } from './planted.ts';
 import {
   countingAs,
   countingIn,
@@ -57,8 +58,8 @@ export const throttlingDefects: readonly DefectRow[] = [
         ({ reply, endpoint }) => reply.status === 429 && endpoint === 'send',
       ),
     ],
-    'window-59-seconds': ['tokens come back after 59 s', withMinuteOf(59)],
-    'window-61-seconds': ['tokens come back after 61 s', withMinuteOf(61)],
+    'window-59-seconds': ['tokens return after 59 s', withMinuteOf(59)],
+    'window-61-seconds': ['tokens return after 61 s', withMinuteOf(61)],
   }),
   ...breaking('LIMIT-2', {
     'limit-dashboard-119': [

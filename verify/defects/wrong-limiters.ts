@@ -8,8 +8,10 @@ import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#co
 import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
 import { type Call, type Fields, refusal } from './call.ts';
-import { answering, handling, type Planted } from './planted.ts';
+import { answering, handling } from './combinators.ts';
+import type { Planted } from './planted.ts';
 
+/** Gives one endpoint another limit per minute. */
 export function withLimit(endpoint: EndpointName, limit: number): Planted {
   return {
     around: (next, { limiter }) => {
@@ -150,7 +152,7 @@ export function withBuckets(create: (limit: number) => WrongBucket): Planted {
   return { parts: { Limiter: WrongBucketLimiter } };
 }
 
-/** The request that opens a window counts only in the first window. */
+/** A window that its first request opens; that request counts only in the first window. */
 export function oneMoreInLaterWindows(limit: number): WrongBucket {
   let startMs: number | undefined;
   let count = 0;
@@ -166,7 +168,7 @@ export function oneMoreInLaterWindows(limit: number): WrongBucket {
   };
 }
 
-/** Each passing request starts the minute again: the expiry is reset on every increment. */
+/** A window that each passing request starts again: every increment resets the expiry. */
 export function windowRestartsOnEachRequest(limit: number): WrongBucket {
   let lastMs = 0;
   let count = 0;

@@ -4,7 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import { invalid, refusal } from '../defects/call.ts';
-import { answering, WrongSimulation } from '../defects/planted.ts';
+import { answering } from '../defects/combinators.ts';
+import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';

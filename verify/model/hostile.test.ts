@@ -126,7 +126,7 @@ test.each(fieldNames)('SEND-5 hostile values of `%s` are refused or kept as data
       if (reply.status === 202) expectProper(scene.read(reply));
     }
   }
-  scene.audit();
+  scene.checkEverything();
   scene.stop();
 });
 
@@ -263,7 +263,7 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
             expectProper(scene.send({}, { changes: { body: text } }));
             expectProper(scene.send(body));
           }
-          scene.audit();
+          scene.checkEverything();
         } finally {
           scene.stop();
         }

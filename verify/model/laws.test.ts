@@ -8,8 +8,9 @@ import { dayMs } from '#contract/time.ts';
 import { runs } from '../testkit/runs.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
 import type { Session, Setup } from '../testkit/twin/session.ts';
+import { digestOf } from './digest.ts';
 import { play, setupArbitrary, stepsArbitrary } from './random-runs.ts';
-import { digestOf, historiesOf, repliesOf } from './trace.ts';
+import { historiesOf, repliesOf } from './trace.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

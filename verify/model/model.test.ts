@@ -80,3 +80,10 @@ test('a burned refusal has the error shape in force', () => {
   scene.play({ kind: 'assume', name: 'errorBody', answer: 'field_map' });
   expect(Object.keys(JSON.parse(scene.send({ request_id: 'a' }).body))).toEqual(['to']);
 });
+
+test('LIMIT-1 an error that spends no token leaves a `sliding_counter` as it was', () => {
+  const scene = new Scene({ limiterRefill: 'sliding_counter', errorsSpendToken: 'no' });
+  scene.limit('send', 1);
+  scene.send({ to: 'x' });
+  expect(scene.send().status).toBe(202);
+});

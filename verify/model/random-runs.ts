@@ -60,7 +60,7 @@ export function play(
       playStep(session, step);
       afterEach?.(session);
     }
-    if (compares) session.audit();
+    if (compares) session.checkEverything();
     return session;
   } finally {
     session.stop();

@@ -6,28 +6,28 @@
 import { minuteMs } from '#contract/time.ts';
 import type { Assumptions } from './answers.ts';
 
-/** The state for each answer of `limiterRefill`: a bucket uses the fields of one answer. */
+/** The state of a bucket. Each answer of `limiterRefill` uses the fields that name it. */
 export interface ReferenceBucket {
   /** `sliding`: when each token was spent, oldest first. */
-  spentAt: number[];
-  /** `continuous`: the missing 60,000ths of a token at the time `countedAt`. */
-  missing: number;
-  countedAt: number;
+  spentAtMs: number[];
+  /** `continuous`: the 60,000ths of a token that are missing at `countedAtMs`. */
+  missingUnits: number;
+  countedAtMs: number;
   /**
    * `interval`, `interval_aligned`: the start of the current window, and the tokens spent in it.
    */
-  windowStart: number;
+  windowStartMs: number;
   spentInWindow: number;
-  /** `sliding_counter`: what each minute of the clock counted. */
+  /** `sliding_counter`: the tokens spent in each minute of the clock, by its number. */
   counts: Map<number, number>;
 }
 
 export function fullBucket(): ReferenceBucket {
   return {
-    spentAt: [],
-    missing: 0,
-    countedAt: 0,
-    windowStart: 0,
+    spentAtMs: [],
+    missingUnits: 0,
+    countedAtMs: 0,
+    windowStartMs: 0,
     spentInWindow: 0,
     counts: new Map(),
   };
@@ -37,90 +37,105 @@ export function fullBucket(): ReferenceBucket {
 export function spendToken(
   bucket: ReferenceBucket,
   limit: number,
-  now: number,
+  nowMs: number,
   { limiterRefill, refusedSpendsToken }: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
 ): number {
-  const refusalCounts = refusedSpendsToken === 'yes';
+  const refusalSpends = refusedSpendsToken === 'yes';
   switch (limiterRefill) {
     case 'sliding':
-      return slidingWait(bucket, limit, now, refusalCounts);
+      return spendSliding(bucket, limit, nowMs, refusalSpends);
     case 'continuous':
-      return continuousWait(bucket, limit, now, refusalCounts);
+      return spendContinuous(bucket, limit, nowMs, refusalSpends);
     case 'interval_aligned':
-      return intervalWait(bucket, limit, now, Math.floor(now / minuteMs) * minuteMs);
+      return spendInWindow(bucket, limit, nowMs, Math.floor(nowMs / minuteMs) * minuteMs);
     case 'sliding_counter':
-      return counterWait(bucket, limit, now, refusalCounts);
+      return spendCounted(bucket, limit, nowMs, refusalSpends);
     case 'interval': {
-      const isOver = now >= bucket.windowStart + minuteMs || bucket.spentInWindow === 0;
-      return intervalWait(bucket, limit, now, isOver ? now : bucket.windowStart);
+      const isOver = nowMs >= bucket.windowStartMs + minuteMs || bucket.spentInWindow === 0;
+      return spendInWindow(bucket, limit, nowMs, isOver ? nowMs : bucket.windowStartMs);
     }
   }
 }
 
-function slidingWait(bucket: ReferenceBucket, limit: number, now: number, refusalCounts: boolean) {
-  bucket.spentAt = bucket.spentAt.filter((at) => at > now - minuteMs);
-  if (bucket.spentAt.length < limit) {
-    bucket.spentAt.push(now);
-    return 0;
-  }
-  if (refusalCounts) {
-    bucket.spentAt.shift();
-    bucket.spentAt.push(now);
-  }
-  return (bucket.spentAt[0] ?? now) + minuteMs - now;
-}
-
-function continuousWait(
+function spendSliding(
   bucket: ReferenceBucket,
   limit: number,
-  now: number,
-  refusalCounts: boolean,
+  nowMs: number,
+  refusalSpends: boolean,
 ) {
-  // `limit` 60,000ths of a token return every millisecond.
-  bucket.missing = Math.max(0, bucket.missing - (now - bucket.countedAt) * limit);
-  bucket.countedAt = now;
-  const remaining = limit * minuteMs - bucket.missing;
-  if (remaining >= minuteMs) {
-    bucket.missing += minuteMs;
+  bucket.spentAtMs = bucket.spentAtMs.filter((atMs) => atMs > nowMs - minuteMs);
+  if (bucket.spentAtMs.length < limit) {
+    bucket.spentAtMs.push(nowMs);
     return 0;
   }
-  if (refusalCounts) {
-    bucket.missing = Math.min(bucket.missing + minuteMs, (2 * limit - 1) * minuteMs);
+  if (refusalSpends) {
+    bucket.spentAtMs.shift();
+    bucket.spentAtMs.push(nowMs);
   }
-  const lacking = minuteMs - (limit * minuteMs - bucket.missing);
-  return Math.ceil(lacking / limit);
+  return (bucket.spentAtMs[0] ?? nowMs) + minuteMs - nowMs;
 }
 
-function counterWait(bucket: ReferenceBucket, limit: number, now: number, refusalCounts: boolean) {
+function spendContinuous(
+  bucket: ReferenceBucket,
+  limit: number,
+  nowMs: number,
+  refusalSpends: boolean,
+) {
+  // `limit` 60,000ths of a token return every millisecond.
+  bucket.missingUnits = Math.max(0, bucket.missingUnits - (nowMs - bucket.countedAtMs) * limit);
+  bucket.countedAtMs = nowMs;
+  const remainingUnits = limit * minuteMs - bucket.missingUnits;
+  if (remainingUnits >= minuteMs) {
+    bucket.missingUnits += minuteMs;
+    return 0;
+  }
+  if (refusalSpends) {
+    bucket.missingUnits = Math.min(bucket.missingUnits + minuteMs, (2 * limit - 1) * minuteMs);
+  }
+  const lackingUnits = minuteMs - (limit * minuteMs - bucket.missingUnits);
+  return Math.ceil(lackingUnits / limit);
+}
+
+function spendCounted(
+  bucket: ReferenceBucket,
+  limit: number,
+  nowMs: number,
+  refusalSpends: boolean,
+) {
   const countOf = (minute: number) => bucket.counts.get(minute) ?? 0;
-  const hasRoom = (at: number) => {
-    const minute = Math.floor(at / minuteMs);
-    const covered = (minute + 1) * minuteMs - at;
-    return countOf(minute) * minuteMs + countOf(minute - 1) * covered < limit * minuteMs;
+  const hasRoom = (atMs: number) => {
+    const minute = Math.floor(atMs / minuteMs);
+    const coveredMs = (minute + 1) * minuteMs - atMs;
+    return countOf(minute) * minuteMs + countOf(minute - 1) * coveredMs < limit * minuteMs;
   };
-  const minute = Math.floor(now / minuteMs);
-  const passes = hasRoom(now);
+  const minute = Math.floor(nowMs / minuteMs);
+  const passes = hasRoom(nowMs);
   if (passes) bucket.counts.set(minute, countOf(minute) + 1);
-  else if (refusalCounts) bucket.counts.set(minute, Math.min(countOf(minute) + 1, limit));
+  else if (refusalSpends) bucket.counts.set(minute, Math.min(countOf(minute) + 1, limit));
   if (passes) return 0;
   // Room only grows while no request comes, so the first moment with room can be bisected.
-  let [full, free] = [now, now + 2 * minuteMs];
+  let [full, free] = [nowMs, nowMs + 2 * minuteMs];
   while (free - full > 1) {
     const middle = Math.floor((full + free) / 2);
     if (hasRoom(middle)) free = middle;
     else full = middle;
   }
-  return free - now;
+  return free - nowMs;
 }
 
-function intervalWait(bucket: ReferenceBucket, limit: number, now: number, windowStart: number) {
-  if (windowStart !== bucket.windowStart) {
-    bucket.windowStart = windowStart;
+function spendInWindow(
+  bucket: ReferenceBucket,
+  limit: number,
+  nowMs: number,
+  windowStartMs: number,
+) {
+  if (windowStartMs !== bucket.windowStartMs) {
+    bucket.windowStartMs = windowStartMs;
     bucket.spentInWindow = 0;
   }
   if (bucket.spentInWindow < limit) {
     bucket.spentInWindow += 1;
     return 0;
   }
-  return bucket.windowStart + minuteMs - now;
+  return bucket.windowStartMs + minuteMs - nowMs;
 }

@@ -4,7 +4,7 @@
  * simulator. It shares no code with the simulator: it was written only from the document and
  * `docs/semantics.md`. Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
- * This file has the operations, and the checks that precede an endpoint.
+ * This file has the operations, and the checks before an endpoint answers: size, method, key, limit.
  */
 import type { Assumptions } from './answers.ts';
 import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
@@ -31,12 +31,17 @@ import {
   tooMany,
   wrongKey,
 } from './reference-replies.ts';
+import {
+  allowedMethods,
+  type Endpoint,
+  findRoute,
+  type LimitedEndpoint,
+  type Route,
+  withoutRoute,
+} from './reference-routes.ts';
 import { ReferenceSends } from './reference-sends.ts';
 import { applyTemplate } from './reference-templates.ts';
 import { type ReferenceKey, ReferenceWorld } from './reference-world.ts';
-
-export type LimitedEndpoint = 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
-export type Endpoint = LimitedEndpoint | 'read' | 'stats';
 
 export class ReferenceModel extends ReferenceWorld {
   /** Requests per minute; null for no limit. */
@@ -49,14 +54,14 @@ export class ReferenceModel extends ReferenceWorld {
   };
   readonly #sends = new ReferenceSends(this);
   /** The buckets by endpoint and owner, such as `send account 7`. */
-  #buckets = new Map<string, ReferenceBucket>();
-  /** When `progressPace` was last switched: messages in flight then take the new pace. */
+  readonly #buckets = new Map<string, ReferenceBucket>();
+  /** When `progressPace` was last switched: from then on, messages in flight take the new pace. */
   #paceSinceMs = 0;
 
   // ── Operations ──
 
   advanceTo(ms: number): void {
-    for (const sim of this.sims) runPolls(sim, this.messages, this.nowMs, ms, this.assumptions);
+    for (const sim of this.sims) runPolls(sim, this.nowMs, ms, this);
     this.nowMs = ms;
   }
 
@@ -79,15 +84,14 @@ export class ReferenceModel extends ReferenceWorld {
     const { active: wasActive, connected: wasConnected } = sim;
     Object.assign(sim, changes);
     if (!(wasActive && wasConnected)) sim.ableSinceMs = this.nowMs;
-    if (wasActive && !sim.active)
-      applyDeactivation(sim, this.messages, this.nowMs, this.assumptions);
+    if (wasActive && !sim.active) applyDeactivation(sim, this);
   }
 
   /** Returns the ids of the messages that the device picked up. */
   pollNow(deviceId: string): readonly string[] {
     const sim = this.#simOf(deviceId);
     if (!sim?.active || !sim.connected) return [];
-    const pickedUp = poll(sim, this.messages, this.nowMs, this.assumptions, 'at_once');
+    const pickedUp = poll(sim, 'at_once', this);
     return pickedUp.map((message) => message.messageId);
   }
 
@@ -128,8 +132,10 @@ export class ReferenceModel extends ReferenceWorld {
       changeStatus(message, status, atMs);
     }
     // A reported message is in flight, so it takes part in the polls since then.
-    if (sim !== undefined && learned.length > 0)
-      runPolls(sim, [message], lastChange(message), this.nowMs, this.assumptions);
+    if (sim !== undefined && learned.length > 0) {
+      const { assumptions, nowMs } = this;
+      runPolls(sim, lastChange(message), nowMs, { messages: [message], assumptions });
+    }
     const isDue = isAble && changesOnItsOwn(message, this.assumptions);
     if (isDue && this.nowMs > this.#nextStepOf(message, sim).latestMs)
       throw new Error(`${message.messageId} is still ${message.status}`);
@@ -218,7 +224,7 @@ export class ReferenceModel extends ReferenceWorld {
     const name = `${endpoint} ${owner}`;
     const bucket = this.#buckets.get(name) ?? fullBucket();
     this.#buckets.set(name, bucket);
-    const before = { ...bucket, spentAt: [...bucket.spentAt] };
+    const before = structuredClone(bucket);
     const waitMs = spendToken(bucket, limit, this.nowMs, this.assumptions);
     if (waitMs > 0) return tooMany(Math.ceil(waitMs / 1000));
     const expected = reply();
@@ -226,56 +232,4 @@ export class ReferenceModel extends ReferenceWorld {
       this.#buckets.set(name, before);
     return expected;
   }
-}
-
-interface Route {
-  readonly endpoint: Endpoint;
-  /** The id of a message or a device as the path spells it; otherwise empty. */
-  readonly id: string;
-}
-
-const fixedPaths: Readonly<Record<string, Endpoint>> = {
-  '/api/v1/sms/send/': 'send',
-  '/api/sms/send/': 'dashboard_send',
-  '/api/external/send/': 'external_send',
-  '/api/v1/sms/received/': 'received',
-  '/api/v1/account/stats/': 'stats',
-};
-
-function exactRoute(path: string): Route | undefined {
-  const endpoint = fixedPaths[path];
-  if (endpoint !== undefined) return { endpoint, id: '' };
-  const device = /^\/api\/devices\/([^/]+)\/tasks\/$/.exec(path)?.[1];
-  if (device !== undefined) return { endpoint: 'tasks', id: device };
-  const message = /^\/api\/v1\/sms\/([^/]+)\/$/.exec(path)?.[1];
-  return message === undefined ? undefined : { endpoint: 'read', id: message };
-}
-
-/** VER-1: the route of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
-function findRoute(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
-  const exact = exactRoute(path);
-  if (exact !== undefined) return exact;
-  const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
-  const route = exactRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
-  if (route === undefined || route.id === '') return route;
-  const id = slashed.split('/').find((part) => part.toLowerCase() === route.id.toLowerCase());
-  return { ...route, id: id ?? route.id };
-}
-
-function withoutRoute(
-  { path, query }: ModelRequest,
-  key: ReferenceKey | undefined,
-  assumptions: Assumptions,
-): Expected {
-  if (assumptions.keyCheck === 'first' && key === undefined) return wrongKey(assumptions);
-  const canRedirect = exactRoute(`${path}/`) !== undefined;
-  if (!canRedirect || assumptions.trailingSlash !== 'redirect') return notFound(assumptions);
-  const location = `${path}/${query === '' ? '' : `?${query}`}`;
-  return { status: 301, body: {}, headers: { location } };
-}
-
-/** HEAD is allowed wherever GET is, except for tasks: handed-out tasks would be lost. */
-function allowedMethods(endpoint: Endpoint, { headMethod }: Assumptions): readonly string[] {
-  if (endpoint.endsWith('send')) return ['POST'];
-  return endpoint === 'tasks' || headMethod === 'refused' ? ['GET'] : ['GET', 'HEAD'];
 }

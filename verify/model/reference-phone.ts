@@ -1,9 +1,9 @@
 /**
  * SIM devices in the reference model. A device polls for work: it picks up queued messages, and the
- * messages that it sends make progress or fail.
+ * messages that it sends make progress or fail. When time moves, `runPolls` computes the polls one
+ * after another, without a queue or timers.
  * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds,
- * sendsPerPoll, taskPickup, failsFrom, deactivation. When time moves, `runPolls` computes the polls
- * one after another, without a queue or timers.
+ * sendsPerPoll, taskPickup, failsFrom, deactivation.
  */
 import type { Assumptions } from './answers.ts';
 
@@ -49,8 +49,15 @@ export interface ReferenceMessage {
   history: { status: Status; atMs: number }[];
   /** Polls since its last change of status. */
   polls: number;
-  /** When its device was handed it, if the device has yet to report that (`taskPickup`). */
+  /** When its device got it as a task, if the device has not reported it yet (`taskPickup`). */
   handedOutAtMs?: number;
+}
+
+/** What a poll reads and changes. */
+interface PollContext {
+  readonly messages: readonly ReferenceMessage[];
+  readonly nowMs: number;
+  readonly assumptions: Assumptions;
 }
 
 /** True if the message may change at the next poll. */
@@ -82,10 +89,9 @@ function isStuck({ fate, status }: ReferenceMessage): boolean {
 /** Runs all polls of one SIM after `afterMs`, up to and including `untilMs`. */
 export function runPolls(
   sim: ReferenceSim,
-  messages: readonly ReferenceMessage[],
   afterMs: number,
   untilMs: number,
-  assumptions: Assumptions,
+  { messages, assumptions }: Omit<PollContext, 'nowMs'>,
 ): void {
   if (!sim.active || !sim.connected || sim.polling !== 'simulated') return;
   const own = messages.filter((message) => message.deviceId === sim.deviceId);
@@ -102,12 +108,12 @@ export function runPolls(
     const earliestMs = Math.max(lastPollMs, Math.min(...dueTimes));
     const pollMs = pollAfter(sim.firstPollAtMs, intervalMs, earliestMs);
     if (waiting.length === 0 || pollMs > untilMs) return;
-    poll(sim, own, pollMs, assumptions, 'timed');
+    poll(sim, 'timed', { messages: own, nowMs: pollMs, assumptions });
     lastPollMs = pollMs;
   }
 }
 
-/** The first poll later than `after`; `firstPollAtMs` is the time of any one poll. */
+/** The first poll later than `afterMs`; `firstPollAtMs` is the time of any one poll. */
 function pollAfter(firstPollAtMs: number, intervalMs: number, afterMs: number): number {
   return firstPollAtMs + (Math.floor((afterMs - firstPollAtMs) / intervalMs) + 1) * intervalMs;
 }
@@ -115,14 +121,13 @@ function pollAfter(firstPollAtMs: number, intervalMs: number, afterMs: number): 
 /**
  * Runs one poll: progress first, then the pickup. Returns the messages that are picked up or handed
  * out. A `timed` poll precedes all other events of its millisecond, even the end of a hold. A
- * `requested` poll comes from an external device. `at_once` permits two changes per interval.
+ * `requested` poll comes from an external device. An operation polls `at_once`: then a message may
+ * change twice in an interval.
  */
 export function poll(
   sim: ReferenceSim,
-  messages: readonly ReferenceMessage[],
-  nowMs: number,
-  assumptions: Assumptions,
   kind: 'timed' | 'requested' | 'at_once',
+  { messages, nowMs, assumptions }: PollContext,
 ): readonly ReferenceMessage[] {
   const dueByMs = kind === 'timed' ? nowMs - 1 : nowMs;
   const waiting = messages.filter(
@@ -135,8 +140,8 @@ export function poll(
   const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
   for (const message of inFlight)
     if (kind === 'at_once' || nowMs - lastChange(message) >= intervalMs) takeStep(message, nowMs);
-  const most = assumptions.sendsPerPoll === 'all' ? queued.length : assumptions.sendsPerPoll;
-  const pickedUp = queued.sort((a, b) => a.dueAtMs - b.dueAtMs).slice(0, Number(most));
+  const maxPickups = assumptions.sendsPerPoll === 'all' ? queued.length : assumptions.sendsPerPoll;
+  const pickedUp = queued.sort((a, b) => a.dueAtMs - b.dueAtMs).slice(0, Number(maxPickups));
   if (kind === 'requested' && assumptions.taskPickup === 'reported') {
     const handedOut = pickedUp.filter((message) => followingStatus(message) === 'sending');
     for (const message of handedOut) message.handedOutAtMs = nowMs;
@@ -181,9 +186,7 @@ export function changeStatus(message: ReferenceMessage, status: Status, nowMs: n
 /** A deactivated SIM fails its queued messages, unless they stay queued (`deactivation`). */
 export function applyDeactivation(
   sim: ReferenceSim,
-  messages: readonly ReferenceMessage[],
-  nowMs: number,
-  assumptions: Assumptions,
+  { messages, nowMs, assumptions }: PollContext,
 ): void {
   const mayFail = (assumptions.failsFrom as readonly string[]).includes('queued');
   if (assumptions.deactivation === 'stays_queued' || !mayFail) return;

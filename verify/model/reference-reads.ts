@@ -92,19 +92,19 @@ function pageParameters(
   );
 }
 
-/** A whole number from 1 to `most`; undefined for another text. */
-function countIn(text: string, most = Number.MAX_SAFE_INTEGER): number | undefined {
+/** A whole number from 1 to `max`; undefined for another text. */
+function countIn(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {
   const count = /^[0-9]+$/.test(text) ? Number(text) : 0;
-  return count >= 1 && count <= most ? count : undefined;
+  return count >= 1 && count <= max ? count : undefined;
 }
 
 export function tasks(world: ReferenceWorld, pathId: string, key: ReferenceKey): Expected {
-  const { assumptions, messages, nowMs } = world;
+  const { assumptions } = world;
   const deviceId = idOf(pathId, assumptions);
   const sim = world.sims.find((each) => each.deviceId === deviceId);
   if (sim === undefined || sim.accountId !== key.accountId) return notFound(assumptions);
   const mayPoll = sim.polling === 'external' && sim.connected && sim.active;
-  const pickedUp = mayPoll ? poll(sim, messages, nowMs, assumptions, 'requested') : [];
+  const pickedUp = mayPoll ? poll(sim, 'requested', world) : [];
   const entries = pickedUp.map((message) => ({
     message_id: message.messageId,
     to: message.to,
@@ -115,8 +115,8 @@ export function tasks(world: ReferenceWorld, pathId: string, key: ReferenceKey):
 }
 
 /**
- * The usual spelling of the id in a path. `any_case`: upper case is read. `any`: also without any
- * hyphens. A text that is not permitted is returned unchanged, so it finds nothing.
+ * The usual spelling of the id in a path. With `any_case` it may be in upper case, with `any` also
+ * without all hyphens. A text that is not permitted is returned unchanged, so it finds nothing.
  */
 function idOf(text: string, { pathIdForm }: Assumptions): string {
   const lowerCase = text.toLowerCase();

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { digestOf } from './trace.ts';
+import { digestOf } from './digest.ts';
 
 test('the same seed and inputs give the same bytes in three processes', async () => {
   const [seed, count] = [20_260_115, 40];
-  const script = fileURLToPath(new URL('trace.ts', import.meta.url));
+  const script = fileURLToPath(new URL('digest.ts', import.meta.url));
   const digestElsewhere = async () => {
     const args = ['--import', 'tsx', script, String(seed), String(count)];
     return (await promisify(execFile)(process.execPath, args)).stdout;

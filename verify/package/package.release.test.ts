@@ -146,7 +146,7 @@ test('npx smstwin serve starts with a world in YAML, serves the dashboard and st
   // The YAML parser is bundled.
   writeFileSync(join(project, 'world.yaml'), snippet('docs/world-files.md', 'my-own-key'));
   const line = 'npx smstwin serve --world world.yaml';
-  const served = await ServedProcess.byCommand(folder, line, project);
+  const served = await ServedProcess.startCommand(folder, line, project);
   const get = async (path: string) => (await fetch(`${served.controlUrl}${path}`)).text();
   const health = await get(routeOf('simulator.health').path);
   const page = await get('/');

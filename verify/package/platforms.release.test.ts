@@ -25,7 +25,7 @@ function run(command: string, cwd: string, path = ''): Promise<string> {
 
 /** Serves by a command line, sends, and returns which server it was. */
 async function firstSend(project: string, serve: string): Promise<string> {
-  const served = await ServedProcess.byCommand(folder, serve, project);
+  const served = await ServedProcess.startCommand(folder, serve, project);
   const { base_url: url, accounts } = served.ready;
   const [account] = accounts;
   const reply = await fetch(`${url}${sendPaths.send}`, {

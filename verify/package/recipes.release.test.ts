@@ -163,7 +163,7 @@ async function withServer(
   act: (here: (line: string) => string, lines: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const [first = '', ...lines] = commands.find(([line]) => line?.includes(start)) ?? [];
-  const server = await ServedProcess.byCommand(project, first, project);
+  const server = await ServedProcess.startCommand(project, first, project);
   const key = server.ready.accounts[0]?.api_key ?? '';
   try {
     await act((line) => `KEY=${key}; ${withUrlsOf(server, line)}`, lines);

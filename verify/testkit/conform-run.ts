@@ -56,7 +56,7 @@ export async function runConform(
   return { code, ...printed };
 }
 
-/** The same with a report. Throws if the harness writes none; the error contains its stderr. */
+/** Runs the command and reads its JSON report. Throws, with its stderr, if it writes none. */
 export async function runConformWithReport(
   argv: readonly string[],
   io: Partial<ConformIo> = {},

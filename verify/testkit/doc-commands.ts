@@ -66,9 +66,9 @@ export class DocServers {
   readonly #started: ServedProcess[] = [];
 
   async serve(line: string): Promise<ServedProcess> {
-    // `byCommand` appends flags, which npm passes to its script only after `--`.
+    // `startCommand` appends flags, which npm passes to its script only after `--`.
     const separator = line.includes(' -- ') ? '' : ' --';
-    const served = await ServedProcess.byCommand(this.folder, `${line}${separator}`, root);
+    const served = await ServedProcess.startCommand(this.folder, `${line}${separator}`, root);
     this.#started.push(served);
     return served;
   }

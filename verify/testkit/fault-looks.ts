@@ -1,7 +1,7 @@
 /**
- * What a client sees of each kind of fault: another exchange than without a fault, and than under
- * each kind whose row differs. So a transport that ignores a new way to deliver a reply is found,
- * and so is one that does another kind's act.
+ * What a client sees of each kind of fault. An exchange with a fault must look different from one
+ * without, and from one with another kind whose row differs. This finds a transport that ignores a
+ * new way to deliver a reply, or delivers it as another kind.
  */
 import { expect, onTestFinished } from 'vitest';
 import {
@@ -21,10 +21,10 @@ import { plainSend } from './twin/twin.ts';
 const lateMs = 500;
 /** A timer may be a little early. */
 const earlyMs = 20;
-/** A reply that should come and did not by then never does. */
-const mostMs = 10_000;
+/** A reply that has not come after this time counts as one that never comes. */
+const replyWithinMs = 10_000;
 
-/** The other fields of the kinds that have some. */
+/** The fields of a fault besides its kind, for the kinds that have some. */
 const fields = { delay: { ms: lateMs }, status: { status: 418 } } as const satisfies FaultFields;
 
 /** Each fault strikes the first send whose text is its name. */
@@ -39,6 +39,7 @@ function textOf(name: string): string {
 
 const plainReply = '202 at once, whole at once';
 
+/** Sends a message whose text has this name; a fault may strike it. */
 export type Send = (name: string) => Promise<Response>;
 
 export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Send {
@@ -55,7 +56,8 @@ export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalTh
     });
 }
 
-export function started(inputs: readonly FaultInput[]): Simulator {
+/** A simulator with these faults, which is closed after the test. */
+export function startWithFaults(inputs: readonly FaultInput[]): Simulator {
   const simulator = new Simulator(settings, { journal: false });
   closeAfterTest(simulator);
   for (const input of inputs) simulator.faults.add(input);
@@ -89,20 +91,25 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-/** What tells a kind from others, by its row. The native server cannot reset: it closes. */
-function declared(kind: FaultKindName, place: string): string {
+/** What a client can see of a kind, by its row. The native server cannot reset: it closes. */
+function declaredLook(kind: FaultKindName, place: string): string {
   const { isHandled, reply } = faultKinds[kind];
   return `${isHandled} ${reply === 'reset' && place === 'hyperexpress' ? 'close' : reply}`;
 }
 
-/** The kinds that a client does not tell from another one, or from a reply without a fault. */
+/**
+ * The kinds that a client cannot tell from another one, or from a reply without a fault. `place`:
+ * the transport or the recorder that carries out the faults.
+ */
 export async function alikeOver(place: string, send: Send): Promise<string[]> {
   // The first request takes longer, and so do others on a busy machine.
   let sent = 0;
-  await expect.poll(() => seenOf(send(`plain ${++sent}`)), { timeout: mostMs }).toBe(plainReply);
+  await expect
+    .poll(() => seenOf(send(`plain ${++sent}`)), { timeout: replyWithinMs })
+    .toBe(plainReply);
   const asked = faultKindNames.map((kind) => ({ kind, end: seenOf(send(kind)) }));
   const ending = asked.filter(({ kind }) => faultKinds[kind].reply !== 'hang');
-  const waited = new Promise((resolve) => setTimeout(resolve, mostMs).unref());
+  const waited = new Promise((resolve) => setTimeout(resolve, replyWithinMs).unref());
   await Promise.race([Promise.all(ending.map(({ end }) => end)), waited]);
   const seen = await Promise.all(asked.map(({ end }) => Promise.race([end, 'open'])));
   const alike: string[] = [];
@@ -112,7 +119,7 @@ export async function alikeOver(place: string, send: Send): Promise<string[]> {
     const shown = `${seen[index]}; then ${(await send(kind)).status}`;
     const other = kindSeenAs.get(shown);
     if (seen[index] === plainReply) alike.push(`${place}: ${kind} looks like no fault`);
-    if (other !== undefined && declared(kind, place) !== declared(other, place))
+    if (other !== undefined && declaredLook(kind, place) !== declaredLook(other, place))
       alike.push(`${place}: ${kind} looks like ${other}: ${shown}`);
     kindSeenAs.set(shown, kind);
   }

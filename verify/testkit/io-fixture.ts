@@ -1,6 +1,6 @@
-/**
- * Collects a bench's output for a test.
- */
+/** The output and environment of a command in a test. */
+
+/** An `io` for a command, and the texts that the command writes to it. */
 export function newIo() {
   const texts = { out: '', error: '' };
   const io = {

@@ -1,7 +1,4 @@
-/**
- * For tests of checkpoints: the files of a journal, and a function that waits for the next
- * checkpoint.
- */
+/** For tests of checkpoints: reads and copies the files of a journal, and waits for a checkpoint. */
 import {
   closeSync,
   copyFileSync,
@@ -18,11 +15,12 @@ import type { JournalHeader } from '#src/recording/journal/journal-header.ts';
 
 /** The text of a journal whose lines a test has changed, with new checksums. */
 export function withChecksums(text: string): string {
-  const open = text.split('\n').map((line) => line.replace(/(?:,"crc32":\d+)?}$/, ''));
-  return open.map((line) => line && `${line},"crc32":${crc32(line)}}\n`).join('');
+  // Each line without its checksum and its closing brace.
+  const openLines = text.split('\n').map((line) => line.replace(/(?:,"crc32":\d+)?}$/, ''));
+  return openLines.map((line) => line && `${line},"crc32":${crc32(line)}}\n`).join('');
 }
 
-/** Reads no more than the first line: tests ask for it in every turn of the event loop. */
+/** The first line of a journal. Reads no more, because tests call it in each turn of the loop. */
 export function headerOfFile(journal: string): JournalHeader {
   const opening = Buffer.alloc(65_536);
   const file = openSync(journal, 'r');

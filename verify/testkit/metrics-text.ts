@@ -1,6 +1,4 @@
-/**
- * Reads a server's metrics in the text format of Prometheus.
- */
+/** Reads a server's metrics in the text format of Prometheus. */
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -14,7 +12,7 @@ export class MetricsText {
     }
   }
 
-  /** NaN if there is no such sample. */
+  /** The value of a sample; NaN if there is no such sample. */
   value(name: string, labels: Labels = {}): number {
     return this.#samples.get(keyOf(name, labels)) ?? Number.NaN;
   }

@@ -4,12 +4,11 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { answersOf } from '#contract/assumptions.ts';
 import { documentedLimitsPerMinute, type EndpointName } from '#contract/limits.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
-import { type AssumptionName, type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
+import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, object>>;
@@ -24,7 +23,7 @@ interface OperationObject {
   readonly responses: Readonly<Record<string, ResponseObject>>;
 }
 
-/** Each document is compiled for a few dozen bodies. Two linters check that it is valid. */
+/** A document is compiled for a few dozen bodies only, and linters check that it is valid. */
 const quickCompilation = { meta: false, validateSchema: false, code: { optimize: false } };
 
 export class DescribedService {
@@ -67,15 +66,17 @@ export class DescribedService {
   recognise(endpoint: EndpointName, reply: ApiReply): string[] {
     const where = `${endpoint} ${reply.status} ${reply.body}`;
     const response = this.operation(endpoint).responses[reply.status];
-    if (response === undefined) throw new Error(`undocumented: ${where}`);
+    if (response === undefined) throw new Error(`the document has no such status: ${where}`);
     const names = Object.keys(response.headers ?? {});
     const documented = names.map((name) => name.toLowerCase()).sort();
     const sent = Object.keys(reply.headers ?? {}).sort();
-    if (documented.join() !== sent.join()) throw new Error(`headers ${sent.join()}: ${where}`);
+    if (documented.join() !== sent.join())
+      throw new Error(`the document names other headers than ${sent.join()}: ${where}`);
     for (const name of names) this.#checkHeader(endpoint, reply, name, where);
     const body: unknown = JSON.parse(reply.body);
     const pointer = `${pointerTo(endpoint, reply.status)}/content/application~1json/schema`;
-    if (this.#validator(pointer)(body) !== true) throw new Error(`another body: ${where}`);
+    if (this.#validator(pointer)(body) !== true)
+      throw new Error(`the document permits no such body: ${where}`);
     return schemaNames(response)
       .filter(
         (name) =>
@@ -88,7 +89,8 @@ export class DescribedService {
     const text = reply.headers?.[name.toLowerCase()] ?? '';
     const pointer = `${pointerTo(endpoint, reply.status)}/headers/${name}/schema`;
     const value = name === 'Retry-After' ? Number(text) : text;
-    if (this.#validator(pointer)(value) !== true) throw new Error(`header ${name}: ${where}`);
+    if (this.#validator(pointer)(value) !== true)
+      throw new Error(`the document permits no such ${name}: ${where}`);
   }
 
   #validator(pointer: string): ValidateFunction {
@@ -99,57 +101,6 @@ export class DescribedService {
     }
     return validator;
   }
-}
-
-/**
- * Combinations of assumptions that change the documented requests or replies. A run draws two of
- * them, so do not add a new answer here: it is then played alone in each run.
- */
-export const mixtures: readonly Partial<Assumptions>[] = [
-  {},
-  { errorBody: 'nested', notFoundBody: 'code_detail', malformedJson: 'code_400' },
-  { errorBody: 'field_map', notFoundBody: 'code_detail', bothSenderFields: 'alias_wins' },
-  { errorBody: 'field_map', unknownFields: 'reject', sendAtZone: 'naive_is_utc' },
-  { errorBody: 'nested', unknownFields: 'reject', replayDifferentBody: 'conflict' },
-  { validationScope: 'all', errorBody: 'code_detail', pathIdForm: 'any', typeCoercion: 'coerce' },
-  { validationScope: 'all', errorBody: 'field_map', gateOrder: 'quota_before_sender' },
-  { validationScope: 'all', errorBody: 'nested', unknownFields: 'reject', nullFields: 'absent' },
-  { trailingSlash: 'redirect', methodNotAllowed: '404', contentType: 'ignore' },
-  { nullFields: 'absent', bothSenderFields: 'reject', unknownFields: 'reject' },
-  { nullFields: 'absent', bothSenderFields: 'reject_if_different', emptyRequestId: 'reject' },
-  { nullFields: 'absent', bothSenderFields: 'alias_wins', sendAtZone: 'any_offset' },
-  { requestIdMaxLength: 3, sendAtMaxAheadDays: 7, characterUnit: 'utf16_units', sendAtZone: 'any' },
-  { sendAtFormats: 'iso8601' },
-  { emptySendAt: 'absent', typeCoercion: 'numbers' },
-  { bothSenderFields: 'reject', receivedQuery: 'ignore' },
-  { receivedQuery: 'not_found', headMethod: 'refused', trailingSlash: 'served' },
-  { sendAtFormats: 'iso8601', sendAtZone: 'any' },
-  { blankMessage: 'accept', characterUnit: 'graphemes', numberCheck: 'shape' },
-  {
-    replyTemplates: {
-      error: { body: { title: '{detail}', code: '{code}' } },
-      invalid_field: { body: { errors: [{ field: '{field}', why: '{detail}' }] } },
-      invalid_key: { body: { code: '{code}' }, headers: { 'www-authenticate': null } },
-      method_not_allowed: { headers: { allow: '{allow}, OPTIONS' } },
-      stats: { body: { total: '{accepted}' } },
-      tasks: { body: '{items}', item: { id: '{message_id}' } },
-    },
-  },
-  { receivedShape: 'array', tasksShape: 'array', heldStatus: 'scheduled', numberCheck: 'valid' },
-];
-
-/** A named answer of these assumptions that no mixture has, such as a new one, is played alone. */
-const mixed = new Set(mixtures.flatMap((each) => Object.keys(each) as AssumptionName[]));
-export const unmixed: readonly Partial<Assumptions>[] = [...mixed].flatMap((name) =>
-  answersOf(name)
-    .slice(1)
-    .filter((answer) => !mixtures.some((each) => each[name] === answer))
-    .map((answer) => ({ [name]: answer })),
-);
-
-/** The assumptions as the name of a test. */
-export function named(assumptions: Partial<Assumptions>): string {
-  return Object.entries(assumptions).join(' ') || 'the defaults';
 }
 
 function schemaNames({ content }: ResponseObject): string[] {

@@ -42,7 +42,7 @@ export function pairwise(choices: Choices): Row[] {
   return rows;
 }
 
-/** The same for both orders. */
+/** Names the pair of two choices, whatever their order. */
 function keyOf(one: Choice, other: Choice): string {
   return one[0] < other[0] ? `${one}&${other}` : `${other}&${one}`;
 }

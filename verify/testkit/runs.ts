@@ -1,9 +1,7 @@
 /**
  * How many random runs a property test makes, and how many items of a long list a test uses: few,
- * and twice as many with `SMSTWIN_RUNS=2`.
- *
- * The seed is fixed, so that only a change of the code changes a result. `SMSTWIN_SEED=N` sets
- * another one.
+ * and twice as many with `SMSTWIN_RUNS=2`. The seed is fixed, so that only a change of the code
+ * changes a result; `SMSTWIN_SEED=N` sets another one.
  */
 import fc from 'fast-check';
 
@@ -38,7 +36,7 @@ export function runs(count: number): number {
   return count * factor;
 }
 
-/** A sample of the items, evenly spaced; the same ones each time. */
+/** A sample of the items, evenly spaced, and the same in each run. */
 export function sample<T>(items: readonly T[], count: number): readonly T[] {
   const taken = Math.min(items.length, runs(count));
   const places = new Set(

@@ -1,4 +1,4 @@
-/** A clock for tests of the harness, whose target must be equally fast. */
+/** A fast clock for tests of the harness; the clock of the target must be as fast. */
 import { type Clock, wallClock } from '#conformance/target/clock.ts';
 
 /** A clock that runs `rate` times as fast as the wall clock. */

@@ -66,7 +66,7 @@ export const bodies: readonly Fields[] = [
   { constructor: 'x' },
 ];
 
-/** More of them, about which the document speaks in words: JSON Schema cannot express them. */
+/** Further bodies, which the document describes in words, as JSON Schema cannot express the rule. */
 export const bodiesBeyondSchemas: readonly Fields[] = [
   { to: '+1202555' },
   { to: '+999123456789' },
@@ -80,7 +80,7 @@ export const bodiesBeyondSchemas: readonly Fields[] = [
   { from: number, from_number: '+12025550102' },
 ];
 
-/** The value after a round trip through JSON, which drops undefined fields. */
+/** The plain send with these fields, after a round trip through JSON, which drops undefined ones. */
 export function bodyOf(fields: Fields): unknown {
   return JSON.parse(JSON.stringify({ ...plainSend, ...fields }));
 }
@@ -91,7 +91,7 @@ export const assumptionsAboutBodies: readonly AssumptionName[] = [
   'bothSenderFields',
 ];
 
-/** Each of their answers but the defaults. */
+/** Each answer of `assumptionsAboutBodies` but the default. */
 export const answersAboutBodies: readonly Partial<Assumptions>[] = assumptionsAboutBodies.flatMap(
   (name) => randomAnswers[name].slice(1).map((answer) => ({ [name]: answer })),
 );

@@ -1,6 +1,4 @@
-/**
- * For tests: simulators on a port, with and without a journal, and the bytes of sends to them.
- */
+/** For tests: simulators on a port, with and without a journal, and the bytes of sends to them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +10,7 @@ import type { RawSocket } from './processes/raw-socket.ts';
 import { dial } from './transport-fixture.ts';
 import { plainSend } from './twin/twin.ts';
 
-// No hooks of this file: it is loaded once for all test files of a worker.
+// This file must not call hooks such as `afterEach`: a worker loads it once for all test files.
 
 /** A path in a folder that is removed after the test. */
 export function newPath(): string {
@@ -27,6 +25,7 @@ export function closeAfterTest(simulator: Simulator): void {
 
 export const settings: SettingsInput = { clock: 'manual', noLimits: true };
 
+/** Starts a simulator on a free port; it is closed after the test. */
 export async function serve(
   options: InternalOptions,
   transport?: TransportKind,
@@ -38,11 +37,13 @@ export async function serve(
   return { simulator, port: Number(new URL(baseUrl).port) };
 }
 
+/** The header lines of a request by the first account. */
 export function head(simulator: Simulator, more = ''): string {
   const [account] = simulator.readyFile().accounts;
   return `Host: x\r\nAuthorization: Bearer ${account?.api_key}\r\n${more}`;
 }
 
+/** The bytes of a send by the first account. */
 export function sendText(simulator: Simulator, requestId: string, prefix = ''): string {
   const from = simulator.readyFile().accounts[0]?.sims[0]?.number;
   const body = JSON.stringify({ ...plainSend, from, request_id: requestId });

@@ -16,8 +16,8 @@ import { get, RawSocket } from './processes/raw-socket.ts';
 /**
  * The reason why the native transport cannot be tested, for test names; empty if it can, and in CI.
  */
-const reason = process.env['CI'] === undefined ? await whyNoNativeServer() : undefined;
-export const withoutNative = reason === undefined ? '' : ` (${reason})`;
+const whyNotNative = process.env['CI'] === undefined ? await whyNoNativeServer() : undefined;
+export const withoutNative = whyNotNative === undefined ? '' : ` (${whyNotNative})`;
 
 export const kinds: readonly TransportKind[] =
   withoutNative === '' ? ['hyperexpress', 'node'] : ['node'];
@@ -32,11 +32,12 @@ export async function stopAll(): Promise<void> {
 
 afterEach(stopAll);
 
-/** The same test on both transports. */
+/** Declares a test for each transport. */
 export function both(name: string, run: (kind: TransportKind) => Promise<void>): void {
   test.each(kinds)(`%s: ${name}`, run);
 }
 
+/** Listens with a transport of this kind, which is closed after the test. */
 export async function start(
   kind: TransportKind,
   serve: Serve,
@@ -52,6 +53,7 @@ export async function start(
   return { transport, port: await transport.listen(port, '127.0.0.1') };
 }
 
+/** Opens a connection that is closed after the test. */
 export async function dial(port: number, host?: string, allowHalfOpen = false): Promise<RawSocket> {
   const socket = await RawSocket.open(port, host, allowHalfOpen);
   sockets.push(socket);

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { alikeOver, faults, type Send, senderTo, started } from '../testkit/fault-looks.ts';
+import { alikeOver, faults, type Send, senderTo, startWithFaults } from '../testkit/fault-looks.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 
 const places: Readonly<Record<string, () => Promise<Send>>> = {
   fetch: async () => {
-    const simulator = started(faults);
+    const simulator = startWithFaults(faults);
     return senderTo(simulator, 'http://localhost', simulator.fetch);
   },
   ...Object.fromEntries(
     kinds.map((transport) => [
       transport,
       async () => {
-        const simulator = started(faults);
+        const simulator = startWithFaults(faults);
         return senderTo(simulator, (await simulator.listen({ transport })).baseUrl);
       },
     ]),

@@ -3,7 +3,8 @@
  * and Spectral, with all of its rules.
  */
 import { expect, test } from 'vitest';
-import { DescribedService, mixtures, named } from '#verify/testkit/openapi-fixture.ts';
+import { mixtures, named } from '#verify/testkit/assumption-mixtures.ts';
+import { DescribedService } from '#verify/testkit/openapi-fixture.ts';
 import { servedOperations } from '../documents.ts';
 import { controlDocument } from './control-document.ts';
 

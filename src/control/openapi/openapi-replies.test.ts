@@ -10,7 +10,8 @@ import {
   sendEndpoints,
 } from '#contract/limits.ts';
 import { routes } from '#contract/routes.ts';
-import { DescribedService, mixtures, named, unmixed } from '#verify/testkit/openapi-fixture.ts';
+import { mixtures, named, unmixed } from '#verify/testkit/assumption-mixtures.ts';
+import { DescribedService } from '#verify/testkit/openapi-fixture.ts';
 import { sample } from '#verify/testkit/runs.ts';
 import {
   acmeNumber,

@@ -3,7 +3,8 @@
  * ones, under several assumptions. The test validates with ajv, which is independent of zod.
  */
 import { expect, test } from 'vitest';
-import { DescribedService, mixtures, named, unmixed } from '#verify/testkit/openapi-fixture.ts';
+import { mixtures, named, unmixed } from '#verify/testkit/assumption-mixtures.ts';
+import { DescribedService } from '#verify/testkit/openapi-fixture.ts';
 import { sample } from '#verify/testkit/runs.ts';
 import { bodies, bodyOf } from '#verify/testkit/send-bodies.ts';
 import { type Fields, Twin } from '#verify/testkit/twin/twin.ts';

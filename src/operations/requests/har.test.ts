@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { judge } from '#judging/client/judge.ts';
-import { exchangesOfHar } from '#verify/testkit/har.ts';
+import { exchangesOfHar } from '#verify/testkit/traffic-text.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('GET /control/har gives the last requests in order, and the referee reads them', async () => {

@@ -1,10 +1,11 @@
 /**
- * An example of an assumption: a short scene whose result shows which answer is in force. Also has
- * functions that examples share.
+ * An example of an assumption: a short scene whose result shows which answer is in force; and the
+ * steps that several examples use.
  */
 import type { AssumptionName } from '#src/sim/assumptions.ts';
 import type { Scene } from '../twin/scene.ts';
 
+/** Answers, each with the result of the scene under it. */
 type Shown = readonly (readonly [answer: unknown, result: string])[];
 
 export interface Example {
@@ -12,7 +13,7 @@ export interface Example {
   readonly scene: (scene: Scene) => string;
   /** Start time, if it matters. */
   readonly startsAt?: string;
-  /** Each answer with the result of the scene; the default first. */
+  /** The default answer comes first. */
   readonly shows: Shown;
   /** More answers to try, if any number or text is valid. */
   readonly more?: readonly unknown[];
@@ -29,7 +30,7 @@ export function answers(...rows: Shown): Shown {
 
 export const unauthenticated = { authorization: undefined };
 
-/** A `send_at` so far from now. */
+/** A `send_at` that lies `byMs` after the present. */
 export function ahead(scene: Scene, byMs: number, zone = 'Z'): string {
   return new Date(scene.model.nowMs + byMs).toISOString().replace('Z', zone);
 }

@@ -1,6 +1,6 @@
 /**
- * The only table of examples: how each answer of each assumption looks to a caller, and which
- * answers random runs and the harness try.
+ * The table of all examples: how each answer of each assumption looks to a caller, and which answers
+ * random runs and the harness try.
  */
 import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
 import { Scene } from '../twin/scene.ts';
@@ -31,8 +31,8 @@ export const randomAnswers = answersBy(allAnswers);
 export const judgedAnswers = answersBy((example) => example.judged ?? allAnswers(example));
 
 /**
- * The replies to every request of these examples, under the same assumptions: two services that
- * differ in an answer differ here.
+ * The replies to every request of these examples under the given assumptions. Two services that
+ * differ in an answer also differ in these replies.
  */
 export function repliesOfExamples(
   assumptions: Partial<Assumptions>,

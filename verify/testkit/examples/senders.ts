@@ -1,12 +1,9 @@
-/**
- * Examples of the assumptions about senders, keys and replays, and what else one request does not
- * show.
- */
+/** Examples of the assumptions about senders, keys, ids, `send_at` and reply templates. */
 import { dayMs } from '#contract/time.ts';
 import { brief, numbers } from '../twin/scene.ts';
 import { ahead, answers, type Examples } from './example.ts';
 
-/** A template for every reply but some, which fall back to others. */
+/** Templates for most kinds of reply; the other kinds use the template of a more general kind. */
 const someTemplates = {
   error: { body: { title: '{detail}', code: '{code}', status: '{status}' } },
   invalid_field: {

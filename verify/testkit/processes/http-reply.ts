@@ -70,11 +70,11 @@ type Head = Omit<RawReply, 'body'>;
 function readHead(text: string): Head {
   const [first = '', ...lines] = text.split('\r\n');
   const status = statusLine.exec(first)?.[1];
-  if (status === undefined) throw new WrongReply(`no status line: ${JSON.stringify(first)}`);
+  if (status === undefined) throw new WrongReply(`not a status line: ${JSON.stringify(first)}`);
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
     const [, name, value = ''] = headerLine.exec(line) ?? [];
-    if (name === undefined) throw new WrongReply(`no header: ${JSON.stringify(line)}`);
+    if (name === undefined) throw new WrongReply(`not a header: ${JSON.stringify(line)}`);
     const key = name.toLowerCase();
     if (key in headers) throw new WrongReply(`the header ${key} comes twice`);
     headers[key] = value;
@@ -88,8 +88,8 @@ function bodyLength({ status, headers }: Head, method: string): number | undefin
   const text = headers['content-length'];
   if (text === undefined) {
     if (headers['connection'] === 'close' || 'transfer-encoding' in headers) return undefined;
-    throw new WrongReply(`a reply ${status} without a length`);
+    throw new WrongReply(`a reply ${status} has no content-length`);
   }
-  if (!/^\d{1,12}$/.test(text)) throw new WrongReply(`a length of ${text}`);
+  if (!/^\d{1,12}$/.test(text)) throw new WrongReply(`content-length is not a number: ${text}`);
   return Number(text);
 }

@@ -1,7 +1,6 @@
 /**
- * Preloaded into a served process: on request, reports the process's resources after a garbage
- * collection to its parent. Does not keep the process running, and ends it when the parent has
- * gone.
+ * Preloaded into a served process: on request of its parent, reports the resources of the process
+ * after a garbage collection. Does not keep the process running, and ends it when the parent exits.
  */
 import { existsSync, readdirSync } from 'node:fs';
 

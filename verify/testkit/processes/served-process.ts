@@ -57,8 +57,8 @@ export class ServedProcess {
     );
   }
 
-  /** Starts a command line as users type it, without the probe. */
-  static byCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
+  /** Starts a server by a command line as users type it, without the probe. */
+  static startCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
     return ServedProcess.#start(folder, (ports) =>
       spawn('sh', ['-c', `exec ${line} ${ports.join(' ')}`], { cwd, stdio: [...stdio] }),
     );
@@ -107,7 +107,7 @@ export class ServedProcess {
     return this.#errors;
   }
 
-  /** Why the process can no longer be used: it has ended, or has written to stderr. */
+  /** Why the process can no longer be used: it has ended, or has written to stderr; or undefined. */
   complaint(): string | undefined {
     const { exitCode, signalCode } = this.#child;
     if (this.hasEnded) return `the server ended with ${exitCode ?? signalCode}: ${this.errors}`;

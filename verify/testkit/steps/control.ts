@@ -1,6 +1,6 @@
 /**
- * Steps that change the world by control operations, in the simulator and in the reference model:
- * keys, SIMs, inbound messages, assumptions, quotas, limits, fates.
+ * Steps that perform control operations in the simulator and in the reference model: on keys, SIMs,
+ * inbound messages, assumptions, quotas, limits and fates.
  */
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
@@ -14,7 +14,7 @@ export const createKey = stepKind('create_key', fc.record({ who: caller }), (ses
   return `${session.nameOf(who)} creates a key`;
 });
 
-/** An account always keeps a valid key. */
+/** Revokes a key, and creates another if it was the last valid one. */
 export const revokeKey = stepKind(
   'revoke_key',
   fc.record({ who: caller, key: position }),

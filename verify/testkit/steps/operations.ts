@@ -2,7 +2,7 @@
 import type { Operation } from '#src/operations/define.ts';
 import { randomAnswers } from '../examples/examples.ts';
 
-/** The declared examples, or inputs that reach more. `replaced`: inputs of the caller instead. */
+/** The declared examples, or inputs that reach more; `replaced` has other inputs, by operation. */
 export function inputsOf(
   { name, examples }: Operation,
   replaced: Readonly<Record<string, readonly unknown[]>> = {},

@@ -3,9 +3,9 @@
  */
 import fc from 'fast-check';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Endpoint } from '../../model/reference-model.ts';
-import { bearer, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, type Session, textOf } from '../twin/session.ts';
+import type { Endpoint } from '../../model/reference-routes.ts';
+import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
+import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
 import { mostly, stepKind } from './step.ts';
 import {
@@ -22,7 +22,7 @@ import * as values from './values.ts';
 
 const receivedPath = '/api/v1/sms/received/';
 const statsPath = '/api/v1/account/stats/';
-/** The index in the trace of requests that no caller makes. */
+/** In the trace, `who` of a request without a caller. */
 const noCaller = -1;
 
 export const read = stepKind(
@@ -111,6 +111,7 @@ export const burst = stepKind(
   }),
   (session, { who, endpoint, extra }) => {
     const isLimited = endpoint !== 'read' && endpoint !== 'stats';
+    // Reads and statistics have no limit: as many as the limit of the other endpoints.
     const limit = isLimited ? session.model.limits[endpoint] : 120;
     const times = Math.max(0, (limit ?? 1) + extra);
     const keys = session.validKeysOf(who);
@@ -135,27 +136,29 @@ export const stranger = stepKind(
   fc.record(
     {
       ip: fc.nat({ max: 2 }),
-      endpoint: fc.nat({ max: 6 }),
+      endpoint: fc.constantFrom(...limitedEndpoints, 'read' as const, 'stats' as const),
       authorization: fc.constantFrom(...values.oddAuthorizations),
       query: fc.constantFrom('', '', 'api_key={key}', 'key={key}', 'access_token={key}'),
-      /** How often; 0: until the address is refused, and then also from another address. */
-      times: fc.constantFrom(1, 1, 1, 2, 5, 0),
+      /** How often; `limit`: once more than the limit, and then also from another address. */
+      times: fc.constantFrom<number | 'limit'>(1, 1, 1, 2, 5, 'limit'),
     },
     { requiredKeys: ['ip', 'endpoint', 'query', 'times'] },
   ),
   (session, step) => {
+    const { endpoint } = step;
     const request = {
-      ...acceptableRequest(session, step.endpoint),
+      ...acceptableRequest(session, endpoint),
       authorization: step.authorization && withKeys(session, step.authorization),
       query: withKeys(session, step.query),
     };
     const clientIp = `203.0.113.${step.ip}`;
     const forwardedFor = [undefined, '198.51.100.7', '203.0.113.0, 198.51.100.7'][step.ip];
-    const limits: Partial<Record<string, number | null>> = session.model.limits;
-    const times = step.times || (limits[limitedEndpoints[step.endpoint] ?? ''] ?? 1) + 1;
+    const isLimited = endpoint !== 'read' && endpoint !== 'stats';
+    const limit = (isLimited ? session.model.limits[endpoint] : null) ?? 1;
+    const times = step.times === 'limit' ? limit + 1 : step.times;
     for (let sent = 1; sent < times; sent++)
       session.exchange(noCaller, { ...request, clientIp, forwardedFor });
-    if (step.times === 0) {
+    if (step.times === 'limit') {
       session.exchange(noCaller, { ...request, clientIp: '203.0.113.9' });
       session.exchange(0, { ...request, authorization: bearer(session.keyAt(0, 0)) });
     }
@@ -164,7 +167,7 @@ export const stranger = stepKind(
 );
 
 function ask(session: Session, who: number, request: ApiRequest): string {
-  return `${textOf(request)} -> ${session.exchange(who, request).status}`;
+  return `${requestText(request)} -> ${session.exchange(who, request).status}`;
 }
 
 /** A request that spends a token, if the endpoint has a limit, and changes little. */
@@ -177,12 +180,9 @@ function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiReq
 }
 
 /** A request that would succeed with a valid key of the first account. */
-function acceptableRequest(session: Session, index: number): ApiRequest {
-  const endpoint = limitedEndpoints[index] ?? (index % 2 === 0 ? 'stats' : 'read');
+function acceptableRequest(session: Session, endpoint: Endpoint): ApiRequest {
   const [simulated, external] = session.simsOf(0);
-  const clientIp = '203.0.113.1';
-  if (endpoint === 'tasks')
-    return requestTo(`/api/devices/${external?.deviceId}/tasks/`, { clientIp });
+  if (endpoint === 'tasks') return requestTo(`/api/devices/${external?.deviceId}/tasks/`);
   if (!(endpoint in sendPaths)) return cheapRequest(session, 0, endpoint);
   const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
   const origin = { who: 0, key: 0, via: endpoint as SendPath };

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time.ts';
-import { type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, poolNumbers, type Session, textOf } from '../twin/session.ts';
+import { requestText, type SendPath, sendPaths } from '../twin/request.ts';
+import { itemAt, poolNumbers, type Session } from '../twin/session.ts';
 import { mostly, stepKind } from './step.ts';
 import { caller, position } from './targets.ts';
 import * as values from './values.ts';
@@ -37,7 +37,7 @@ const sender: fc.Arbitrary<Sender> = fc.oneof(
   },
 );
 
-/** The body's fields that name the sender; with `both`, `from_number` names the second sender. */
+/** The fields that name the sender; with `both`, `from` names it and `from_number` another one. */
 const senderFields = mostly(
   fc.constantFrom<'from' | 'from_number' | 'both' | 'neither'>('from', 'from_number'),
   fc.constantFrom('both', 'neither'),
@@ -122,7 +122,7 @@ const anyFields = fc.record(
 );
 
 /** Fields that are mostly accepted, so that runs make progress. */
-const plainFields: typeof anyFields = fc.record(
+const usualFields: typeof anyFields = fc.record(
   {
     to: fc.constantFrom<unknown>(
       '+12025550150',
@@ -148,6 +148,7 @@ const plainFields: typeof anyFields = fc.record(
 
 type SendFields = typeof anyFields extends fc.Arbitrary<infer Fields> ? Fields : never;
 
+/** Steps that send these fields. */
 const sendOf = (fields: typeof anyFields) =>
   stepKind('send', fc.record({ who: caller, key: position, via, fields }), (session, step) => {
     const body = JSON.stringify(bodyOf(session, step.who, step.fields));
@@ -155,8 +156,9 @@ const sendOf = (fields: typeof anyFields) =>
   });
 
 export const anySend = sendOf(anyFields);
-export const plainSend = sendOf(plainFields);
+export const usualSend = sendOf(usualFields);
 
+/** Sends bytes that may not be JSON, with any content type. */
 export const rawSend = stepKind(
   'send_raw',
   fc.record({
@@ -170,10 +172,11 @@ export const rawSend = stepKind(
   (session, step) => {
     const { type: contentType, encoding: contentEncoding } = step;
     const request = { ...post(session, step, step.body), contentType, contentEncoding };
-    return `${textOf(request)} -> ${session.exchange(step.who, request).status}`;
+    return `${requestText(request)} -> ${session.exchange(step.who, request).status}`;
   },
 );
 
+/** Repeats an earlier send of the caller, by the same endpoint or another one. */
 export const replay = stepKind(
   'replay',
   fc.record(
@@ -187,6 +190,7 @@ export const replay = stepKind(
   },
 );
 
+/** A POST of this body to a send endpoint. */
 export function post(
   session: Session,
   { who, key, via }: SendOrigin,
@@ -196,6 +200,7 @@ export function post(
   return { ...session.getBy(who, sendPaths[via], key), method: 'POST', contentType, body };
 }
 
+/** Sends, and notes the send and a refusal by the limit for later steps. */
 function send(session: Session, origin: SendOrigin, body: string): string {
   const request = post(session, origin, body);
   const reply = session.exchange(origin.who, request);
@@ -205,7 +210,7 @@ function send(session: Session, origin: SendOrigin, body: string): string {
     const retryAfterSeconds = Number(reply.headers?.['retry-after']);
     sender.lastRefusal = { atMs: session.model.nowMs, retryAfterSeconds };
   }
-  return `${textOf(request)} -> ${reply.status}`;
+  return `${requestText(request)} -> ${reply.status}`;
 }
 
 function bodyOf(session: Session, who: number, fields: SendFields): object {
@@ -227,14 +232,16 @@ function bodyOf(session: Session, who: number, fields: SendFields): object {
   };
 }
 
-/** The sender's number that a choice names. */
+/** The number, or other value, that stands for the chosen sender. */
 function numberOf(session: Session, who: number, choice: Sender): unknown {
   if ('value' in choice) return choice.value;
   if ('pool' in choice) return itemAt(poolNumbers, choice.pool);
   const { accountId } = session.callerOf(who);
-  const others = session.model.sims.filter(
-    (sim) => sim.accountId !== undefined && sim.accountId !== accountId,
-  );
-  if ('foreign' in choice) return itemAt(others, choice.foreign)?.number;
+  if ('foreign' in choice) {
+    const others = session.model.sims.filter(
+      (sim) => sim.accountId !== undefined && sim.accountId !== accountId,
+    );
+    return itemAt(others, choice.foreign)?.number;
+  }
   return itemAt(session.simsOf(who), choice.own)?.number ?? itemAt(poolNumbers, choice.own);
 }

@@ -7,6 +7,7 @@ import type { Session } from '../twin/session.ts';
 
 export interface StepKind<Kind extends string, Fields> {
   readonly kind: Kind;
+  /** How fast-check draws and shrinks the step. */
   readonly drawn: fc.Arbitrary<Fields & { kind: Kind }>;
   /** Plays the step; returns a description of it. */
   readonly play: (session: Session, step: Fields) => string;
@@ -20,7 +21,7 @@ export function stepKind<const Kind extends string, Fields extends object>(
   return { kind, drawn: fields.map((drawn) => ({ ...drawn, kind })), play };
 }
 
-/** The first in eleven of twelve cases, so that most requests are wrong in at most one place. */
+/** Draws `usual` in eleven of twelve cases: then most requests have at most one odd part. */
 export function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight: 11, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }

@@ -10,14 +10,10 @@ import * as sends from './sends.ts';
 import type { StepKind } from './step.ts';
 import * as time from './time.ts';
 
-/**
- * How often each kind is drawn. `inject`: an inbound message. `burst`: requests up to the limit.
- * `stranger`: without a valid key. `lost`: to unknown paths. `assume` is not here, as its answers
- * depend on the run.
- */
+/** How often each kind is drawn. `assume` is not here, because its answers depend on the run. */
 const weighted = [
   [8, sends.anySend],
-  [10, sends.plainSend],
+  [10, sends.usualSend],
   [2, sends.rawSend],
   [8, sends.replay],
   [8, reads.read],

@@ -23,7 +23,7 @@ export const limited = fc.constantFrom(...limitedEndpoints);
 export type Spelling = 'upper' | 'bare' | 'upper_bare' | 'half';
 export const spelling = fc.constantFrom<Spelling>('upper', 'bare', 'upper_bare', 'half');
 
-/** The id in this spelling; undefined: as it is. */
+/** The id in this spelling; undefined leaves it as it is. */
 export function spelt(id: string, spelling: Spelling | undefined): string {
   if (spelling === undefined) return id;
   if (spelling === 'half') return id.replace('-', '');
@@ -31,7 +31,7 @@ export function spelt(id: string, spelling: Spelling | undefined): string {
   return spelling === 'bare' ? text : text.toUpperCase();
 }
 
-/** Completes steps that name no owner: they concern a thing of the caller. */
+/** Gives steps that name no owner the caller as the owner of their target. */
 export function whoseOf<Step extends { who: number; whose: number | undefined }>(
   steps: fc.Arbitrary<Step>,
 ): fc.Arbitrary<Step & { whose: number }> {

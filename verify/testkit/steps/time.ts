@@ -23,6 +23,10 @@ export const advance = stepKind(
   (session, { byMs }) => advanceTo(session, session.model.nowMs + byMs),
 );
 
+/**
+ * `hold`: the end of a hold. `window`: a `request_id` is forgotten. `limit`: the wait of the last 429
+ * is over. `thirty_days`: a message no longer counts for a quota of 30 days.
+ */
 type Moment = 'poll' | 'hold' | 'window' | 'limit' | 'minute' | 'month' | 'thirty_days';
 
 export const advanceToMoment = stepKind(
@@ -68,6 +72,7 @@ function momentOf(session: Session, what: Moment, who: number, index: number): n
       return first + Math.max(0, Math.floor((nowMs - first) / intervalMs) + 1) * intervalMs;
     }
     case 'hold': {
+      // Without holds until the year 9999, whose end would skip all other moments.
       const soon = messages.filter(
         ({ dueAtMs }) => dueAtMs > nowMs && dueAtMs < nowMs + 400 * dayMs,
       );

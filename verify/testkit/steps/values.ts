@@ -1,7 +1,7 @@
 /**
  * Values for the fields of a send and the parts of other requests: common ones, and ones that a
- * careless check would get wrong. Random steps and fuzzed bodies use the same lists. Where a list is
- * long, its values are grouped by what they have in common.
+ * careless check would get wrong. Random steps and fuzzed bodies use the same lists. A long list is
+ * grouped by what its values have in common.
  */
 
 /** JSON values that are not text, and an empty text. */
@@ -25,7 +25,7 @@ export const openRecipients: readonly string[] = Object.values({
   deliveredLate: ['+12025550166'],
 }).flat();
 
-/** The same, and those to which every send is refused, or the first one. */
+/** `openRecipients`, and those to which the service refuses every send or the first one. */
 export const recipients: readonly string[] = [
   ...openRecipients,
   '+12025550170',
@@ -141,7 +141,7 @@ export const oddAuthorizations: readonly string[] = Object.values({
   moreThanTheKey: ['Bearer {key}x', 'Bearer {key} ', 'Bearer {key},Bearer {key}'],
 }).flat();
 
-/** Such a text with its placeholders replaced. */
+/** Replaces the placeholders of a text of `oddAuthorizations`. */
 export function withKeys(text: string, key: string, revoked: string): string {
   const swapped = key.replaceAll(/[a-z]/gi, (c) => (c < 'a' ? c.toLowerCase() : c.toUpperCase()));
   return text
@@ -151,7 +151,7 @@ export function withKeys(text: string, key: string, revoked: string): string {
     .replaceAll('{swapped}', swapped);
 }
 
-/** Ids in a path without a message or device. */
+/** Ids that belong to no message and no device. */
 export const unknownIds: readonly string[] = [
   '00000000-0000-4000-8000-000000000000',
   'nonsense',

@@ -1,7 +1,7 @@
 /**
- * Random commands for any simulator, and their results: requests to the service, and every
- * operation that journals record. A command names its target by a position in the list of existing
- * objects.
+ * Random commands for any simulator, and their results: requests to the service, and the operations
+ * that journals record, except those of `leftOut`. A command names its target by a position in the
+ * list of existing objects.
  */
 import fc from 'fast-check';
 import { perform } from '#src/operations/perform.ts';
@@ -10,6 +10,7 @@ import type { ApiKey } from '#src/sim/accounts/account.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { inputsOf } from '../steps/operations.ts';
+import { position } from '../steps/targets.ts';
 import * as values from '../steps/values.ts';
 import { bearer, postTo, requestTo, sendPaths } from './request.ts';
 import { itemAt } from './session.ts';
@@ -20,7 +21,7 @@ export interface Command {
   readonly run: (simulator: Simulator) => unknown;
 }
 
-/** Commands that do this with random fields. */
+/** Commands that `run` with random fields. */
 function commands<Fields>(
   name: string,
   fields: fc.Arbitrary<Fields>,
@@ -31,9 +32,6 @@ function commands<Fields>(
     run: (simulator) => run(simulator, drawn),
   }));
 }
-
-/** A position in a list, which wraps around a shorter one. */
-const position = fc.nat(7);
 
 const send = commands(
   'send',

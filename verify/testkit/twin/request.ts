@@ -32,3 +32,13 @@ export function postTo(path: string, fields: unknown, more: Partial<ApiRequest> 
 export function bearer(key: string | undefined): string {
   return `Bearer ${key}`;
 }
+
+/** A short text for a request. */
+export function requestText(request: ApiRequest): string {
+  const { method, path, query, authorization, contentType, contentEncoding } = request;
+  const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
+  const excerpt = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
+  const type = contentType === undefined || contentType === 'application/json' ? '' : contentType;
+  const head = [method, path, query, authorization?.slice(0, 20), type, contentEncoding];
+  return [...head, excerpt].filter(Boolean).join(' ');
+}

@@ -1,4 +1,4 @@
-/** A session with short methods for examples, which are about the first account by default. */
+/** A session with short methods for examples, which by default act for the first account. */
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Assumptions } from '#src/sim/assumptions.ts';
 import { playStep, type Step } from '../steps/steps.ts';

@@ -2,8 +2,8 @@
  * Runs a simulator and the reference model (`verify/model/`) in parallel: every request goes to
  * both, and their replies must be equal. The model takes over the values that the simulator draws
  * at random, and checks that they are possible. `verify/testkit/steps/` plays random and chosen
- * steps on a session. Callers are named by their index (`who`), everything else by a position in a
- * list.
+ * steps on a session. A step names a caller by its index (`who`), and other things by a position in
+ * a list.
  */
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -16,7 +16,7 @@ import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
 import type { Outcome } from '../../model/reference-world.ts';
 import { differenceOf } from './reply-difference.ts';
-import { bearer, requestTo, type SendPath } from './request.ts';
+import { bearer, requestText, requestTo, type SendPath } from './request.ts';
 
 export interface Setup {
   readonly seed: number;
@@ -51,13 +51,13 @@ interface Caller {
 const names = ['ada', 'bert', 'cora'];
 export const accountCount = names.length;
 
-/** Steps name a thing by a position from 0 to this one, which wraps around a shorter list. */
+/** The last position by which a step names a thing; positions wrap around a shorter list. */
 export const lastPosition = 7;
 
-/** The pool in every session. */
+/** The numbers of the pool in every session. */
 export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
 
-/** The fates that the service scripts for these recipients, unless a world scripts others. */
+/** The scripted recipients that every world has, written down again: the model shares no code. */
 export const scriptedFates: readonly Outcome[] = [
   ...(['queued', 'sending', 'sent'] as const).flatMap((status, index): Outcome[] => [
     { to: `+1202555016${index}`, ends: 'failed', in: status, polls: 1 },
@@ -81,7 +81,7 @@ export class Session {
   readonly trace: TraceLine[] = [];
   /** The number of the current step. */
   step = 0;
-  /** The times at which an advance of the clock is split; only a property test sets it. */
+  /** The times at which an advance of the clock pauses; only a property test sets it. */
   stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
   readonly #callers: Caller[] = [];
   readonly #compares: boolean;
@@ -111,7 +111,8 @@ export class Session {
   }
 
   /**
-   * Stops synchronously: `close()` would wait for the next turn, and tests create thousands in one.
+   * Stops synchronously: `close()` would wait for the next turn of the event loop, and a test
+   * creates thousands of sessions in one turn.
    */
   stop(): void {
     this.simulator.wallClock.stop();
@@ -131,7 +132,7 @@ export class Session {
     this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
     const difference = this.#compares ? differenceOf(expected, reply) : undefined;
     if (difference !== undefined) {
-      throw new Error(`${textOf(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
+      throw new Error(`${requestText(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
     }
     expected.learn?.(reply);
     if (reply.status === 202) this.#learnFate(reply);
@@ -139,10 +140,8 @@ export class Session {
     return reply;
   }
 
-  /**
-   * Checks the end of a run: the state, every message's status and history, every account's counts.
-   */
-  audit(): void {
+  /** Checks the whole state, every message's status and history, and every account's counts. */
+  checkEverything(): void {
     this.checkSound();
     for (const message of this.model.messages) {
       const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
@@ -185,7 +184,7 @@ export class Session {
     this.model.keys.push({ keyId, key, accountId, revoked: false });
   }
 
-  /** Tells the model when statuses changed, where that does not follow from polls. */
+  /** Passes changes of status to the model that come at a time of their own, not at a poll. */
   learnDelays(): void {
     for (const message of this.model.messages) {
       if (changesOnItsOwn(message, this.model.assumptions)) {
@@ -194,7 +193,7 @@ export class Session {
     }
   }
 
-  /** Undefined if the message was forgotten. */
+  /** The simulator's history of a message; undefined if it was forgotten. */
   historyOf(messageId: string): History | undefined {
     const message = this.simulator.simulation.world.messages.get(messageId);
     return (
@@ -224,7 +223,7 @@ export class Session {
       .map(({ key }) => key);
   }
 
-  /** A valid key of the caller. The last position may also name a revoked key. */
+  /** The key at a position among the valid ones; at `lastPosition`, among all. */
   keyAt(who: number, position: number): string {
     const allKeys = this.keysOf(who).map(({ key }) => key);
     const keys = position === lastPosition ? allKeys : this.validKeysOf(who);
@@ -246,7 +245,7 @@ export class Session {
     return this.simulator.simulation.world;
   }
 
-  /** Tells the model the fate, drawn or scripted, of the message that the reply accepts. */
+  /** Passes the fate, drawn or scripted, of the message that the reply accepts to the model. */
   #learnFate(reply: ApiReply): void {
     const message = this.model.messages.at(-1);
     if (message === undefined || this.model.assumptions.failureRate === 0) return;
@@ -269,6 +268,7 @@ export class Session {
   }
 }
 
+/** A new SIM of the simulator, as the model keeps it. */
 function simOf({ deviceId, number, firstPollAtMs }: Device) {
   expectUuid(deviceId);
   const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
@@ -291,14 +291,4 @@ export function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
 
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** A short text for a request. */
-export function textOf(request: ApiRequest): string {
-  const { method, path, query, authorization, contentType, contentEncoding } = request;
-  const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
-  const excerpt = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
-  const type = contentType === undefined || contentType === 'application/json' ? '' : contentType;
-  const head = [method, path, query, authorization?.slice(0, 20), type, contentEncoding];
-  return [...head, excerpt].filter(Boolean).join(' ');
 }

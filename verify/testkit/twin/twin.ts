@@ -23,7 +23,7 @@ export const poolNumber = '+12025550190';
 export const unknownNumber = '+12025550199';
 export const recipient = '+12025550123';
 
-/** How often a device polls; advancing by it includes one poll, or two at its ends. */
+/** The interval at which a device polls by default. */
 export const pollMs = 20_000;
 
 /** Fields of a request body. */
@@ -57,7 +57,7 @@ export class Twin {
     this.#control = controlApi(this.simulator, { host, token }).control;
   }
 
-  /** A twin with these answers in place of the defaults. */
+  /** A twin with these answers in place of the default ones. */
   static assuming(assumptions: Partial<Assumptions>): Twin {
     return new Twin({ assumptions });
   }
@@ -112,7 +112,7 @@ export class Twin {
     return this.request('POST', path, { contentType, body, ...more });
   }
 
-  // Properties, so that a test can take them out of the twin.
+  // The next three are properties, so that a test can destructure a twin.
 
   /** A valid send with these fields replaced; `undefined` removes a field. */
   readonly send = (fields: Fields = {}, more: Partial<ApiRequest> = {}): Read =>
@@ -151,7 +151,7 @@ export class Twin {
     return message;
   }
 
-  /** Every status of a message, with the seconds since the twin's start. */
+  /** Every status of a message with its time, as text. */
   history(message: Message): string {
     return messageHistory(message)
       .map(({ status, at }) => `${status} ${at}`)
@@ -166,7 +166,7 @@ export class Twin {
   }
 }
 
-/** A send of an account with its first key, from its first SIM or otherwise the pool. */
+/** A send by the account at this index, from its first SIM; from the pool if it has none. */
 export function sendBy(
   simulator: Pick<Simulator, 'handle' | 'readyFile'>,
   account: number,

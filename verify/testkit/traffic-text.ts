@@ -1,4 +1,4 @@
-/** Reads the text of a HAR file as `smstwin referee` does. */
+/** Reads the text of a file of traffic, such as HAR, as `smstwin referee` does. */
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { exchangesOfTraffic, type ReadTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { FileReading, KnownExchanges } from '#judging/evidence/file-reading.ts';
@@ -6,7 +6,7 @@ import { listsOfText } from '#judging/evidence/read-traffic.ts';
 import { KeyNames } from '#judging/evidence/reading.ts';
 import { SteadyClocks } from '#judging/evidence/recorded-line.ts';
 
-/** Reads the text of any kind of file, in pieces of `length` characters. */
+/** Reads a text of any kind of traffic file, in pieces of `length` characters. */
 export async function readText(
   text: string,
   path = 'run.har',
