@@ -4,7 +4,7 @@
  */
 import type { EndpointName } from '#contract/limits.ts';
 
-export interface EndpointTexts {
+interface EndpointTexts {
   readonly operationId: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;

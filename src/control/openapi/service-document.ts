@@ -21,7 +21,7 @@ import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { endpointRefusals, type Refusal } from './refusals.ts';
 
-export interface DocumentInput {
+interface DocumentInput {
   readonly assumptions: Assumptions;
   readonly limits: LimitsPerMinute;
   readonly baseUrl: string;

@@ -159,7 +159,7 @@ export function headerIn(headers: object | undefined, name: string): string | un
   return typeof value === 'string' && keptValue.test(value) ? value : undefined;
 }
 
-export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
+type SentFields = Pick<FaultSubject, 'to' | 'text'>;
 
 /** Recipient and text in a body; empty if it is not a JSON object, or the field not a text. */
 export function sentFieldsOf(body: ApiRequest['body']): SentFields {

@@ -102,7 +102,7 @@ export function statusCounts({ accounts }: Pick<Registry, 'accounts'>): StatusCo
  * comes from counts that exist anyway, because an event for each request would cost several times
  * as much as the request.
  */
-export const trafficSchema = z.strictObject({
+const trafficSchema = z.strictObject({
   at: timeSchema.describe('Simulated time of the last request counted.'),
   last_number: z.int().min(1).describe('Number of the last request counted.'),
   counts: z.array(

@@ -49,7 +49,7 @@ export const exchangeViewSchema = z
   .meta({ id: 'Exchange' });
 const { request, reply, fault } = exchangeViewSchema.shape;
 
-export const requestViewSchema = z
+const requestViewSchema = z
   .strictObject({
     number: z.int().min(1).describe('Counts all requests since the start.'),
     at: timeSchema,

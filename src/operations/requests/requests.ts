@@ -31,7 +31,7 @@ const mostBars = 60;
 const fewestBars = 12;
 const mostFineBars = 3_600;
 
-export const countsQuerySchema = z.strictObject({
+const countsQuerySchema = z.strictObject({
   account_id: z.string().exactOptional().describe('Its id or its name.'),
   endpoint: z.enum(endpointNames).exactOptional().describe('Counts this endpoint alone.'),
   bar_s: ordinalSchema(86_400)
@@ -43,7 +43,7 @@ export const countsQuerySchema = z.strictObject({
 
 const countSchema = z.int().min(0);
 
-export const requestCountsSchema = z
+const requestCountsSchema = z
   .strictObject({
     width_ms: countSchema.describe('The length of a bar, in simulated time.'),
     from: timeSchema.describe('The start of the first bar.'),

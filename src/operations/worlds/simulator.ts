@@ -45,7 +45,7 @@ function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<ty
   return yield* familiesOf([named]);
 }
 
-export const metrics = defineOperation({
+const metrics = defineOperation({
   http: 'GET /control/metrics',
   fleet: { ofServer: true },
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
@@ -68,7 +68,7 @@ export const metrics = defineOperation({
 const countSchema = z.int().min(0);
 const checkedNames = Object.keys(new Findings().checked) as (keyof Findings['checked'])[];
 
-export const invariantsQuerySchema = z
+const invariantsQuerySchema = z
   .strictObject({
     snapshot: z
       .enum(['true', 'false'])
@@ -77,7 +77,7 @@ export const invariantsQuerySchema = z
   })
   .prefault({});
 
-export const invariantsSchema = z
+const invariantsSchema = z
   .strictObject({
     sound: z.boolean(),
     checked: z
@@ -92,7 +92,7 @@ export const invariantsSchema = z
 type Invariants = Readonly<z.output<typeof invariantsSchema>>;
 
 /** Checks everything, without changing it. */
-export function invariantsOf(
+function invariantsOf(
   live: RunningWorld,
   { snapshot }: z.output<typeof invariantsQuerySchema>,
 ): Invariants {

@@ -11,7 +11,7 @@ import type { RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 
 /** The largest snapshot that the control port sends or accepts. */
-export const snapshotLimitBytes = 256 * 1_048_576;
+const snapshotLimitBytes = 256 * 1_048_576;
 
 /** A snapshot as text; refused if it is too large to be restored. */
 export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes): string {

@@ -25,7 +25,7 @@ const firstPrintable = 0x20;
 /** Bytes from here on need an escape or several bytes: the slow path handles such a text. */
 const firstSpecial = 0x7f;
 
-export class JsonBytes {
+class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #length = 0;
 

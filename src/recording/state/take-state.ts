@@ -34,7 +34,7 @@ type Chunk = Registry['messages']['chunks'][number];
 /** Messages in one part: reading them takes about a millisecond. */
 const rowsPerPart = 512;
 
-/** Equal states give equal snapshots: lists follow the order of the messages. */
+/** Takes a snapshot. Equal states give equal ones: lists follow the order of the messages. */
 export function takeSnapshot(saved: SavedParts): Snapshot {
   const { world } = saved.simulation;
   const cohorts = new Set<Cohort>();
