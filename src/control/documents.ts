@@ -52,7 +52,7 @@ export function readyReply(isReady: boolean): ControlReply {
   return { status: isReady ? 200 : 503, body: JSON.stringify({ status }) };
 }
 
-/** Shown if the simulator has no port: where `smstwin serve` listens by default. */
+/** The default base URL of `smstwin serve`, shown if the simulator has no port. */
 const usualBaseUrl = 'http://127.0.0.1:8080';
 
 const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' });

@@ -53,7 +53,9 @@ export interface InFleet {
 
 /** The fields that a declaration and the finished operation share. */
 interface Described {
-  /** True if it is served without the control token. Its reply must say nothing of a world. */
+  /**
+   * True if it is served without the control token. Its reply must not show anything of a world.
+   */
   readonly isOpen?: true;
   readonly summary: string;
   readonly description?: string;

@@ -116,7 +116,7 @@ export class SimulatorRequest implements FaultSubject {
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
   #sent: SentFields | undefined;
-  /** The headers that faults asked for, of those that the request has. */
+  /** The headers of the request that faults have read. */
   lookedAt: Record<string, string> | undefined;
 
   constructor(world: Registry, request: ApiRequest) {

@@ -99,7 +99,7 @@ export function statusCounts({ accounts }: Pick<Registry, 'accounts'>): StatusCo
 
 /**
  * The event `traffic`: how many requests there were since the last one, by endpoint and status. It
- * comes from counts that exist anyway, because an event for each request would cost several times
+ * is made from existing counts, because an event for each request would cost several times
  * as much as the request.
  */
 const trafficSchema = z.strictObject({

@@ -81,7 +81,7 @@ export function* keptReportOn(
 function noticeChanges(kept: KeptReport, changes: number, exchanges: number): boolean {
   const nowMs = performance.now();
   if (kept.noticed.changes !== changes) kept.noticed = { changes, sinceMs: nowMs };
-  // A second page takes the last one meanwhile, so that several cost as much as one.
+  // Another page takes the last report meanwhile, so that several pages cost as much as one.
   if (kept.isBeingRenewed) return true;
   if (nowMs - kept.noticed.sinceMs >= quietMs) return false;
   return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchanges);

@@ -203,7 +203,7 @@ export const requests = {
 
   har: defineOperation({
     http: 'GET /control/har',
-    summary: 'The last 1,000 requests as HAR 1.2, without keys; the referee reads it, too.',
+    summary: 'The last 1,000 requests as HAR 1.2, without keys. The referee also reads HAR files.',
     output: harSchema,
     fleet: {
       joined: {

@@ -58,20 +58,7 @@ function vitestText(situation: Situation): string {
   const steps = linesOf(
     situation,
     (time) => `simulator.clock.advance({ to: '${time}' });`,
-    (step) => {
-      if ('operation' in step) {
-        const call = `simulator.${step.operation}(${step.args.map(json).join(', ')})`;
-        if (step.operation !== 'accounts.createKey') return `${call};`;
-        return `keys.push(${call}.key);`;
-      }
-      const { request, key, seen } = step;
-      const body = request.body === undefined ? 'undefined' : bodyText(request.body);
-      const patience = seen === 'lost' ? [String(lostPatienceMs)] : [];
-      const more = body === 'undefined' && patience.length === 0 ? [] : [body, ...patience];
-      const args = [`'${request.method}'`, json(pathOf(step)), keyText(situation, key), ...more];
-      const send = `await send(${args.join(', ')})`;
-      return `expect(${send}).toBe(${json(seen)});`;
-    },
+    (step) => vitestLine(situation, step),
   );
   return `import { createSimulator } from ${packages.own};
 import { expect, test } from ${packages.tests};
@@ -105,6 +92,21 @@ ${steps.map((line) => `  ${line}`).join('\n')}
   await simulator.close();
 });
 `;
+}
+
+function vitestLine(situation: Situation, step: Step): string {
+  if ('operation' in step) {
+    const call = `simulator.${step.operation}(${step.args.map(json).join(', ')})`;
+    if (step.operation !== 'accounts.createKey') return `${call};`;
+    return `keys.push(${call}.key);`;
+  }
+  const { request, key, seen } = step;
+  const body = request.body === undefined ? 'undefined' : bodyText(request.body);
+  const patience = seen === 'lost' ? [String(lostPatienceMs)] : [];
+  const more = body === 'undefined' && patience.length === 0 ? [] : [body, ...patience];
+  const args = [`'${request.method}'`, json(pathOf(step)), keyText(situation, key), ...more];
+  const send = `await send(${args.join(', ')})`;
+  return `expect(${send}).toBe(${json(seen)});`;
 }
 
 function redAsLong({ isFinished }: Situation): string {
@@ -149,21 +151,7 @@ function pytestText(situation: Situation, routeOf: RouteOf): string {
   const steps = linesOf(
     situation,
     (time) => `control("POST", "${routeOf('clock.advance').path}", {"to": "${time}"})`,
-    (step) => {
-      if ('operation' in step) {
-        const [first, second] = step.args;
-        // Of the arguments of a method, an id comes first.
-        const hasId = typeof first === 'string';
-        const { method, path } = routeOf(step.operation, hasId ? first : '');
-        const call = `control("${method}", ${json(path)}, ${python(hasId ? second : first)})`;
-        return step.operation === 'accounts.createKey' ? `keys.append(${call}["key"])` : call;
-      }
-      const { request, key, seen } = step;
-      const keyExpression = keyText(situation, key).replaceAll("'", '"');
-      const given = request.body === undefined ? '' : `, ${python(request.body)}`;
-      const body = seen === 'lost' ? `${given}, patience=${lostPatienceMs / secondMs}` : given;
-      return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
-    },
+    (step) => pytestLine(situation, step, routeOf),
   );
   const query = new URLSearchParams({ ...match, limit: String(mostStatuses) });
   return `import json
@@ -238,6 +226,22 @@ ${steps.map((line) => `    ${line}`).join('\n')}
     rules = control("GET", "${routeOf('referee.report').path}?partial=${!isFinished}")["rules"]
     assert [rule["id"] for rule in rules if rule["verdict"] == "failed"] == []
 ${name === undefined ? '' : '    # The ids of a created world are drawn with its name.\n'}`;
+}
+
+function pytestLine(situation: Situation, step: Step, routeOf: RouteOf): string {
+  if ('operation' in step) {
+    const [first, second] = step.args;
+    // Of the arguments of a method, an id comes first.
+    const hasId = typeof first === 'string';
+    const { method, path } = routeOf(step.operation, hasId ? first : '');
+    const call = `control("${method}", ${json(path)}, ${python(hasId ? second : first)})`;
+    return step.operation === 'accounts.createKey' ? `keys.append(${call}["key"])` : call;
+  }
+  const { request, key, seen } = step;
+  const keyExpression = keyText(situation, key).replaceAll("'", '"');
+  const given = request.body === undefined ? '' : `, ${python(request.body)}`;
+  const body = seen === 'lost' ? `${given}, patience=${lostPatienceMs / secondMs}` : given;
+  return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
 }
 
 /** A JSON value as a literal of Python. */

@@ -198,7 +198,7 @@ const singleHeaders = new Set(['host', 'content-length', 'authorization', 'conne
 /** A longer length is left to Node's parser. */
 const plainLength = /^\d{1,8}$/;
 
-/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the request before. */
+/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the last request. */
 export function readPlainHead(
   bytes: Buffer,
   offset: number,
