@@ -31,10 +31,7 @@ export interface ControlAnswers {
   readonly withoutKeys: (reply: ControlReply) => ControlReply;
 }
 
-/**
- * The handler of a control port. The transport asks `intake` before it reads the body, then
- * `control` for the reply.
- */
+/** Handles a port. The transport asks `intake` before the body, and `control` for the reply. */
 export function controlPort(
   options: GuardOptions,
   answers: ControlAnswers,

@@ -1,8 +1,7 @@
 /**
  * Decides who may use the control port. A page of another site must not reach it through the user's
  * browser. Three headers reveal such a request: `Origin` names the other site; `Sec-Fetch-Site`
- * says that it comes from one (as an image or a script); after DNS rebinding, `Host` is another
- * name.
+ * says that it comes from one (as an image or a script); `Host` differs after DNS rebinding.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';

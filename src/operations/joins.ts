@@ -1,7 +1,6 @@
 /**
  * How the replies of the shards of a fleet become the reply of one process. An operation that
- * reaches every shard declares a join for each field of its output: a field without one does not
- * compile.
+ * reaches every shard declares a join for each output field; a missing one does not compile.
  */
 import type { z } from 'zod';
 
@@ -31,8 +30,7 @@ type JoinOfPresent<T> = number extends T
  * `all`: the entries of every shard. Its value lists the paths of fields with a request's number,
  * which is replaced by the number in the fleet. `by`: every shard lists the same entries, which
  * this field identifies. An entry with an `account_id` comes from the shard that serves the
- * account; the others are joined by `fields`. `newest`, `oldest`: the field to sort by; that entry
- * comes first.
+ * account; the others are joined by `fields`. `newest`, `oldest`: the field to sort by.
  */
 export type ListJoin<Entry, Field = keyof Entry & string> =
   | (number extends Entry ? 'sum' : never)

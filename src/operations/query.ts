@@ -1,7 +1,6 @@
 /**
  * Fields that the inputs of several operations have: a limit, a phone number to filter by, an
- * account (by its id or its name), and durations and times as people write them, such as `24h` or
- * 1500.
+ * account (by its id or its name), and durations and times as people write them, such as `24h`.
  */
 import { z } from 'zod';
 import { readDuration } from '#io/flag-values.ts';

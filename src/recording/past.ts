@@ -92,8 +92,7 @@ function* entriesUntil(
       if (line > instant.entry) return;
     } else if (line > startLine) {
       if (Date.parse(entry.at) > instant.timeMs) return;
-      // This operation may lead past the instant. The times of later entries move the clock
-      // instead.
+      // It may lead past the instant. The times of later entries move the clock instead.
       if ('operation' in entry && onlyMovesTime.has(entry.operation)) continue;
     }
     yield entry;

@@ -66,8 +66,7 @@ const entriesPerSlice = 64;
 
 /**
  * Plays all entries. The caller must hold the simulator's wall clock, and runs the generator to its
- * end. `name`: the file, for error messages. Throws a JournalError for an input that was not
- * recorded.
+ * end. `name`: the file, for errors. Throws a JournalError for an input that was not recorded.
  */
 export function* playing(
   simulator: ReplayTarget,
@@ -98,8 +97,7 @@ export function* playing(
 
 /**
  * A time before the present one is a mismatch: only a reset or a restore sets time back, and both
- * are inputs. A recorded input has succeeded once, so an exception means that no run recorded this
- * line.
+ * are inputs. A recorded input has succeeded once, so an exception means that no run did.
  */
 function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;

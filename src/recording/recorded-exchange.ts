@@ -45,8 +45,7 @@ export class RecordedExchange {
   forwardedFor: string | undefined = undefined;
   /** The client's `traceparent`, and the headers that faults looked at. */
   sentHeaders: Readonly<Record<string, string>> | undefined = undefined;
-  // An authenticated request has a key and an account. Any other has `authorization`, if it was
-  // sent, and `clientIp`.
+  // Authenticated: the key and the account. Others: `authorization`, if sent, and `clientIp`.
   keyId: string | undefined = undefined;
   /** The beginning of the key, as far as it may be shown. */
   shownKey = '';

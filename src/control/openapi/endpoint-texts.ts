@@ -1,7 +1,4 @@
-/**
- * The texts of the service's OpenAPI document about its seven endpoints, and the rules that each of
- * them implements.
- */
+/** The texts of the service's OpenAPI document about its endpoints, and the rules of each. */
 import type { EndpointName } from '#contract/limits.ts';
 
 interface EndpointTexts {

@@ -111,8 +111,8 @@ export interface FaultSubject {
 
 /** A request to the simulator. Each property is read when a fault needs it. */
 export class SimulatorRequest implements FaultSubject {
-  readonly #world: Registry;
-  readonly #request: ApiRequest;
+  readonly world: Registry;
+  readonly request: ApiRequest;
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
   #sent: SentFields | undefined;
@@ -120,14 +120,14 @@ export class SimulatorRequest implements FaultSubject {
   lookedAt: Record<string, string> | undefined;
 
   constructor(world: Registry, request: ApiRequest) {
-    this.#world = world;
-    this.#request = request;
+    this.world = world;
+    this.request = request;
     this.endpoint = matchRoute(request.path)?.route.endpoint;
   }
 
   get accountId(): string {
     this.#accountId ??=
-      authenticate(this.#world, this.#request.authorization)?.account.accountId ?? '';
+      authenticate(this.world, this.request.authorization)?.account.accountId ?? '';
     return this.#accountId;
   }
 
@@ -140,13 +140,13 @@ export class SimulatorRequest implements FaultSubject {
   }
 
   header(name: string): string | undefined {
-    const value = headerIn(this.#request.headers, name);
+    const value = headerIn(this.request.headers, name);
     if (value !== undefined) this.lookedAt = { ...this.lookedAt, [name]: value };
     return value;
   }
 
   get #sentFields(): SentFields {
-    this.#sent ??= sentFieldsOf(this.#request.body);
+    this.#sent ??= sentFieldsOf(this.request.body);
     return this.#sent;
   }
 }

@@ -12,7 +12,6 @@ import {
   type Struck,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
-import type { EndpointName } from '#contract/limits.ts';
 import type { SendRefusal } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
@@ -106,7 +105,7 @@ export class Faults {
     const { delayMs, acting, struck } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
-      : answerUnhandled({ world, limiter, request, endpoint: subject.endpoint }, acting);
+      : answerUnhandled(subject, limiter, acting);
     const reply = damaged(handled.reply, acting);
     const result = { ...handled, reply, struck, lookedAt: subject.lookedAt };
     if (delayMs === 0) return result;
@@ -132,17 +131,13 @@ export class Faults {
   }
 }
 
-/** A request that the service does not handle, and what the reply to it depends on. */
-interface Unhandled {
-  readonly world: Registry;
-  readonly limiter: Limiter;
-  readonly request: ApiRequest;
-  readonly endpoint: EndpointName | undefined;
-}
-
 /** Answers a request that the service does not handle, because of `fault`. */
-function answerUnhandled(unhandled: Unhandled, fault: UnhandledFault & Chosen): Handled {
-  const { world, request, endpoint } = unhandled;
+function answerUnhandled(
+  subject: SimulatorRequest,
+  limiter: Limiter,
+  fault: UnhandledFault & Chosen,
+): Handled {
+  const { world, request, endpoint } = subject;
   const key = authenticate(world, request.authorization);
   // No byte of this reply is sent: every such fault cuts it.
   if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
@@ -154,20 +149,20 @@ function answerUnhandled(unhandled: Unhandled, fault: UnhandledFault & Chosen): 
     return { endpoint, key, reply: forced(fault), isForced: true };
   }
   const caller = key?.account.accountId ?? addressOf(world, request);
-  return { endpoint, key, reply: forcedThrottle(unhandled, caller, fault) };
+  const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
+  return { endpoint, key, reply: forcedThrottle(subject, waitMs, fault) };
 }
 
 const tooManyRequests = 429;
 /** The wait in a forced 429 if the caller has tokens, so that the limiter asks for no wait. */
 const shortestWaitSeconds = 1;
 
-/** A 429 that a fault forces. It states the wait that the limiter would ask for. */
+/** A 429 that a fault forces. `waitMs`: the wait that the limiter would ask for. */
 function forcedThrottle(
-  { world, limiter, request, endpoint }: Unhandled,
-  caller: string,
+  { world, request }: SimulatorRequest,
+  waitMs: number,
   fault: FaultFields['status'] & Chosen,
 ): ApiReply {
-  const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
   const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
   const retryAfterSeconds = Math.max(Math.ceil(waitMs / secondMs), shortestSeconds);
   if (fault.body === undefined) {

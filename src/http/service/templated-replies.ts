@@ -1,9 +1,8 @@
 /**
  * Rewrites replies by the templates in force, so that the twin answers in the words and shapes of
- * another service (assumption replyTemplates). By default there are none, and replies stay
- * unchanged. A template is JSON whose texts contain placeholders such as `{code}`.
- * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson,
- * validationScope.
+ * another service. By default there are none. A template is JSON whose texts contain placeholders
+ * such as `{code}`. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody,
+ * malformedJson, validationScope.
  */
 import type { EndpointName } from '#contract/limits.ts';
 import type { Json, ReplyTemplate } from '#contract/reply-template.ts';

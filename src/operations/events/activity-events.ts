@@ -84,8 +84,7 @@ export const eventsQuerySchema = z.strictObject({
 
 /**
  * The event `messages`: how many messages there are in each status, as soon as that changes. For
- * readers who need no single message: at 1,500 sends a second, one by one they double the cost of a
- * send.
+ * readers who need no single message: at 1,500 sends a second, single events double the cost.
  */
 export type StatusCounts = Readonly<Record<Status | 'total', number>>;
 

@@ -1,9 +1,8 @@
 /**
  * Explains what a message waits for and until when, as data and as a sentence, and which operations
- * would move it on. Also lists all messages that wait for a user. Reads the work of the devices
- * (`src/sim/devices/device-work.ts`) and predicts the poll at which `src/actors/polling.ts` moves a
- * message on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll,
- * progressPace, failsFrom.
+ * would move it on. Lists all messages that wait for a user. Predicts the poll at which
+ * `src/actors/polling.ts` moves a message on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes:
+ * pollIntervalSeconds, sendsPerPoll, progressPace, failsFrom.
  */
 import { z } from 'zod';
 import { isFinal } from '#contract/message-status.ts';

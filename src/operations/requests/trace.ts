@@ -104,8 +104,7 @@ export function* traceOf(
 /**
  * The exchanges of one intent. `traced`: the exchange with this number, or the first that answered
  * with the message. `attempts`: the sends of its intent; for a request of no intent, such as a
- * read, all requests of its caller with the same method and path. `reads`: the reads of the
- * message.
+ * read, all requests of its caller with the same method and path. `reads`: those of the message.
  */
 export function exchangesOfIntent(
   { exchanges, intents }: RefereeReport,

@@ -29,8 +29,7 @@ export const outcomes = {
     input: outcomesSchema,
     bodyLimitBytes: 4 * 1_048_576,
     output: outcomesSchema,
-    // The first journals had no recipients that are refused. Only the others are compared, so old
-    // journals replay.
+    // The first journals had no recipients that are refused: a replay compares only the others.
     recordedResult: withoutRefusals,
     fleet: { joined: 'equal' },
     examples: [

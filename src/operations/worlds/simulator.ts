@@ -1,7 +1,4 @@
-/**
- * The operations on a simulator as a whole: its health, state, metrics, invariants, journal, reset
- * and shutdown.
- */
+/** The operations on a whole simulator, such as its health, metrics, journal and reset. */
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';

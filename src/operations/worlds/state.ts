@@ -1,7 +1,4 @@
-/**
- * The state of a world in numbers: its clock, and how many accounts, SIMs, messages, actors and
- * timers it has.
- */
+/** The state of a world in numbers: its clock, and counts of what it holds. */
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';

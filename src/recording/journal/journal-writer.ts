@@ -61,10 +61,7 @@ export class FileJournal implements Journal {
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
 
-  /**
-   * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
-   * messages.
-   */
+  /** `unlock` runs on close. `path`: the file as the user names it, for error messages. */
   constructor(path: string, files: JournalFiles, unlock: () => void, file = openJournal(files)) {
     this.#path = path;
     this.#files = files;

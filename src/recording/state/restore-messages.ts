@@ -31,8 +31,7 @@ export class MessageRestoration {
 
   /**
    * Adds the messages as the parts arrive, then the work of the devices. *Batches* are messages
-   * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone
-   * (`own_delay`).
+   * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone.
    */
   run(parts: Iterable<StatePart>): void {
     const members: number[][] = this.#head.batches.map(() => []);

@@ -1,8 +1,7 @@
 /**
  * Takes the state of a simulator at one instant, for a snapshot or a checkpoint
  * (`state-format.ts`). The head is taken at once. The messages follow in small parts while the
- * simulator runs on: a chunk of the message store is read when its parts are made, or copied just
- * before it changes.
+ * simulator runs on: a chunk is read when its parts are made, or copied just before it changes.
  */
 import { type Account, type Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';

@@ -195,8 +195,7 @@ export class NodeTransport implements Transport {
 
   /**
    * Serves a request with a method that Node's parser does not know, after the replies before it.
-   * `request`: undefined if its head could not be read. Ends the connection, because a body would
-   * not be read.
+   * `request`: undefined if its head could not be read. Ends the connection: no body can be read.
    */
   #serveUnusualMethod(request: IncomingMessage | undefined, socket: Socket): void {
     const incoming = request ?? new IncomingMessage(socket);

@@ -2,8 +2,7 @@
  * Serves a connection of Node's server as long as its requests are *plain*, in the sense of
  * `plain-request.ts`. `node:http` takes three times as long for such a request, because it creates
  * two streams for each. At the first request that is not plain, `node:http` takes over the
- * connection with the bytes that are not served yet. A test compares the replies of both ways byte
- * for byte.
+ * connection with the bytes that are not served yet. A test compares the bytes of both ways.
  */
 import type { Socket } from 'node:net';
 // Not the global one, which a test may fake: a client is slow in real time.
