@@ -106,7 +106,7 @@ export class Faults {
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
       : answerUnhandled(subject, limiter, acting);
-    const reply = damaged(handled.reply, acting);
+    const reply = damagedReply(handled.reply, acting);
     const result = { ...handled, reply, struck, lookedAt: subject.lookedAt };
     if (delayMs === 0) return result;
     const delivery: Delivery = { ...reply.delivery, delayMs };
@@ -146,7 +146,7 @@ function answerUnhandled(
     return { endpoint, key, reply, isForced: true };
   }
   if (fault.status !== tooManyRequests || fault.headers !== undefined) {
-    return { endpoint, key, reply: forced(fault), isForced: true };
+    return { endpoint, key, reply: statedReply(fault), isForced: true };
   }
   const caller = key?.account.accountId ?? addressOf(world, request);
   const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
@@ -168,11 +168,11 @@ function forcedThrottle(
   if (fault.body === undefined) {
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
   }
-  return { ...forced(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
+  return { ...statedReply(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
 }
 
 /** The reply that a fault states itself. */
-export function forced({
+export function statedReply({
   status,
   body = { detail: 'Injected fault.' },
   headers,
@@ -184,7 +184,7 @@ export function forced({
 }
 
 /** The reply as a fault changes or cuts it. */
-function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
+function damagedReply(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
   if (fault === undefined) return reply;
   const effect = faultKinds[fault.kind].reply;
   switch (effect) {
@@ -192,7 +192,7 @@ function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
     case 'stated':
       return reply;
     case 'malformed':
-      return { ...reply, body: malformed(reply.body) };
+      return { ...reply, body: malformedBody(reply.body) };
     case 'close':
     case 'truncate':
     case 'reset':
@@ -205,6 +205,6 @@ function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
 }
 
 /** Half of a JSON text is not valid JSON; an empty body is replaced by other invalid text. */
-export function malformed(body: string): string {
+export function malformedBody(body: string): string {
   return body.slice(0, Math.floor(body.length / 2)) || '{';
 }

@@ -87,17 +87,17 @@ export function readJsonBody(
     if (!uncompressed.test(contentEncoding)) return { kind: 'unsupported_content_encoding' };
   }
   const text = decode(request.body);
-  if (text === undefined) return malformed('malformed_json', 'The body is not valid UTF-8.');
+  if (text === undefined) return malformedJson('malformed_json', 'The body is not valid UTF-8.');
   if (text === '' && assumptions.emptyBody === 'no_fields') return { kind: 'object', object: {} };
-  if (text === '') return malformed('empty_body');
+  if (text === '') return malformedJson('empty_body');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return malformed('malformed_json');
+    return malformedJson('malformed_json');
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return malformed('not_an_object');
+    return malformedJson('not_an_object');
   }
   return { kind: 'object', object: value as Record<string, unknown> };
 }
@@ -109,7 +109,7 @@ function decode(body: string | Uint8Array): string | undefined {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }
 
-function malformed(
+function malformedJson(
   mistake: MalformedJson['mistake'],
   detail: string = malformedDetails[mistake],
 ): UndocumentedError {

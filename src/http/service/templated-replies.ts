@@ -33,7 +33,7 @@ export function refuse(world: ReplyContext, request: ApiRequest, refusal: Servic
   const own = refusalValues(error, request, assumptions);
   const values = { ...requestValues(world, request), ...own, status: reply.status };
   const failures = error.kind === 'invalid_field' ? namedFailures(error, assumptions) : [];
-  return worded(reply, template, values, failures);
+  return fillTemplate(reply, template, values, failures);
 }
 
 /** The reply to a request that the transport refuses before its path and method are known. */
@@ -47,7 +47,7 @@ export function refuseUnread(
   const template = world.assumptions.replyTemplates.error;
   if (template === undefined) return reply;
   const values = requestValues(world, { path: '', method: '', body: '' });
-  return worded(reply, template, { ...values, status, code, detail });
+  return fillTemplate(reply, template, { ...values, status, code, detail });
 }
 
 /** Rewrites a reply by the template of `name`; calls `values` only if there is one. */
@@ -60,7 +60,7 @@ export function reword(
 ): ApiReply {
   const template = world.assumptions.replyTemplates[name];
   if (template === undefined) return reply;
-  return worded(reply, template, { ...requestValues(world, request), ...values() });
+  return fillTemplate(reply, template, { ...requestValues(world, request), ...values() });
 }
 
 /** The list in a reply as JSON text, each entry rewritten by the template of `name`. */
@@ -79,7 +79,7 @@ export function itemsOf(
 }
 
 /** Fills in a template. What the template leaves out stays as in `reply`. */
-function worded(
+function fillTemplate(
   reply: ApiReply,
   template: ReplyTemplate,
   values: Values,

@@ -110,7 +110,7 @@ export function worldView(world: HostedWorld<RunningWorld>): WorldView {
 }
 
 /** Replaces the URLs by those for a client that reached the control port by this `Host`. */
-export function reachedBy<View extends WorldView>(
+export function withUrlsFor<View extends WorldView>(
   view: View,
   { hosting }: RunningWorld,
   host: string | undefined,

@@ -28,8 +28,8 @@ import {
   type CreatedWorld,
   createdView,
   createdWorldSchema,
-  reachedBy,
   viewWithStartKeys,
+  withUrlsFor,
   worldView,
   worldViewSchema,
 } from './world-view.ts';
@@ -81,7 +81,7 @@ export const worlds = {
     run: ({ hosting }) => hosting.list.map(worldView),
     // `reply` knows the Host by which this client reached the port; `run` also serves the method.
     reply: (worlds, live, { host }) => ({
-      worlds: worlds.map((view) => reachedBy(view, live, host)),
+      worlds: worlds.map((view) => withUrlsFor(view, live, host)),
     }),
   }),
 
@@ -102,7 +102,7 @@ export const worlds = {
       const settings = settingsOf(input, serverSettings);
       return createdView(refusingMistakes(() => hosting.create(settings, optionsOf(input))));
     },
-    reply: (view, live, { host }) => reachedBy(view, live, host),
+    reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
 
   get: defineOperation({
@@ -123,7 +123,7 @@ export const worlds = {
       },
     },
     run: (_, world) => viewWithStartKeys(world),
-    reply: (view, live, { host }) => reachedBy(view, live, host),
+    reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
 
   delete: defineOperation({
@@ -146,7 +146,7 @@ export const worlds = {
     refusals: [409, 503],
     examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
     slices: forkWorld,
-    reply: (view, live, { host }) => reachedBy(view, live, host),
+    reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
 };
 
