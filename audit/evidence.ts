@@ -6,7 +6,7 @@
  * about as long as those that remain has passed twice, limiters that had counted anything before are
  * looked into, too; if none explains the decisions without that, all windows are.
  */
-import { type Decision, History, type Span } from '#judging/limiter/space/decision.ts';
+import { type Decision, firstThat, History, type Span } from '#judging/limiter/space/decision.ts';
 import {
   anyLimit,
   type Candidate,
@@ -289,13 +289,7 @@ export function timesOf(exchanges: readonly AuditedExchange[]): Span {
 
 /** The highest count that holds, where those below it hold, too; 0 if 1 does not hold. */
 function lastThat(limit: number, holds: (count: number) => boolean): number {
-  let [low, high] = [0, limit];
-  while (low < high) {
-    const middle = low + Math.ceil((high - low) / 2);
-    if (holds(middle)) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return firstThat(1, limit + 1, (count) => !holds(count)) - 1;
 }
 
 function hull(spans: readonly Span[]): Span {

@@ -157,7 +157,7 @@ export class Recovery {
     if (!(await this.recover(begin, doubling(30)))) return;
     const [, gapMs] = this.span;
     let sum = 0;
-    for (let waitMs = 2 * gapMs; sum < limit / 3 && waitMs < this.#longestMs; waitMs *= 2) {
+    for (let waitMs = 2 * gapMs; sum < limit / 4 && waitMs < this.#longestMs; waitMs *= 2) {
       await this.#run.until(this.#run.now() + waitMs);
       sum += (await this.exhaust(limit + 2, 1)).passed;
     }

@@ -21,13 +21,13 @@ import { finish } from './run/finish.ts';
 import { runSuite, unreached } from './run/run.ts';
 import { conformTraffic } from './run/run-recorded.ts';
 import { dryRun, listing, select } from './run/select.ts';
-import { Client } from './target/client.ts';
-import { type Clock, wallClock } from './target/clock.ts';
+import { Client, type Clock, wallClock } from './target/client.ts';
+import { KeptBodies } from './target/connections.ts';
 import { Control, ControlFailed, controlledClock } from './target/control.ts';
-import { KeptBodies } from './target/kept-bodies.ts';
 import { Masks } from './target/masks.ts';
-import { keysIn, RunFacts } from './target/run-facts.ts';
-import { fates, type Means, type Profile, type Target } from './target/target.ts';
+import { RunFacts } from './target/run-facts.ts';
+import { type Capabilities, fates, type Profile, type Target } from './target/target.ts';
+import { keysIn } from './target/target-flags.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;
@@ -46,7 +46,7 @@ export interface ConformIo extends GivenIo {
   readonly clock?: Clock;
   /** Interrupts the run. Default: the signals that stop a process do. */
   readonly signal?: AbortSignal;
-  /** True if a person watches the output: says what the run waits for. */
+  /** True if a person watches the output: then a line says what the run waits for. */
   readonly isTerminal?: boolean;
 }
 
@@ -61,7 +61,7 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
   }
 }
 
-/** Lists, estimates or runs the cases, or judges recorded traffic: whatever the options say. */
+/** Does what the options ask: lists, estimates or runs cases, or judges recorded traffic. */
 async function carryOut(options: ConformOptions, io: ConformIo): Promise<number> {
   const { traffic } = options;
   if (traffic !== undefined) {
@@ -86,11 +86,11 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
     return 0;
   }
   if (options.dryRun) {
-    io.out(dryRun(cases, meansOf(options), profileOf(options)));
+    io.out(dryRun(cases, capabilitiesOf(options), profileOf(options)));
     return 0;
   }
   const { baseUrl } = options;
-  if (baseUrl === undefined) return runOnOwn(cases, options, io);
+  if (baseUrl === undefined) return runOnOwnSimulator(cases, options, io);
   return runInterruptibly({ cases, options, io, baseUrl });
 }
 
@@ -103,7 +103,7 @@ interface PlannedRun {
 }
 
 /** Runs the cases against a simulator that it starts and closes. */
-async function runOnOwn(
+async function runOnOwnSimulator(
   cases: readonly AnyCase[],
   options: ConformOptions,
   io: ConformIo,
@@ -144,8 +144,8 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   const masks = new Masks();
   const gateway = options.header.map(([, value]) => value);
   for (const secret of [...keysIn(flags), controlToken, ...gateway]) masks.hide(secret);
-  const means = meansOf(options);
-  const runFacts = new RunFacts(flags, means.isOwn);
+  const capabilities = capabilitiesOf(options);
+  const runFacts = new RunFacts(flags, capabilities.isOwn);
   const control = await reachControl(options, masks, runFacts);
   const realClock = io.clock ?? wallClock;
   const clock = control instanceof Control ? controlledClock(control) : realClock;
@@ -162,11 +162,11 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
     headers: Object.fromEntries(options.header),
     clock: { now: clock.now, sleep: realClock.sleep },
   });
-  const reach = { ...means, client, signal, clock, facts: runFacts };
+  const reach = { ...capabilities, client, signal, clock, facts: runFacts };
   const ran =
     typeof control === 'string'
       ? unreached(cases, masks.clean(control))
-      : await runOn(newTarget(reach, control), cases, options, io);
+      : await runOnTarget(newTarget(reach, control), cases, options, io);
   const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
@@ -177,12 +177,12 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
     interruptions: Object.fromEntries(client.interruptions),
     discovered: discovered(ran.results),
   };
-  return finish(ran, facts, allCases, options, io);
+  return finish({ run: ran, facts, knownCases: allCases }, options, io);
 }
 
 /** The target as no case has used it yet. */
 function newTarget(
-  reach: Means & Pick<Target, 'client' | 'signal' | 'clock' | 'facts'>,
+  reach: Capabilities & Pick<Target, 'client' | 'signal' | 'clock' | 'facts'>,
   control: Control | undefined,
 ): Target {
   return {
@@ -197,8 +197,8 @@ function newTarget(
   };
 }
 
-/** Runs the cases with a control port or without one, and releases both connections. */
-async function runOn(
+/** Runs the cases, prints their results, and closes the connections of the target. */
+async function runOnTarget(
   target: Target,
   cases: readonly AnyCase[],
   options: ConformOptions,
@@ -247,7 +247,7 @@ async function reachControl(
   }
 }
 
-function meansOf(options: ConformOptions): Means {
+function capabilitiesOf(options: ConformOptions): Capabilities {
   const { flags, allowTo, maxSends, timeout: timeoutMs, seed } = options;
   return {
     flags,
@@ -261,7 +261,7 @@ function meansOf(options: ConformOptions): Means {
   };
 }
 
-/** The profile; by default `full` where sends cost nothing, and `budget` elsewhere. */
+/** The profile; by default `full` if sends cost nothing, otherwise `budget`. */
 function profileOf(options: ConformOptions): Profile {
   if (options.profile !== undefined) return options.profile;
   if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';

@@ -38,13 +38,13 @@ import { givenAs, refuseAlone } from '#io/given-flags.ts';
 import { readReport } from '#judging/report/comparison.ts';
 import { expectedFile, readExpectations } from '#judging/report/expected.ts';
 import { discoveredFile } from '#judging/report/outcome.ts';
+import { profiles } from './target/target.ts';
 import {
   flagsOfTarget,
   refuseOtherRecipient,
   refuseWithoutTarget,
   targetFlagsIn,
-} from './target/run-facts.ts';
-import { profiles } from './target/target.ts';
+} from './target/target-flags.ts';
 
 const wholeCount = wholeNumber(0, 999_999_999);
 const timeoutValue = duration('1ms', '24h');
@@ -225,9 +225,9 @@ function trafficOf(
   if (named.length === 0) return undefined;
   if (baseUrl !== undefined)
     throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
-  const ofTarget = (['list', 'dryRun', 'recheck'] as const).find((name) => values[name]);
-  if (ofTarget !== undefined)
-    throw new UsageError(`${nameOf(ofTarget)} is for a target: leave it out with --traffic`);
+  const targetOnly = (['list', 'dryRun', 'recheck'] as const).find((name) => values[name]);
+  if (targetOnly !== undefined)
+    throw new UsageError(`${nameOf(targetOnly)} is for a target: leave it out with --traffic`);
   const files = [...named, ...patterns.filter((pattern) => existsSync(pattern))];
   refuseOverwriting(values, drift === undefined ? files : [...files, drift], nameOf);
   return {

@@ -17,7 +17,9 @@ export const cuts = {
 export type Cut = keyof typeof cuts;
 export const cutNames = Object.keys(cuts) as readonly Cut[];
 
-/** What else becomes of a reply: whether a client can read it, and whether it is the service's own. */
+/**
+ * What else becomes of a reply: whether a client can read it, and whether it is the service's own.
+ */
 const uncut = {
   late: { isReadable: true, isOwn: true },
   malformed: { isReadable: false, isOwn: false },
@@ -91,7 +93,7 @@ export function mayChangeReply(kind: string): boolean {
   return !isHandled || (reply in uncut && !uncut[reply as keyof typeof uncut].isOwn);
 }
 
-/** The fields of the kinds that have some. */
+/** The fields of the kinds that have fields. */
 export interface FaultFields {
   readonly delay: { readonly ms: number };
   readonly status: {
@@ -119,7 +121,7 @@ export interface Struck {
 type KindWith<Property> = {
   [K in FaultKindName]: FaultKinds[K] extends Property ? K : never;
 }[FaultKindName];
-/** The faults that act besides delays. */
+/** The faults other than delays. */
 export type ActingFault = Exclude<FaultKind, { readonly kind: KindWith<{ reply: 'late' }> }>;
 /** The faults that keep the request from the service. */
 export type UnhandledFault = Extract<FaultKind, { kind: KindWith<{ isHandled: false }> }>;

@@ -19,7 +19,10 @@ export type FaultName = {
 const rows: readonly { readonly kind: FaultKindName; readonly row: FaultKindRow }[] =
   faultKindNames.map((kind) => ({ kind, row: faultKinds[kind] }));
 
-/** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
+/**
+ * All names, from the weakest to the strongest fault: a finding shows the weakest that fails for
+ * the same cause.
+ */
 export const faultNames = [
   ...rows.flatMap(({ kind, row: { explored = [kind] } }) => explored),
   ...rows.flatMap(({ row: { crash = [] } }) => crash),
@@ -52,7 +55,7 @@ function rowOf(name: FaultName): (typeof rows)[number] {
 export interface Point {
   /** The endpoint that is called. */
   readonly endpoint: EndpointName;
-  /** Which message that is sent there, or which target that is read; from 1. */
+  /** The number of the message that is sent there, or of the target that is read; from 1. */
   readonly intent: number;
   /** From 1. */
   readonly attempt: number;
@@ -60,9 +63,9 @@ export interface Point {
 
 /** One fault and the call that it strikes. */
 export interface ScheduledFault {
-  /** The call. */
+  /** The call that it strikes. */
   readonly at: Point;
-  /** What happens to it. */
+  /** What happens to the call. */
   readonly fault: FaultName;
 }
 

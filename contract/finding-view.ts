@@ -5,7 +5,7 @@ import type { FaultName, Schedule } from './fault-schedule.ts';
 export interface TimelineEntry {
   /** Its number in the run, from 1. */
   readonly number: number;
-  /** On the service's clock. */
+  /** When the request came, on the service's clock. */
   readonly at: string;
   /** The HTTP method. */
   readonly method: string;
@@ -13,11 +13,11 @@ export interface TimelineEntry {
   readonly target: string;
   /** The endpoint; null for a path that the service does not have. */
   readonly endpoint: string | null;
-  /** The intent that it belongs to, from 1. */
+  /** The number of its intent, from 1. */
   readonly intent: number | null;
-  /** Which attempt at the intent it is, from 1. */
+  /** The number of the attempt at that intent, from 1. */
   readonly attempt: number | null;
-  /** What the schedule did to it. */
+  /** What the schedule did to the request. */
   readonly fault: FaultName | null;
   /** The body of the request. */
   readonly body: string;

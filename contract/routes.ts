@@ -13,8 +13,7 @@ export interface Route {
 }
 
 /**
- * The paths, as documentation and OpenAPI write them: spelled only here, in the harness and in
- * tests.
+ * The paths, as documentation and OpenAPI write them. Only the harness and tests repeat them.
  */
 export const servicePaths = {
   send: '/api/v1/sms/send/',

@@ -1,15 +1,15 @@
 /**
- * The schedules to try next: that of each run plus one more fault at a point that the run reached.
- * A schedule is skipped, and counted, if its run cannot differ from an earlier one: because a run
- * without one of its faults never reached the point of that fault, or because its last fault has
- * the same effect on client and service as another fault.
+ * The schedules to try next: the schedule of each run plus one more fault at a point that the run
+ * reached. A schedule is skipped, and counted, if its run cannot differ from an earlier one: because
+ * a run without one of its faults never reached the point of that fault, or because its last fault
+ * has the same effect on client and service as another fault.
  */
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
 import { equalFault, faultsAt, pointKey, scheduleKey } from './schedule.ts';
 import type { Run } from './verdict.ts';
 
-/** The last run of each schedule, with the points that any run of this schedule reached. */
+/** The last run of each schedule, with all points that any run of the schedule reached. */
 export class RunIndex {
   readonly #runs = new Map<string, Run>();
   /** The key of the schedule that was run, by the key of the skipped schedule that equals it. */
@@ -51,7 +51,10 @@ function reaches({ trace }: Run, at: Point): boolean {
   return trace.some((point) => pointKey(point) === key);
 }
 
-/** `runs` have schedules of the same size. Adds the skipped schedules to the index. */
+/**
+ * The schedules that follow these runs, whose schedules all have the same size, and the number of
+ * skipped ones, which it adds to the index.
+ */
 export function candidatesAfter(
   runs: readonly Run[],
   faults: readonly FaultName[],
@@ -91,7 +94,7 @@ function pointsOf({ schedule, trace }: Run): Point[] {
   return [...free.filter(isSameIntent), ...free.filter((point) => !isSameIntent(point))];
 }
 
-/** The schedules in random order, so that a budget for some of them is spread over all kinds. */
+/** The schedules in random order, so that a budget for only some of them covers all kinds. */
 export function shuffled(schedules: readonly Schedule[], seed: number): Schedule[] {
   const rng = Rng.stream(seed, 'explore');
   const order = [...schedules];

@@ -13,28 +13,32 @@ export interface ChildOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Gets a function that kills the command's processes. */
+  /** Called at the start with a function that kills the command's processes. */
   readonly onStart: (kill: () => void) => void;
 }
 
-/** The start and the end of the output that a report can show. */
+/** The bytes that are kept of the start and of the end of the output. */
 const keptBytes = 8_192;
+/** The lines of each that a report shows. */
 const firstLines = 5;
 const lastLines = 15;
 /** How long output may still arrive after the process has exited. */
-const mostDrainMs = 500;
+const longestDrainMs = 500;
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) endGroup(child);
 });
 
-/** Throws an Ended if the signal interrupts it, and a UsageError if the command cannot be run. */
+/**
+ * Runs the command until it ends. Throws an Ended if the signal interrupts it, and a UsageError if
+ * the command cannot be run.
+ */
 export async function runChild(options: ChildOptions): Promise<Ending> {
   const { command, env, timeoutMs, signal, onStart } = options;
   const [file = '', ...argv] = command;
   if (signal.aborted) throw new Ended('interrupted');
-  const child = started(file, argv, env);
+  const child = spawnGroup(file, argv, env);
   running.add(child);
   const kill = () => endGroup(child);
   onStart(kill);
@@ -49,9 +53,9 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const stop = AbortSignal.any([signal, late]);
   stop.addEventListener('abort', kill);
   try {
-    const failure = await failureOf(child, file);
+    const failure = await failureAtExit(child, file);
     kill();
-    await drained(child);
+    await drain(child);
     if (signal.aborted) throw new Ended('interrupted');
     if (late.aborted) {
       const how = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
@@ -65,8 +69,8 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   }
 }
 
-/** Most errors come as an event; some, such as E2BIG, are thrown. */
-function started(file: string, argv: readonly string[], env: ChildOptions['env']) {
+/** Throws some errors at once, such as E2BIG; most come as an event later. */
+function spawnGroup(file: string, argv: readonly string[], env: ChildOptions['env']) {
   try {
     return spawn(file, argv, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (error) {
@@ -79,8 +83,8 @@ function cannotRun(file: string, { code = '', message }: NodeJS.ErrnoException):
   return new UsageError(`cannot run ${file}: ${why}`);
 }
 
-/** How the process ended; undefined for exit code 0. */
-function failureOf(child: ChildProcess, file: string): Promise<string | undefined> {
+/** Waits until the process exits. Resolves to how it ended, or to undefined for exit code 0. */
+function failureAtExit(child: ChildProcess, file: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
     child.once('exit', (code, signal) => {
@@ -99,9 +103,9 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Waits `mostDrainMs` at most for the pipes to close: other processes may hold them. */
-async function drained(child: ChildProcess): Promise<void> {
-  const signal = AbortSignal.timeout(mostDrainMs);
+/** Waits `longestDrainMs` at most for the pipes to close: other processes may hold them. */
+async function drain(child: ChildProcess): Promise<void> {
+  const signal = AbortSignal.timeout(longestDrainMs);
   await once(child, 'close', { signal }).catch(() => {});
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -120,7 +124,7 @@ class Output {
     this.#length += bytes.length;
   }
 
-  /** The first lines; the message of an error stands at the top of its stack. */
+  /** The first lines: the message of an error is at the top of its stack. */
   get first(): readonly string[] {
     return linesOf(this.#start).slice(0, firstLines);
   }

@@ -22,7 +22,7 @@ import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
 export type Variable = (typeof variables)[number];
 
-/** Longer than the processes and threads of a client need to send at the same moment. */
+/** How long `throttle` holds its 429: the time in which workers of a client send "at once". */
 const throttleHeldMs = 50;
 
 const setByEachRun = [
@@ -123,7 +123,7 @@ export class CommandRuns {
     }
   }
 
-  /** Starts the command once more after each crash; the last process decides how the run ended. */
+  /** Starts the command again after each crash; the last process decides how the run ended. */
   async #runUntilEnd(watched: WatchedRun, env: CommandOptions['env']): Promise<Ending> {
     const { command, signal, rate = 1 } = this.#options;
     const timeoutMs = this.#options.timeoutMs + watched.waitMs / rate;
@@ -182,7 +182,7 @@ export function withoutProxy(env: CommandOptions['env']): Record<'NO_PROXY' | 'n
   return { NO_PROXY: list, no_proxy: list };
 }
 
-/** The reports in an intents file, or what is wrong with it; undefined if there are none. */
+/** The reports in an intents file, or a text that says what is wrong; undefined if there are none. */
 function reportsOf(file: string): readonly Report[] | string | undefined {
   if (!existsSync(file)) return undefined;
   const wrong = (why: string) => `the file that SMSTWIN_INTENTS names is wrong: ${why}`;
@@ -197,7 +197,7 @@ function reportsOf(file: string): readonly Report[] | string | undefined {
   return reports.length === 0 ? undefined : reports;
 }
 
-/** They load `smstwin/clock`. In a checkout it is TypeScript, which needs `tsx`. */
+/** The Node options that load `smstwin/clock`. In a checkout it is TypeScript, which needs `tsx`. */
 export function nodeOptionsOfClock(): string {
   const isCheckout = import.meta.url.endsWith('.ts');
   const clock = isCheckout

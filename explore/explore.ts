@@ -61,7 +61,7 @@ export interface Exploration {
   readonly explored: string;
   /** Set for exit code 4: the client makes no request, or fails or differs without any fault. */
   readonly problem: string | undefined;
-  /** What must be known before the findings: what the run without faults, their measure, shows. */
+  /** What a reader must know first: peculiarities of the run without faults, the standard of all. */
   readonly notices: readonly string[];
   /** Confirmed and shrunk failures. */
   readonly findings: readonly FindingView[];
@@ -69,7 +69,7 @@ export interface Exploration {
   readonly unconfirmed: readonly FindingView[];
   /** Failures that did not repeat. */
   readonly unstable: readonly FindingView[];
-  /** How often the client was run. */
+  /** The number of runs of the client. */
   readonly runs: number;
   /** The calls of the client at which faults were tried. */
   readonly points: number;
@@ -80,7 +80,7 @@ export interface Exploration {
 /** The client cannot be explored, so that an empty list of findings would mean nothing. */
 export class NotExploredError extends Error {
   override readonly name = 'NotExploredError';
-  /** What was seen before. */
+  /** What was found before the client proved unusable. */
   readonly exploration: Exploration;
 
   constructor(message: string, exploration: Exploration) {

@@ -49,8 +49,10 @@ function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [...missingFolders(dirname(folder)), folder];
 }
 
+/** The names of the files that an exploration writes. */
 const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-9][0-9]*\.py)$/;
 
+/** How these files begin: with the comment of a test, or with the first keys of the JSON. */
 const findingStart =
   /^(?:\/\/ |""")Replays a finding of smstwin explore|^\{\s*"schedule": \[[\s\S]*?\],\s*"shrunk": /;
 const findingKind: OwnKind = { name: 'finding', isOwn: (start) => findingStart.test(start) };
@@ -58,13 +60,13 @@ const findingKind: OwnKind = { name: 'finding', isOwn: (start) => findingStart.t
 /**
  * Replaces the findings of an earlier exploration in the folder, which it creates if there are
  * findings. Other files stay. Returns the paths of the JSON files. If a file cannot be written,
- * stops there and says so to `complain`.
+ * stops there and calls `onProblem` with a line that says so.
  */
 export function writeFindings(
   folder: string,
   findings: readonly Finding[],
   replay: ReplaySettings,
-  complain: (line: string) => void,
+  onProblem: (line: string) => void,
 ): readonly string[] {
   const files: string[] = [];
   // Relative, so that the folder can be moved with its project.
@@ -87,7 +89,7 @@ export function writeFindings(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === undefined ? message : `cannot be written (${code}); name another folder`;
-    complain(`--out ${folder}: ${why}`);
+    onProblem(`--out ${folder}: ${why}`);
   }
   return files;
 }
@@ -100,8 +102,9 @@ function findingsIn(folder: string): readonly string[] {
 }
 
 /**
- * In both tests, `SMSTWIN` may name another program than `npx smstwin`. Both do nothing if the
- * explored command runs them: a replay would run that command again, and so on without end.
+ * The Vitest test of a finding, and the pytest test below: a replay must not fail. `SMSTWIN` may name
+ * another program than `npx smstwin`. If the explored command itself runs such a test, the test does
+ * nothing: otherwise its replay would run that command again, and so on without end.
  */
 function vitestOf(file: string, title: string): string {
   return `// Replays a finding of smstwin explore: fails until the client is mended.
@@ -155,7 +158,7 @@ const findingSchema = z.object(
   { error: 'expected a schedule, which is a list of faults, or a finding' },
 );
 
-/** Reads a schedule or a finding. Throws a UsageError that lists every mistake. */
+/** Reads a schedule, or that of a finding. Throws a UsageError that lists every mistake. */
 export function readSchedule(file: string) {
   const place = `--schedule ${file}`;
   const value = parseJson(place, readGiven(file, '--schedule'));

@@ -51,7 +51,10 @@ export class Findings {
   }
 }
 
-/** The smallest schedule that still fails. `fails`: true if a schedule fails for the same cause. */
+/**
+ * The smallest schedule that still fails. `fails`: true if a schedule fails for the same cause.
+ * `tried`: the keys of schedules that need no other run.
+ */
 export async function shrink(
   schedule: Schedule,
   faults: readonly FaultName[],
@@ -68,8 +71,9 @@ export async function shrink(
 }
 
 /**
- * First the schedules that lack one fault, then those that also lack the attempt that it causes,
- * then those with a weaker fault, the weakest first.
+ * The simpler schedules, in the order in which to try them: first those without one of the faults,
+ * then those also without the attempt that the fault causes, then those with a weaker fault, the
+ * weakest first.
  */
 function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
   const weaker = schedule.flatMap(({ at, fault }, index) =>
@@ -83,8 +87,8 @@ function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Sch
 }
 
 /**
- * Without one fault and the attempt that it causes: without the fault the client makes one attempt
- * less, so faults at later attempts of the intent move up by one.
+ * The schedule without one fault and the attempt that it causes: the client then makes one attempt
+ * less, so faults at later attempts of the intent move to the attempt before.
  */
 function withoutAttempt(schedule: Schedule, dropped: number): Schedule {
   const droppedAt = schedule[dropped]?.at;

@@ -76,7 +76,7 @@ export async function runInProcess(
   }
 }
 
-/** The number of the client's call of `fetch` in which the present request is made. */
+/** The number of the client's call of `fetch` that makes the present request. */
 const presentCall = new AsyncLocalStorage<number>();
 
 /** The client while it runs: its requests in flight, its reports, and how it ended. */
@@ -85,8 +85,8 @@ class ClientRun {
   readonly #time: VirtualTime;
   readonly #lastCallBeforeReply: Map<number, number>;
   #calls = 0;
-  /** The calls whose replies came at this instant, with the timers that had fired by then. */
-  #latest: { readonly call: number; readonly atMs: number; readonly fired: number }[] = [];
+  /** The latest replies, with the number of timers that had fired when each came. */
+  #latestReplies: { readonly call: number; readonly atMs: number; readonly fired: number }[] = [];
   #inFlight = 0;
   #ending: Ending | undefined;
 
@@ -142,9 +142,9 @@ class ClientRun {
     if (this.#ending !== undefined) return new Promise(() => {});
     const call = ++this.#calls;
     const { fired } = this.#time;
-    this.#latest = this.#latest.filter(({ atMs }) => atMs === Date.now());
-    // Timers that are due together fire together: no reply comes between them.
-    for (const reply of this.#latest.filter((one) => one.fired < fired))
+    this.#latestReplies = this.#latestReplies.filter(({ atMs }) => atMs === Date.now());
+    // Timers that are due at the same instant count as firing together, before a reply between them.
+    for (const reply of this.#latestReplies.filter((one) => one.fired < fired))
       this.#lastCallBeforeReply.set(reply.call, call);
     this.#inFlight++;
     try {
@@ -152,7 +152,7 @@ class ClientRun {
     } finally {
       this.#inFlight--;
       this.#lastCallBeforeReply.set(call, this.#calls);
-      this.#latest.push({ call, atMs: Date.now(), fired: this.#time.fired });
+      this.#latestReplies.push({ call, atMs: Date.now(), fired: this.#time.fired });
     }
   }
 }

@@ -34,7 +34,7 @@ export interface Learned {
   /** The first run without faults. */
   readonly run: Run;
   readonly throttleWaits: readonly number[];
-  /** What a reader must know before the findings: they compare with the run without faults. */
+  /** What a reader must know before the findings, which compare with the run without faults. */
   readonly notices: readonly string[];
 }
 
@@ -49,9 +49,11 @@ export type ClientKind = 'command' | 'client';
 
 interface ClientUnderTest {
   readonly name: ClientKind;
+  /** True if the client runs on a scaled clock. */
   readonly isScaled: boolean;
 }
 
+/** What may be wrong with a client that makes no request. */
 const remedies: Readonly<Record<ClientKind, string>> = {
   command: 'does it use SMSTWIN_BASE_URL? --env NAME=base_url sets a variable of its own',
   client: 'it must use the fetch that it is given',
@@ -95,7 +97,7 @@ export async function learn(
     },
     run: first,
     throttleWaits:
-      options.throttleWaits ?? (await waitsFor(first, options, runClient, knownIntents)),
+      options.throttleWaits ?? (await throttleWaitsFor(first, options, runClient, knownIntents)),
     notices: noticesOf(firstRaw),
   };
 }
@@ -103,8 +105,8 @@ export async function learn(
 /** The service's limits are by the minute, so it asks for no longer wait than this one. */
 export const longestStatedWaitSeconds = 60;
 
-/** The first throttle of a schedule asks for the longest wait where waiting is cheap. */
-async function waitsFor(
+/** The measured wait; if waiting is cheap, the first throttle asks for the longest stated wait. */
+async function throttleWaitsFor(
   first: Run,
   { faults, subject, isScaled }: LearnOptions,
   runClient: RunClient,
@@ -115,6 +117,7 @@ async function waitsFor(
   return isCheap ? [Math.max(seconds, longestStatedWaitSeconds), seconds] : [seconds];
 }
 
+/** No throttle asks for a longer wait, even if the client waits longer by itself. */
 const longestWaitSeconds = 120;
 
 /**
@@ -147,7 +150,7 @@ async function measuredWait(
   return Math.min(seconds, longestWaitSeconds);
 }
 
-/** Judges a later run without faults; undefined if it passes like the first two. */
+/** The problem of a later run without faults; undefined if it passes like the first two. */
 export function controlProblem(raw: RawRun, { expected, subject }: Learned): Problem | undefined {
   const run = judged(raw, expected, subject);
   return isProblem(run) ? differing(subject, run) : undefined;
@@ -181,7 +184,7 @@ function judged(
   return { line: `the client fails without any fault: ${failure.cause}: ${failure.what}`, tail };
 }
 
-/** What must be said of a run without faults although it is the measure. */
+/** Peculiarities of the run without faults, with which all other runs are compared. */
 function noticesOf(raw: RawRun): string[] {
   const elsewhere = elsewhereIn(raw);
   const accepted = newlyAccepted(exchangesOf(raw));
@@ -203,12 +206,13 @@ function elsewhereIn(raw: RawRun): string | undefined {
   const [first] = requests;
   if (first === undefined) return undefined;
   const { method, target, reply } = first;
-  const hint = `${target}/`;
-  const isSlash = matchRoute(hint)?.route.endpoint !== undefined ? `: the path is ${hint}` : '';
-  return `${counted(requests.length, 'request')} came to no known path: ${method} ${target} → ${reply.status}${isSlash}`;
+  const withSlash = `${target}/`;
+  const isKnown = matchRoute(withSlash)?.route.endpoint !== undefined;
+  const hint = isKnown ? `: the path is ${withSlash}` : '';
+  return `${counted(requests.length, 'request')} came to no known path: ${method} ${target} → ${reply.status}${hint}`;
 }
 
-/** Why a run is not a measure: it sends, or tries to, and no message is accepted. */
+/** Why other runs cannot be compared with this one: it tries to send, and no message is accepted. */
 function refusedIn(raw: RawRun): string | undefined {
   const exchanges = exchangesOf(raw);
   const sends = exchanges.filter(isSend);
@@ -225,7 +229,7 @@ function refusedIn(raw: RawRun): string | undefined {
   return `no message was accepted without any fault: ${reasons.filter((each) => each).join('; ')}`;
 }
 
-/** What most often causes a status that every send gets. */
+/** What to do about a status that every send gets. */
 const hintsOn: Readonly<Record<number, string>> = {
   401: 'send the key of SMSTWIN_API_KEY as Authorization: Bearer',
   403: 'send from the number in SMSTWIN_FROM',
@@ -245,7 +249,7 @@ function problemOf({ name, isScaled }: ClientUnderTest, what: string, tail: stri
   return { line: `the ${name} ${what}${isScaled ? `; ${tryLess}` : ''}`, tail };
 }
 
-/** A point that only one run reached. Ignores how often a client reads: it may depend on time. */
+/** A point that only one run reached. Ignores how often a client reads, as that depends on time. */
 function differenceOf(one: readonly Point[], other: readonly Point[]): string | undefined {
   const missing = missingIn(other, one) ?? missingIn(one, other);
   return missing && `only one of two made the request ${pointText(missing)}`;

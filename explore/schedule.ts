@@ -1,6 +1,6 @@
 /**
- * Fault schedules: which attempt at which intent meets which fault, and what each fault does to one
- * request.
+ * Fault schedules: which fault strikes which attempt at which intent, what each fault does to its
+ * request, and at which endpoints it can happen.
  */
 import { z } from 'zod';
 import { faultKinds } from '#contract/fault-kinds.ts';
@@ -101,10 +101,10 @@ export function waitsOf(schedule: Schedule, throttleWaits: readonly number[]): r
 }
 
 /**
- * What a fault does to its request. `slowMs`: real milliseconds that `slow` holds a reply;
- * `waitSeconds`: the `Retry-After` of `throttle`. A client that crashes is gone before any reply.
+ * The fault of the service that a fault of a schedule is. `slowMs`: real milliseconds that `slow`
+ * holds a reply; `waitSeconds`: the `Retry-After` of `throttle`.
  */
-export function faultKind(name: FaultName, slowMs: number, waitSeconds: number): ChosenFault {
+export function serviceFault(name: FaultName, slowMs: number, waitSeconds: number): ChosenFault {
   const kind = kindNamed(name);
   if (kind === 'delay') return { kind, ms: slowMs };
   if (kind !== 'status') return { kind };
@@ -130,8 +130,8 @@ export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): F
 }
 
 /**
- * Another fault with the same effect on client and service: where a request changes nothing, a lost
- * reply equals a lost request.
+ * Another fault with the same effect on client and service: if a request changes nothing, a lost
+ * reply has the effect of a lost request.
  */
 export function equalFault(
   endpoint: EndpointName,

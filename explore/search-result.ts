@@ -1,6 +1,6 @@
 /**
- * What a search reports: its findings, how far it got, and why it stopped. Also in the shape that
- * files, reports and `explore()` share, as one line of text, and as an exit code.
+ * What a search reports: its findings, how far it got, and why it stopped. Here are also the view of
+ * a finding that files, reports and `explore()` share, the line of text and the exit code.
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
 import type { FindingView, TimelineEntry } from '#contract/finding-view.ts';
@@ -19,6 +19,7 @@ export interface Finding {
   readonly also: Schedule[];
 }
 
+/** How many of the schedules of one size were tried. */
 export interface Level {
   readonly size: number;
   readonly total: number;
@@ -47,7 +48,7 @@ export interface SearchResult extends Progress {
   readonly skipped: number;
   /** The seconds of `Retry-After` that throttles asked for; empty if no throttle was to be tried. */
   readonly triedWaits: readonly number[];
-  /** What must be known before the findings. */
+  /** What a reader must know before the findings. */
   readonly notices: readonly string[];
   /** Faults of a replayed schedule at calls that the client did not make. */
   readonly unmet?: number;
@@ -96,9 +97,10 @@ export function kindOfRun({ failures: [gravest] }: Run): string | undefined {
   return gravest && kindOf(gravest);
 }
 
+/** Names of schedules by their number of faults. */
 const sizes = ['', 'single faults', 'pairs', 'triples'];
 
-/** Such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
+/** A line such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
 export function exploredLine(
   { levels, stop, problem, triedWaits }: SearchResult,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },

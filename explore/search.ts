@@ -37,7 +37,7 @@ export interface SearchOptions extends LearnOptions {
   readonly jobs: number;
   readonly seed: number;
   readonly bail: boolean;
-  /** True if a run does not fail only because the client ends with an error. */
+  /** True if it is no failure that the client ends with an error. */
   readonly mayFail: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Called once a failure is confirmed and shrunk. */
@@ -63,6 +63,7 @@ class Search {
   readonly #options: SearchOptions;
   readonly #index = new RunIndex();
   readonly #lock = new RunLock();
+  /** The points that any run reached. */
   readonly #points = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
@@ -95,6 +96,7 @@ class Search {
     return { ...result, unmet };
   }
 
+  /** Learns, and then explores with what was learned; reports the result of both. */
   async #learnThen(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
     try {
       const learned = await learn((...run) => this.#runClient(...run), this.#options);
@@ -277,11 +279,12 @@ class RunLock {
   #lastExclusive: Promise<unknown> = Promise.resolve();
 
   async shared<T>(work: () => Promise<T>): Promise<T> {
-    // While this waits, another exclusive run may queue up: wait for that one, too.
-    for (let awaited: unknown; awaited !== this.#lastExclusive; ) {
+    let awaited: Promise<unknown>;
+    // While this waits, another exclusive run may queue up: then it also waits for that one.
+    do {
       awaited = this.#lastExclusive;
       await awaited;
-    }
+    } while (awaited !== this.#lastExclusive);
     const running = work();
     this.#shared.add(running);
     return running.finally(() => this.#shared.delete(running));

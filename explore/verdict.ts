@@ -71,7 +71,7 @@ export interface Expected {
   /** Undefined if the recipients differ between runs without faults: only the total counts. */
   readonly accepted: Accepted | undefined;
   readonly total: number;
-  /** The messages that it sends several times, each under an id of its own, see `Knowledge`. */
+  /** The messages that it sends several times under different ids, with the number of their ids. */
   readonly equalMessages: ReadonlyMap<string, number>;
 }
 
@@ -85,7 +85,7 @@ export interface Run extends Pick<RawRun, 'ending' | 'seen'> {
 
 /**
  * Judges a run. `expected`: what was accepted without faults; undefined for the run without faults
- * itself. `mayFail`: the run does not fail only because the client ends with an error.
+ * itself. `mayFail`: it is no failure that the client ends with an error.
  */
 export function runOf(
   run: RawRun,
@@ -116,7 +116,7 @@ export function kindOf({ cause }: Failure): string {
   return cause === 'CLIENT-5' ? 'sent_twice' : cause;
 }
 
-/** The gravest kind comes first: a lost message says more than the mistake that led to it. */
+/** The gravest kind comes first: a lost message matters more than the mistake that caused it. */
 const gravestCauses: readonly Failure['cause'][] = [
   'CLIENT-5',
   'sent_twice',
@@ -160,8 +160,8 @@ function brokenRules(
 }
 
 /**
- * True if the recipient of the send got as many messages as without faults. What was refused for
- * certain was then sent with another text, such as a new code, and is not lost.
+ * True if the recipient of the send got as many messages as without faults. Then a message that was
+ * certainly refused is not lost: it was sent with another text, such as a new code.
  */
 function areAllAccepted(
   send: ClientExchange,
@@ -217,7 +217,7 @@ export function recipientOf({ fields, body }: ClientExchange): string {
   return typeof to === 'string' ? to : body;
 }
 
-/** A 202 is a new message, a 200 a replay. */
+/** The sends that created a message: their reply is a 202, while a replay gets a 200. */
 export function newlyAccepted(exchanges: readonly ClientExchange[]): readonly ClientExchange[] {
   return exchanges.filter((exchange) => isSend(exchange) && exchange.reply.status === 202);
 }

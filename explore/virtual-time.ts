@@ -11,10 +11,10 @@ import {
 } from '#src/testing/rest-of-time.ts';
 
 /** Real milliseconds between two checks of a client that waits for no timer. */
-const idleMs = 1;
+const checkEveryMs = 1;
 /** A client that waits for a reply without a timer counts as hung after this real time. */
 const mostHungMs = 20;
-/** The same for a client that waits for something else, for example a file. */
+/** A client that waits for something else, for example a file, counts as hung after this time. */
 const mostIdleMs = 5_000;
 
 /** A client that runs on virtual time. */
@@ -27,8 +27,7 @@ interface RunningClient {
 /** Replaces the timers of this process until `end` is called. */
 export class VirtualTime {
   readonly #clock: fakeTimers.Clock;
-  /** How many timers have fired. */
-  fired = 0;
+  #fired = 0;
   /** Restores the process's own timers and `Date`. */
   readonly end: () => void;
 
@@ -51,6 +50,11 @@ export class VirtualTime {
     this.end = fakeRestOfTime(() => this.#clock.uninstall());
   }
 
+  /** How many timers have fired. */
+  get fired(): number {
+    return this.#fired;
+  }
+
   /**
    * Moves time from timer to timer. Resolves to true when the client has ended, and to false if it
    * has not after `timeoutMs`, or waits for something that cannot happen.
@@ -63,12 +67,13 @@ export class VirtualTime {
       if (isOver()) return true;
       if (this.#clock.countTimers() > 0) {
         idleTurns = 0;
-        this.fired++;
+        this.#fired++;
         await this.#clock.nextAsync();
         if (this.#clock.now > endMs) return false;
       } else {
-        if (++idleTurns * idleMs > (isWaiting() ? mostHungMs : mostIdleMs)) return false;
-        await new Promise((resolve) => realTimers.setTimeout(resolve, idleMs));
+        idleTurns++;
+        if (idleTurns * checkEveryMs > (isWaiting() ? mostHungMs : mostIdleMs)) return false;
+        await new Promise((resolve) => realTimers.setTimeout(resolve, checkEveryMs));
       }
     }
   }

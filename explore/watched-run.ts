@@ -1,6 +1,6 @@
 /**
- * What is the same for a run of a command and of a function: it injects the faults of the schedule,
- * records the point of each exchange, and chooses the client's key and number.
+ * A run as the simulator sees it, of a command or of a function: the faults that it injects by the
+ * schedule, the point of each exchange, and the key and number that the client gets.
  */
 import {
   type FaultName,
@@ -22,8 +22,9 @@ import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { Registry } from '#src/sim/accounts/registry.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { type KnownIntents, Points } from './points.ts';
-import { faultKind, pointKey, waitsOf } from './schedule.ts';
+import { pointKey, serviceFault, waitsOf } from './schedule.ts';
 
+/** An exchange of the run, with the point of its request and the fault that struck it. */
 export interface Seen {
   readonly exchange: ClientExchange;
   readonly point: Point | undefined;
@@ -38,6 +39,7 @@ interface Arrival extends Pick<Seen, 'point' | 'fault'> {
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
   recorded: () => readonly ClientExchange[] = () => [];
+  /** Kills the client; set while a command runs. */
   crash: () => void = () => {};
   /**
    * How long a `throttle` holds its 429, in real milliseconds: what a second worker of the client
@@ -89,8 +91,8 @@ export class WatchedRun {
   }
 
   /**
-   * The record shows when a reply left, the client's calls when it arrived: what the client asked for
-   * before that was on its way, and reacts to nothing.
+   * The exchange, with `openUntil` at the last request that the client sent before the reply reached
+   * it: no such request is a reaction to the reply. The record knows only when the reply left.
    */
   #asTheClientSawIt(
     exchange: ClientExchange,
@@ -98,10 +100,13 @@ export class WatchedRun {
     index: number,
   ): ClientExchange {
     const lastCall = this.lastCallBeforeReply.get(arrivals[index]?.call ?? 0) ?? 0;
-    let last = index;
-    while ((arrivals[last + 1]?.call ?? Number.POSITIVE_INFINITY) <= lastCall) last++;
-    const openUntil = Math.max(exchange.openUntil, exchange.number + last - index);
-    return { ...exchange, openUntil };
+    const later = arrivals.slice(index + 1);
+    const reaction = later.findIndex(({ call = Number.POSITIVE_INFINITY }) => call > lastCall);
+    const sentBeforeReply = reaction < 0 ? later.length : reaction;
+    return {
+      ...exchange,
+      openUntil: Math.max(exchange.openUntil, exchange.number + sentBeforeReply),
+    };
   }
 
   /** Chooses the fault of each request as it arrives; undefined for none. */
@@ -115,8 +120,9 @@ export class WatchedRun {
     this.#arrivals.push({ point, fault: fault?.name, call: this.presentCall() });
     if (fault === undefined) return undefined;
     if (isCrash(fault.name)) this.crash();
-    const kind = faultKind(fault.name, this.#slowMs, fault.waitSeconds);
-    return fault.name === 'throttle' && this.heldMs > 0 ? { ...kind, heldMs: this.heldMs } : kind;
+    const chosen = serviceFault(fault.name, this.#slowMs, fault.waitSeconds);
+    const isHeld = fault.name === 'throttle' && this.heldMs > 0;
+    return isHeld ? { ...chosen, heldMs: this.heldMs } : chosen;
   };
 }
 
@@ -139,6 +145,7 @@ function canStrike(
   return !earlier.some(isFirstUse);
 }
 
+/** The record of a world, as the referee reads it. */
 export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly ClientExchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }

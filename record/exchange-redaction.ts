@@ -1,24 +1,25 @@
 /**
- * Redacts one exchange by value. First its parts are read for what is a key, a number or a text;
- * then each of these is replaced in all values that show it plainly. A value that hides one in
- * another encoding is replaced as a whole. All other bytes stay, so equal replies stay equal.
+ * Redacts one exchange by value. First it reads all parts to learn which keys, numbers and texts are
+ * in them; then it replaces each of these in all values that show it plainly. A value that hides one
+ * in another encoding is replaced as a whole. All other bytes stay, so equal replies stay equal. The
+ * methods are generators that yield often: the work of other exchanges runs in between.
  */
 import { isUtf8 } from 'node:buffer';
 import { matchRoute } from '#contract/routes.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
 import { type Edit, flatOf, KnownValues, plainOf } from './known-values.ts';
 import {
-  isEcho,
+  decodeContent,
+  encodeContent,
   isNumberName,
   isPlain,
   isSecret,
   isText,
   type Member,
-  meaningOf,
+  mayEcho,
   membersOf,
   plainToken,
   type Texts,
-  written,
 } from './members.ts';
 import { KnownNumbers } from './phone-numbers.ts';
 import type { Redactor } from './redaction.ts';
@@ -33,12 +34,15 @@ export interface Reading {
   readonly texts: Texts;
 }
 
-const drawnKey = /\bsmst_([a-z0-9]{40})\b/gi;
+/** A key in the form that the service gives its keys. */
+const serviceKey = /\bsmst_([a-z0-9]{40})\b/gi;
+/** The user and the password in a URL. */
 const userInfo = /\/\/(([^\s/?#@"'<>\\:]+)(?::([^\s/?#@"'<>\\]*))?)@/g;
-/** A long word is decoded in parts. */
+/** A word that may be base64. A longer one is decoded in parts. */
 const base64 = /[\w+/-]{10,20000}/g;
 /** Bytes that are not text rarely have this many printable characters in a row. */
 const printable = /[\x20-\x7e]{7}/;
+/** How deep JSON texts within JSON texts are read. */
 const mostNested = 3;
 
 export class ExchangeRedaction {
@@ -54,14 +58,17 @@ export class ExchangeRedaction {
     this.#numbers = new KnownNumbers(redactor);
   }
 
-  /** Looks for this key in the exchange; for a long one, in all that follow, too. */
+  /**
+   * Learns a key, which is then replaced in this exchange, and in all later ones if it is long.
+   * Returns its digest.
+   */
   learnKey(key: string): string {
     const digest = this.#secrets.learn(key);
     if (key.length < shortestSoughtKey) addKey(this.#keys, key, digest);
     return digest;
   }
 
-  /** All parts with what was learned from any of them replaced. */
+  /** Learns from all parts, and returns them with all that was learned replaced. */
   *redacted(parts: readonly Part[]): Generator<undefined, readonly string[]> {
     for (const [text, reading] of parts) {
       for (const [, all = '', user = '', password] of text.matchAll(userInfo))
@@ -74,6 +81,7 @@ export class ExchangeRedaction {
     return results;
   }
 
+  /** Learns from a text, or returns it with what was learned replaced, member by member. */
   *#rewritten(
     text: string,
     { form, texts }: Reading,
@@ -87,17 +95,18 @@ export class ExchangeRedaction {
     const otherForm = form === 'body' ? 'field' : form;
     for (const member of membersIn(text, isJson ? 'json' : otherForm)) {
       const content = text.slice(member.start, member.end);
-      const value = member.kind === 'number' ? content : meaningOf(content, member.form);
+      const value = member.kind === 'number' ? content : decodeContent(content, member.form);
       const isNested = depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined;
       const nested: Reading = { form: 'body', texts };
       yield;
       const inner = isNested ? yield* this.#rewritten(value, nested, step, depth + 1) : value;
       if (step === 'learn') yield* this.#learn(member, value, texts);
       const result = step === 'learn' ? value : yield* this.#replaced(member, value, inner, texts);
-      if (result !== value) edits.push({ ...member, text: written(result, member) });
+      if (result !== value) edits.push({ ...member, text: encodeContent(result, member) });
     }
     if (text === '' || (isRead && form !== 'parameter')) return edited(text, edits);
-    // The members of such a text only teach, as a secret can be written across them.
+    // A secret can be written across the members of other texts, so these are also read and replaced
+    // as a whole.
     const name = isRead ? '' : 'body';
     const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
     if (step === 'replace') return yield* this.#replaced(whole, text, text, texts);
@@ -108,9 +117,9 @@ export class ExchangeRedaction {
   *#learn(member: Member, value: string, texts: Texts): Generator<undefined, void> {
     if (isSecret(member)) this.learnKey(value.replace(/^"(.*)"$/, '$1'));
     const plain = yield* plainOf(value);
-    // Keys of the service's own form may be those of other accounts.
-    for (const [key, drawn] of plain.matchAll(drawnKey))
-      this.#keys.add(key, this.#secrets.digest('key', `smst_${drawn}`));
+    // A key of the service may stand anywhere, such as that of another account in a message.
+    for (const [key, random] of plain.matchAll(serviceKey))
+      this.#keys.add(key, this.#secrets.digest('key', `smst_${random}`));
     yield;
     if (this.#redactor.hidesNumbers) yield* this.#numbers.learn(plain, isNumberName(member.name));
     if (this.#redactor.hidesTexts && isText(member, value, texts))
@@ -118,7 +127,10 @@ export class ExchangeRedaction {
         this.#texts.add(text, yield* this.#redactor.textInSlices(text));
   }
 
-  /** `inner`: the value, with what is nested in it replaced. */
+  /**
+   * The value of a member with all that was learned replaced. `inner`: the value after replacements
+   * in the JSON that is nested in it.
+   */
   *#replaced(
     member: Member,
     value: string,
@@ -130,16 +142,18 @@ export class ExchangeRedaction {
     const hidden = this.#redactor.textInSlices(value);
     if (this.#redactor.hidesTexts && isText(member, value, texts)) return yield* hidden;
     yield;
-    const stores = [this.#keys, this.#secrets.keys, ...(isEcho(member) ? [this.#texts] : [])];
+    const stores = [this.#keys, this.#secrets.keys, ...(mayEcho(member) ? [this.#texts] : [])];
     if (!(yield* this.#hides(inner, stores))) return inner;
     const edits: Edit[] = [];
+    // What is found is blanked out, at its length, so that the places of later edits stay right.
     let rest = inner;
     for (const store of [...stores, this.#numbers]) {
-      const found = yield* store.in(rest);
+      const found = yield* store.editsIn(rest);
       for (const edit of found) edits.push(edit);
       rest = edited(rest, found, ({ start, end }) => '\x01'.repeat(end - start));
     }
     if (!(yield* this.#hides(rest, stores))) return edited(inner, edits);
+    // Something is still hidden in another encoding: only tokens that are never personal stay.
     const tokens = Array.from(value.matchAll(plainToken), ({ 0: text, index }) => {
       return { start: index, end: index + text.length, text };
     });
@@ -151,13 +165,13 @@ export class ExchangeRedaction {
     const plain = yield* plainOf(text);
     for (const reading of [plain, yield* plainOf(yield* fromBase64(plain))]) {
       const flat = yield* flatOf(reading);
-      for (const store of [...stores, this.#numbers]) if (yield* store.areIn(flat)) return true;
+      for (const store of [...stores, this.#numbers]) if (yield* store.isAnyIn(flat)) return true;
     }
     return false;
   }
 }
 
-/** What the long words of a text are in base64, at any of the four alignments. */
+/** The long words of a text, decoded as base64 from each of the four alignments. */
 function* fromBase64(text: string): Generator<undefined, string> {
   let all = '';
   for (const [token] of text.matchAll(base64))
@@ -170,17 +184,18 @@ function* fromBase64(text: string): Generator<undefined, string> {
   return all;
 }
 
+/** The members of a text; of a request's target, those of its path and of its query. */
 function* membersIn(text: string, form: Member['form'] | 'target'): Generator<Member, void> {
   if (form !== 'target') return yield* membersOf(text, form);
   const query = text.search(/[?#]|$/);
   const path = text.slice(0, query);
-  // The path of an endpoint is not an echo of a text that contains it.
+  // The name `id` keeps the path of an endpoint: a text that contains it does not make it an echo.
   yield* membersOf(path, 'segment', matchRoute(path) === undefined ? '' : 'id');
   for (const member of membersOf(text.slice(query), 'field'))
     yield { ...member, start: member.start + query, end: member.end + query };
 }
 
-/** Edits may come in any order. */
+/** The text with these edits, which may come in any order. */
 function edited(text: string, edits: readonly Edit[], textOf = (edit: Edit) => edit.text): string {
   const pieces: string[] = [];
   let at = 0;

@@ -1,24 +1,26 @@
 /**
- * Finds keys and texts that are known, and pieces of them, in other texts, which are read without
- * escapes, in lower case, with one kind of blank. All of it works in slices, in time that grows with
- * the length of the texts only, as a body can be a mebibyte long.
+ * Finds known keys and texts, and pieces of them, in other texts. To find them in any notation, it
+ * reads a text without escapes (`plainOf`), in lower case and with one kind of blank (`flatOf`). All
+ * of it works in slices, in time that grows only with the length of the texts: a body can be a
+ * mebibyte long.
  */
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { isServiceWord } from './members.ts';
 
-/** A longer piece of a value is found anywhere. Shorter ones occur in replies by chance. */
+/** A piece of a value is found if it has this length. Shorter ones occur in replies by chance. */
 const pieceLength = 12;
 /** A value of at least this many characters is found as a whole word. */
 const shortestValue = 4;
 /** A cut echo has at least this many characters of the value, and then an ellipsis. */
 const shortestCut = 6;
-/** How many short values are found, and how many values are replaced in place. */
+/** How many short values are looked for, and how many values are replaced where they are. */
 const mostShort = 100;
 const mostInPlace = 1_000;
+/** The characters that are read between two yields. */
 const sliceLength = 10_000;
-const word = /[\p{L}\p{N}]/u;
-/** Clients cannot know which pieces have the same hash. */
+const wordCharacter = /[\p{L}\p{N}]/u;
+/** Random, so that no client can know which pieces have the same hash, and slow the search down. */
 const seed = randomInt(2 ** 32);
 
 export interface Edit {
@@ -28,12 +30,16 @@ export interface Edit {
 }
 
 export class KnownValues {
+  /** The replacement of each value. */
   readonly #values = new Map<string, string>();
+  /** The values that are shorter than a piece. */
   readonly #short = new Set<string>();
+  /** The starts of values, to which a cut echo may have been shortened. */
   readonly #cuts = new Set<string>();
   #isIndexed = true;
-  /** All values, one after the other, and a table of the places of their pieces plus one. */
+  /** All values, one after the other. */
   #all = '';
+  /** A hash table of their pieces: the place of a piece in `#all` plus 1; 0 for an empty slot. */
   #table = new Int32Array();
 
   add(value: string, replacement: string): void {
@@ -61,23 +67,21 @@ export class KnownValues {
     }
   }
 
-  /** Where a piece is in the table, or would be. */
+  /** The slot that has the piece at this place of a text, or the empty slot for it. */
   #slotOf(text: string, at: number): number {
+    // FNV-1a. The length of the table is a power of two.
     let hash = seed;
     for (let index = at; index < at + pieceLength; index++)
       hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-    for (let slot = hash ^ (hash >>> 15); ; slot++) {
-      slot &= this.#table.length - 1;
+    const mask = this.#table.length - 1;
+    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
       const place = (this.#table[slot] ?? 0) - 1;
-      if (place < 0) return slot;
-      let length = 0;
-      while (this.#all.charCodeAt(place + length) === text.charCodeAt(at + length))
-        if (++length === pieceLength) return slot;
+      if (place < 0 || isSamePiece(this.#all, place, text, at)) return slot;
     }
   }
 
-  /** True if a value, or a piece of one, is in a text, which is in lower case with single blanks. */
-  *areIn(flat: string): Generator<undefined, boolean> {
+  /** True if a value, or a piece of one, is in a text that `flatOf` returned. */
+  *isAnyIn(flat: string): Generator<undefined, boolean> {
     if (this.#values.size === 0 || flat.length < shortestValue) return false;
     if (!this.#isIndexed) yield* this.#index();
     for (let at = 0; at + pieceLength <= flat.length; at++) {
@@ -93,12 +97,14 @@ export class KnownValues {
     return false;
   }
 
-  /** Where values are as they were learned, with their replacements. */
-  *in(text: string): Generator<undefined, readonly Edit[]> {
-    let [rest, count] = [text, 0];
+  /** The edits that replace values where they are written as they were learned. */
+  *editsIn(text: string): Generator<undefined, readonly Edit[]> {
+    let rest = text;
     const edits: Edit[] = [];
+    let count = 0;
     for (const [value, replacement] of this.#values) {
-      if (++count > mostInPlace) break;
+      count++;
+      if (count > mostInPlace) break;
       const places = placesOf(value, rest);
       for (const start of places)
         edits.push({ start, end: start + value.length, text: replacement });
@@ -110,16 +116,26 @@ export class KnownValues {
   }
 }
 
-/** A short value is found as a whole word. */
+function isSamePiece(one: string, oneAt: number, other: string, otherAt: number): boolean {
+  for (let index = 0; index < pieceLength; index++)
+    if (one.charCodeAt(oneAt + index) !== other.charCodeAt(otherAt + index)) return false;
+  return true;
+}
+
+/** Where a value is in a text; a short value only as a whole word. */
 function placesOf(value: string, text: string): readonly number[] {
   const places: number[] = [];
   const isWhole = (at: number) =>
-    !word.test(text[at - 1] ?? '') && !word.test(text[at + value.length] ?? '');
+    !wordCharacter.test(text[at - 1] ?? '') && !wordCharacter.test(text[at + value.length] ?? '');
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length))
     if (value.length >= pieceLength || isWhole(at)) places.push(at);
   return places;
 }
 
+/**
+ * Escapes of URLs, JSON and HTML, line breaks of HTML, and digits of other scripts. `unescaped`
+ * reads the groups.
+ */
 const escapes = new RegExp(
   [
     String.raw`(?:%[0-9a-f]{2}){1,999}(?!%[89ab])|\\[ux]\{?([0-9a-f]{2,6})\}?|&#x([0-9a-f]{1,6});?|&#(\d{1,7});?`,
@@ -129,6 +145,7 @@ const escapes = new RegExp(
 );
 /** How often a text is unescaped; one that was escaped more often is searched as it is then. */
 const mostRounds = 5;
+/** The characters with a name in HTML, or with a letter after a backslash in JSON. */
 const named: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -148,6 +165,7 @@ const named: Readonly<Record<string, string>> = {
   lowbar: '_',
   sol: '/',
 };
+/** The accents at the end of names such as `eacute`. */
 const accents: Readonly<Record<string, string>> = {
   grave: '\u0300',
   acute: '\u0301',
@@ -158,20 +176,22 @@ const accents: Readonly<Record<string, string>> = {
   cedil: '\u0327',
   caron: '\u030c',
 };
-const matchesInSlice = 1_000;
+/** The pieces that are replaced between two yields. */
+const piecesInSlice = 1_000;
 
-/** The text without its escapes, also if they were written on each other. */
+/** The text without its escapes, even if it was escaped several times. */
 export function* plainOf(text: string): Generator<undefined, string> {
   let plain = text;
   for (let round = 0; round < mostRounds; round++) {
     const before = plain;
-    plain = yield* replacedIn(before, escapes, meaningOf);
+    plain = yield* replacedIn(before, escapes, unescaped);
     if (plain === before) break;
   }
   return plain;
 }
 
-function meaningOf(match: RegExpExecArray): string {
+/** The characters that an escape stands for. */
+function unescaped(match: RegExpExecArray): string {
   const { 0: whole, 1: hex, 2: hexEntity, 3: decimal, 4: letter, 5: name = '' } = match;
   if (whole.startsWith('%')) {
     const bytes = Buffer.from(whole.replaceAll('%', ''), 'hex');
@@ -187,7 +207,7 @@ function meaningOf(match: RegExpExecArray): string {
   return /^\p{Nd}/u.test(whole) ? digitOf(whole) : ' ';
 }
 
-/** The ASCII digit of any script's: each has its ten digits in a row. */
+/** The ASCII digit for a digit of another script: each script has its ten digits in a row. */
 function digitOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let value = 0;
@@ -195,22 +215,25 @@ function digitOf(character: string): string {
   return String(value % 10);
 }
 
-/** The text in lower case, with one blank for any number of any kind; `+` is the blank of forms. */
+/** The text in lower case, with one space for any blanks; forms write a space as `+`. */
 export function flatOf(text: string): Generator<undefined, string> {
   return replacedIn(text.toLowerCase(), /[\s+]{2,}|[^\S ]|\+/g, () => ' ');
 }
 
+/** Replaces what matches, in slices. */
 export function* replacedIn(
   text: string,
   pattern: RegExp,
   replace: (match: RegExpExecArray) => string,
 ): Generator<undefined, string> {
   yield;
-  let [result, at, pieces] = ['', 0, [] as string[]];
+  let result = '';
+  let at = 0;
+  let pieces: string[] = [];
   for (const match of text.matchAll(pattern)) {
     pieces.push(text.slice(at, match.index), replace(match));
     at = match.index + match[0].length;
-    if (pieces.length < matchesInSlice) continue;
+    if (pieces.length < piecesInSlice) continue;
     result += pieces.join('');
     pieces = [];
     yield;

@@ -19,12 +19,22 @@ import {
 import { type Redaction, Redactor } from './redaction.ts';
 import { keysInHeader, Secrets } from './secrets.ts';
 
-const requestHeaders = ['authorization', 'content-type', 'traceparent'];
-const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
+const recordedRequestHeaders = ['authorization', 'content-type', 'traceparent'];
+const recordedReplyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
+/** Characters of a header's name that are read, to bound the time. */
 const longestHeaderName = 100;
 
-/** Names this process: its steady clock orders the lines that it writes, and no others. */
-const process = randomBytes(6).toString('hex');
+/** A name for this process: its steady clock orders only the lines that it writes itself. */
+const processName = randomBytes(6).toString('hex');
+
+/** The parts of an exchange that a line has, with secrets replaced. */
+interface RedactedParts {
+  readonly target: string;
+  readonly requestHeaders: readonly Header[];
+  readonly requestBody: string;
+  readonly replyHeaders: readonly Header[];
+  readonly replyBody: string;
+}
 
 export class LineMaker {
   readonly secrets: Secrets;
@@ -37,38 +47,16 @@ export class LineMaker {
 
   /** A long exchange takes seconds to redact, so other work can run in between. */
   *line(passed: PassedExchange): Generator<undefined, RecordedLine> {
-    const { sentMs, connection, clientIp, method, target, reply, failure, fault } = passed;
+    const { sentMs, connection, clientIp, method, reply, failure, fault } = passed;
     const [steadySentMs, steadyAnsweredMs] = passed.steadyMs;
     const sent = textOf(passed.requestBody, passed.requestHeaders);
     const replied = reply && textOf(reply.body, reply.headers);
-    const redaction = new ExchangeRedaction(this.secrets, this.#redactor);
-    for (const [name, value] of [...passed.requestHeaders, ...(reply?.headers ?? [])])
-      if (secretHeader.test(name.slice(0, longestHeaderName)))
-        for (const key of keysInHeader(value)) redaction.learnKey(key);
-    const sentHeaders = headersIn(passed.requestHeaders, requestHeaders);
-    const repliedHeaders = headersIn(reply?.headers ?? [], replyHeaders);
-    const texts = textsIn(reply?.status ?? 0, target);
-    const headers = [...sentHeaders, ...repliedHeaders];
-    const [path = '', sentBody, repliedBody, ...values] = yield* redaction.redacted([
-      [target, { form: 'target', texts: 'named' }],
-      [sent.body ?? '', bodyReading(passed.requestHeaders, 'named')],
-      [replied?.body ?? '', bodyReading(reply?.headers ?? [], texts)],
-      ...headers.map(([name, value]): Part => {
-        const form = name === 'location' ? 'target' : 'parameter';
-        return [name === 'authorization' ? '' : value, { form, texts: 'named' }];
-      }),
-    ]);
-    const redacted = headers.map(
-      ([name, value], index): Header => [
-        name,
-        name === 'authorization' ? this.secrets.credential(value) : (values[index] ?? ''),
-      ],
-    );
+    const redacted = yield* this.#redacted(passed, sent.body ?? '', replied?.body ?? '');
     return {
       sent: isoTime(sentMs),
       answered: isoTime(sentMs + Math.ceil(steadyAnsweredMs - steadySentMs)),
       steady: {
-        process,
+        process: processName,
         sent_ms: rounded(steadySentMs),
         answered_ms: rounded(steadyAnsweredMs),
       },
@@ -77,20 +65,55 @@ export class LineMaker {
       ...(fault !== undefined && { fault }),
       request: {
         method,
-        path,
-        headers: joined(redacted.slice(0, sentHeaders.length)),
-        ...(sent.body !== undefined && sent.body !== '' && { body: sentBody }),
+        path: redacted.target,
+        headers: joined(redacted.requestHeaders),
+        ...(sent.body !== undefined && sent.body !== '' && { body: redacted.requestBody }),
         ...(sent.omitted !== undefined && { omitted: sent.omitted }),
       },
       ...(reply !== undefined && {
         reply: {
           status: reply.status,
-          headers: joined(redacted.slice(sentHeaders.length)),
-          ...(replied?.body !== undefined && { body: repliedBody }),
+          headers: joined(redacted.replyHeaders),
+          ...(replied?.body !== undefined && { body: redacted.replyBody }),
           ...(replied?.omitted !== undefined && { omitted: replied.omitted }),
         },
       }),
       ...(failure !== undefined && { failure }),
+    };
+  }
+
+  *#redacted(
+    { requestHeaders, target, reply }: PassedExchange,
+    sentBody: string,
+    repliedBody: string,
+  ): Generator<undefined, RedactedParts> {
+    const redaction = new ExchangeRedaction(this.secrets, this.#redactor);
+    const allReplyHeaders = reply?.headers ?? [];
+    for (const [name, value] of [...requestHeaders, ...allReplyHeaders])
+      if (secretHeader.test(name.slice(0, longestHeaderName)))
+        for (const key of keysInHeader(value)) redaction.learnKey(key);
+    const sentHeaders = headersIn(requestHeaders, recordedRequestHeaders);
+    const headers = [...sentHeaders, ...headersIn(allReplyHeaders, recordedReplyHeaders)];
+    const texts = textsIn(reply?.status ?? 0, target);
+    const [path = '', requestBody = '', replyBody = '', ...values] = yield* redaction.redacted([
+      [target, { form: 'target', texts: 'named' }],
+      [sentBody, bodyReading(requestHeaders, 'named')],
+      [repliedBody, bodyReading(allReplyHeaders, texts)],
+      ...headers.map(([name, value]): Part => {
+        const form = name === 'location' ? 'target' : 'parameter';
+        return [name === 'authorization' ? '' : value, { form, texts: 'named' }];
+      }),
+    ]);
+    const redacted = headers.map(([name, value], index): Header => {
+      const isCredential = name === 'authorization';
+      return [name, isCredential ? this.secrets.credential(value) : (values[index] ?? '')];
+    });
+    return {
+      target: path,
+      requestHeaders: redacted.slice(0, sentHeaders.length),
+      requestBody,
+      replyHeaders: redacted.slice(sentHeaders.length),
+      replyBody,
     };
   }
 }
@@ -100,7 +123,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }
 
-/** A list holds texts of messages under any name; an error holds texts of the service. */
+/** Which values of a reply are texts of messages: all in a list, none in an error. */
 function textsIn(status: number, target: string): Reading['texts'] {
   if (status >= 400) return 'none';
   const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
@@ -139,7 +162,7 @@ const decoders: Readonly<Record<string, Decoder>> = {
   br: brotliDecompressSync,
 };
 
-/** The text of a body; left out if it is too long, of an unknown encoding, or no text. */
+/** The text of a body; left out if it is too long, of an unknown encoding, or not text. */
 function textOf(body: Body, headers: readonly Header[]): Omit<RecordedBody, 'headers'> {
   if (typeof body === 'number') return { omitted: body };
   if (body.length === 0) return { body: '' };

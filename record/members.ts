@@ -34,11 +34,12 @@ export const secretHeader =
 /** Identifiers link exchanges, so they may not change with the text of a message. */
 const idName = /(?:^(?:id|ID)|_(?:id|ID)|[a-z]Id)s?$/;
 
+/** True if the name of a value says that it is a key or a password. */
 export const isSecret = ({ name, kind, isAlone }: Member) =>
   kind !== 'name' && isAlone && secretName.test(name);
 export const isNumberName = (name: string) => numberName.test(name);
-/** True if pieces of texts are looked for in a value. */
-export const isEcho = ({ name, kind }: Member) => kind !== 'number' && !idName.test(name);
+/** True if a value may repeat a text of a message, or a piece of one. */
+export const mayEcho = ({ name, kind }: Member) => kind !== 'number' && !idName.test(name);
 
 /**
  * Which values are texts of messages: those with a name that says so, all, or none, as in errors,
@@ -49,7 +50,7 @@ export type Texts = 'named' | 'all' | 'none';
 export function isText(member: Member, value: string, texts: Texts): boolean {
   const { name, kind } = member;
   if (kind !== 'value' || texts === 'none' || isPlain(value) || numberName.test(name)) return false;
-  return textName.test(name) || (texts === 'all' && isEcho(member) && !numberAlone.test(value));
+  return textName.test(name) || (texts === 'all' && mayEcho(member) && !numberAlone.test(value));
 }
 
 /** Words of the service's interface: if a text is one by chance, replies keep it. */
@@ -78,6 +79,7 @@ const serviceWords = new Set<string>([
   'application/json',
 ]);
 
+/** True if a value has nothing that could be personal. */
 export function isPlain(value: string): boolean {
   return isServiceWord(value) || value.replace(plainToken, '') === '';
 }
@@ -86,32 +88,41 @@ export function isServiceWord(text: string): boolean {
   return serviceWords.has(text.toLowerCase());
 }
 
-/** A name and what shows that it is one, or a value: of JSON a string or a number. */
-const members = {
+/**
+ * The members of each form. The groups: a text; what shows that it is a name; a value that the first
+ * group does not match, which is a number in JSON.
+ */
+const memberPatterns = {
   json: /"((?:[^"\\]|\\.?)*)(?:"(\s*:)?|$)|(-?\d[\d.eE+-]*)|\[/gs,
   field: /(?<=^|[&\n?#])([^&\n?#=]+)(=)|([^&\n?#]+)/g,
   parameter: /(?<=^|[;,\s])([^;,\s=]+)(=)|([^;,\s]+)/g,
   segment: /([^/]+)/g,
 } as const;
 
-/** The members of a text; one that breaks off gives those before. */
-export function* membersOf(text: string, form: Member['form'], own = ''): Generator<Member, void> {
-  let [name, isAlone] = [own, false];
-  for (const { 0: whole, 1: first, 2: colon, 3: other, index } of text.matchAll(members[form])) {
+/** The members of a text, also if it breaks off. `firstName`: the name of the values at its start. */
+export function* membersOf(
+  text: string,
+  form: Member['form'],
+  firstName = '',
+): Generator<Member, void> {
+  let name = firstName;
+  let isAlone = false;
+  for (const match of text.matchAll(memberPatterns[form])) {
+    const { 0: whole, 1: first, 2: nameSign, 3: other, index } = match;
     const content = first ?? other ?? '';
-    const ofValue = form === 'json' && other !== undefined ? 'number' : 'value';
-    const kind = colon === undefined ? ofValue : 'name';
+    const kindOfValue = form === 'json' && other !== undefined ? 'number' : 'value';
+    const kind = nameSign === undefined ? kindOfValue : 'name';
     const start = index + (whole.startsWith('"') && form === 'json' ? 1 : 0);
     const isNamed = kind !== 'name' && (isAlone || form === 'json' || form === 'segment');
     const member = { start, end: start + content.length, kind, form, isAlone } as const;
     if (content !== '') yield { ...member, name: isNamed ? name : '' };
     isAlone = kind === 'name';
-    if (isAlone) name = meaningOf(content, form);
+    if (isAlone) name = decodeContent(content, form);
   }
 }
 
-/** What is written in this form. */
-export function meaningOf(content: string, form: Member['form']): string {
+/** The value that is written in this form; the content itself if it is malformed. */
+export function decodeContent(content: string, form: Member['form']): string {
   if (!/[%+\\]/.test(content)) return content;
   try {
     if (form === 'json') return String(JSON.parse(`"${content}"`));
@@ -121,8 +132,8 @@ export function meaningOf(content: string, form: Member['form']): string {
   }
 }
 
-/** Writes a value in place of a member's. */
-export function written(value: string, { kind, form }: Member): string {
+/** Writes a value in the form of a member, to take the place of its content. */
+export function encodeContent(value: string, { kind, form }: Member): string {
   // A replacement that is not a number is written as a string, and no number begins with a zero.
   if (kind === 'number')
     return /^-?\d+$/.test(value) ? value.replace(/^0(?=\d)/, '1') : JSON.stringify(value);

@@ -1,7 +1,7 @@
 /**
  * An exchange as the recorder saw it pass, before redaction: times, addresses, both heads, and bodies
- * up to a bound. Headers are passed on as Node's flat lists, in which names and values alternate, with
- * the order and spelling of what came.
+ * up to a bound. The functions read heads and bodies as they pass. They keep the order and spelling of
+ * headers, in Node's flat lists (`rawHeaders`), in which names and values alternate.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
@@ -34,9 +34,12 @@ export interface PassedReply {
 /** A body, or its length in bytes if it is too long to keep. */
 export type Body = Buffer | number;
 
+export type Header = readonly [name: string, value: string];
+
 /** The longest recorded body in bytes. Longer ones pass, but only their length is recorded. */
 export const longestRecordedBody = 1_048_576;
-/** Copies a body as it passes, up to a bound; returns a function that gives what has passed. */
+
+/** Copies a body as it passes, up to a bound; returns a function that returns what has passed. */
 export function collectBody(message: IncomingMessage): () => Body {
   let chunks: Buffer[] = [];
   let length = 0;
@@ -48,8 +51,8 @@ export function collectBody(message: IncomingMessage): () => Body {
   return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
 }
 
-/** What an error is called in a recording. */
-export function nameOf({ code, message }: NodeJS.ErrnoException): string {
+/** The name of an error in a recording. */
+export function errorNameOf({ code, message }: NodeJS.ErrnoException): string {
   return code ?? message;
 }
 
@@ -60,21 +63,20 @@ export function originForm(target: string): string {
   return `${pathname}${search}`;
 }
 
-export type Header = readonly [name: string, value: string];
-
 export function isNamed(name: string, wanted: string): boolean {
   return name.toLowerCase() === wanted;
 }
 
+/** The headers of Node's flat list. */
 export function pairsOf(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index): [string, string][] =>
     index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : [],
   );
 }
 
-/** The headers of a request, with the upstream's `Host`, which one of HTTP/1.0 may lack. */
+/** The headers of a request, with the upstream's `Host`; a request of HTTP/1.0 may have had none. */
 export function headersFor({ host }: URL, { rawHeaders, headers, httpVersion }: IncomingMessage) {
-  const passed = pairsOf(withoutIdleTrailer(rawHeaders));
+  const passed = pairsOf(withoutUnusedTrailer(rawHeaders));
   const replaced = passed.flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
   const isLacking = httpVersion === '1.0' && headers.host === undefined;
   return isLacking ? ['Host', host, ...replaced] : replaced;
@@ -88,8 +90,8 @@ export function headersWithLength({ rawHeaders }: IncomingMessage, length: numbe
   return [...others.flat(), 'Content-Length', String(length)];
 }
 
-/** The headers less a `Trailer` that no chunks follow: it announces nothing, and Node refuses it. */
-export function withoutIdleTrailer(headers: readonly string[], isChunkless = false): string[] {
+/** Removes a `Trailer` if no chunks follow: then it announces nothing, and Node refuses it. */
+export function withoutUnusedTrailer(headers: readonly string[], isChunkless = false): string[] {
   const pairs = pairsOf(headers);
   const isChunked = ([name, value]: Header) =>
     isNamed(name, 'transfer-encoding') && /\bchunked\b/i.test(value);

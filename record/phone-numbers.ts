@@ -1,28 +1,30 @@
 /**
- * Finds phone numbers in a text: with a plus sign or without, with the blanks, brackets and dashes
- * of any notation. Those that are known are found inside longer digits and without their country.
+ * Finds phone numbers in a text: with or without a plus sign, with the blanks, brackets and dashes
+ * of any notation. Known numbers are also found inside longer runs of digits, and without the digits
+ * of their country.
  */
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
-import type { Edit } from './known-values.ts';
-import { replacedIn } from './known-values.ts';
+import { type Edit, replacedIn } from './known-values.ts';
 import { plainToken } from './members.ts';
 import type { Redactor } from './redaction.ts';
 
-/** A known number is found by its last digits. A shorter one, such as a short code, as a whole. */
+/** A known number is found by this many of its last digits. A shorter one is found as a whole. */
 const fewestDigits = 7;
+/** The digits of a short code. */
 const shortestNumber = 5;
-const mostDigits = 15;
+const longestNumber = 15;
 /** Digits without a plus sign or separators are a number from this length on. */
 const fewestBareDigits = 10;
 /** Seconds or milliseconds since 1970, between 2017 and 2033. */
 const unixTime = /^1[5-9]\d{8}(?:\d{3})?$/;
-/** Digits with few separators between them, and a plus sign before. */
+/** A plus sign, if there is one, and a run of digits with few separators between them. */
 const runs = new RegExp(
   String.raw`${plainToken.source}|([+＋]\s?\(?)?(\d(?:[\s()./\-\u2010-\u2015]{0,3}\d){4,60})`,
   'gi',
 );
 /** After this many slow checks in one exchange, digits without a plus sign count as a number. */
 const mostChecks = 3_000;
+/** The characters that are read between two yields. */
 const sliceLength = 10_000;
 
 export class KnownNumbers {
@@ -43,15 +45,16 @@ export class KnownNumbers {
       const isInWord = /[\p{L}_]|^-/u.test(around);
       if (isInWord && !isNamed && plus === undefined) continue;
       // Two numbers with a blank between them look like one that is too long or not valid.
-      if (!this.#isLearned(run, isNamed || plus !== undefined))
-        for (const group of run.split(/\s+/)) this.#isLearned(group, isNamed);
+      if (!this.#learnRun(run, isNamed || plus !== undefined))
+        for (const group of run.split(/\s+/)) this.#learnRun(group, isNamed);
     }
   }
 
-  #isLearned(run: string, isCertain: boolean): boolean {
+  /** Learns a run of digits if it is a number; false if it is not. `isCertain`: no check is needed. */
+  #learnRun(run: string, isCertain: boolean): boolean {
     const all = run.replace(/\D/g, '');
     const digits = all.replace(/^00/, '');
-    if (digits.length < shortestNumber || digits.length > mostDigits) return false;
+    if (digits.length < shortestNumber || digits.length > longestNumber) return false;
     const isBare = all === run && all.length >= fewestBareDigits && !unixTime.test(all);
     if (!isCertain && all === digits && !isBare && !this.#isValid(digits)) return false;
     const replacement = this.#replacements.get(digits) ?? this.#redactor.number(digits);
@@ -66,8 +69,8 @@ export class KnownNumbers {
     return this.#checks++ >= mostChecks || isPhoneNumber(`+${digits}`, 'valid');
   }
 
-  /** Where known numbers are, with their replacements in the same notation. */
-  *in(text: string): Generator<undefined, readonly Edit[]> {
+  /** The edits that replace known numbers, in the same notation. */
+  *editsIn(text: string): Generator<undefined, readonly Edit[]> {
     const edits: Edit[] = [];
     for (const { 0: whole, 2: run, index } of text.matchAll(runs)) {
       yield;
@@ -77,11 +80,12 @@ export class KnownNumbers {
     return edits;
   }
 
+  /** A run of digits with the longest known number at each place replaced. */
   #replaced(run: string): string {
     const digits = run.replace(/\D/g, '');
     let result = this.#replacements.get(digits) ?? '';
     while (result.length < digits.length) {
-      let piece = digits.slice(result.length, result.length + mostDigits);
+      let piece = digits.slice(result.length, result.length + longestNumber);
       while (piece.length >= fewestDigits && !this.#replacements.has(piece))
         piece = piece.slice(0, -1);
       const isKnown = piece.length >= fewestDigits;
@@ -92,7 +96,7 @@ export class KnownNumbers {
   }
 
   /** True if a number is in a text, whatever separates its digits. */
-  *areIn(text: string): Generator<undefined, boolean> {
+  *isAnyIn(text: string): Generator<undefined, boolean> {
     if (this.#replacements.size === 0) return false;
     const digits = yield* replacedIn(text, /[\s+()./\-\u2010-\u2015]+/g, () => '');
     for (const { 0: run } of digits.matchAll(/\d{5,}/g)) {

@@ -23,20 +23,20 @@ import { resetSocket } from '#src/http/transport/node/node-reply.ts';
 import {
   type Body,
   collectBody,
+  errorNameOf,
   headersWithLength,
   isNamed,
   longestRecordedBody,
-  nameOf,
   originForm,
   type PassedExchange,
   type PassedReply,
   pairsOf,
-  withoutIdleTrailer,
+  withoutUnusedTrailer,
 } from './passed-exchange.ts';
 
-/** Errors of a connection that the upstream broke: the proxy breaks the client's, too. */
+/** Errors of a connection that the upstream broke: the proxy then breaks that of the client. */
 const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
-/** Characters that a parser takes in the reason of a reply, and that Node does not send. */
+/** Characters that Node reads in the reason of a reply, but refuses to send. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /** How many exchanges are open on each connection of a client: pipelining allows several. */
@@ -54,14 +54,14 @@ function changeOpenExchanges(socket: Socket, change: number): void {
   openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
 }
 
-/** Reports itself once, when it ends in any way. */
+/** Calls `onExchange` once: when it ends, whatever ends it. */
 export class ProxiedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: string;
-  /** What has arrived of the request's body. */
+  /** Returns what has arrived of the request's body. */
   readonly requestBody: () => Body;
-  /** The request's body, as far as the service has not got it. */
+  /** The part of the request's body that was not sent to the service yet. */
   unsentBody: Readable;
   /** The fault that struck it; set before the exchange is answered. */
   fault: FaultKindName | undefined;
@@ -96,7 +96,7 @@ export class ProxiedExchange {
     response.on('error', (error) => this.failed(error));
   }
 
-  /** A handler of its events. What Node refuses to pass on ends the exchange, not the process. */
+  /** Wraps a handler of events: if Node refuses to pass something on, only the exchange ends. */
   guarded<Given extends unknown[]>(handle: (...given: Given) => void): (...given: Given) => void {
     return (...given) => {
       try {
@@ -107,7 +107,7 @@ export class ProxiedExchange {
     };
   }
 
-  /** Keeps the body back. Calls `whenHeld` once it has ended, or is too long to keep. */
+  /** Holds the body back. Calls `whenHeld` once the body has ended, or is too long to hold. */
   holdBody(whenHeld: () => void): void {
     let isHeld = false;
     const callOnce = () => {
@@ -120,7 +120,10 @@ export class ProxiedExchange {
     this.unsentBody = this.request.pipe(new PassThrough({ highWaterMark: longestRecordedBody }));
   }
 
-  /** Passes an interim reply on. Node itself sends few of them, and a client of 1.0 knows none. */
+  /**
+   * Passes an interim reply on. Writes most of them itself, because Node can send only a few. A client
+   * of HTTP/1.0 does not know interim replies, and gets none.
+   */
   inform({ statusCode, statusMessage, rawHeaders }: InformationEvent): void {
     const { request, response } = this;
     if (request.httpVersion === '1.0' || response.headersSent) return;
@@ -135,6 +138,7 @@ export class ProxiedExchange {
     else response.once('socket', (socket: Socket) => socket.write(head, 'latin1'));
   }
 
+  /** Passes the reply of the service on. */
   answer(reply: IncomingMessage): void {
     const { response } = this;
     this.#writeHead(reply, reply.rawHeaders);
@@ -178,7 +182,8 @@ export class ProxiedExchange {
       return;
     }
     this.#writeHead(reply, headersWithLength(reply, bytes.length));
-    response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
+    const half = bytes.subarray(0, Math.floor(bytes.length / 2));
+    response.write(half, () => response.socket?.destroySoon());
   }
 
   #malform(reply: IncomingMessage, bytes: Buffer): void {
@@ -206,15 +211,16 @@ export class ProxiedExchange {
     this.#reply = { status, headers: lines, body: bytes };
   }
 
-  /** Reports the exchange as cut, because the recorder stops. */
+  /** Reports the exchange as cut, because the recorder stops. It is not answered any more. */
   stop(): void {
     this.#report('the recorder stopped');
   }
 
   /**
-   * Ends it for an error. `what`: the error of this process; by default the upstream was not reached.
+   * Ends the exchange because of an error. `what` failed in this process; by default, the upstream
+   * was not reached.
    */
-  failed(error: NodeJS.ErrnoException, what?: string, reason = nameOf(error)): void {
+  failed(error: NodeJS.ErrnoException, what?: string, reason = errorNameOf(error)): void {
     const { response } = this;
     const { code = '' } = error;
     if (response.destroyed || response.writableEnded) return;
@@ -246,7 +252,7 @@ export class ProxiedExchange {
     const passed = pairs.filter(([name]) => !(isOld && isNamed(name, 'transfer-encoding')));
     const isChunkless = statusCode === 204 || statusCode === 304;
     const reason = statusMessage.replace(unsendable, '');
-    response.writeHead(statusCode, reason, withoutIdleTrailer(passed.flat(), isChunkless));
+    response.writeHead(statusCode, reason, withoutUnusedTrailer(passed.flat(), isChunkless));
   }
 
   #keepReply({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {

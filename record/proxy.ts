@@ -24,15 +24,15 @@ import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { type FaultSubject, headerIn, sentFieldsOf } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
-import { headersFor, nameOf, type PassedExchange, pairsOf } from './passed-exchange.ts';
+import { errorNameOf, headersFor, type PassedExchange, pairsOf } from './passed-exchange.ts';
 import { hasOpenExchange, ProxiedExchange } from './proxied-exchange.ts';
 
 export interface ProxyOptions {
   readonly upstream: URL;
   readonly faults: Faults;
   readonly tls?: TlsPair | undefined;
-  /** The name of a credential, for faults that match on an account. */
-  readonly nameOf: (authorization: string) => string;
+  /** The account that a credential stands for, as faults that match on an account name it. */
+  readonly accountIdOf: (authorization: string) => string;
   readonly onExchange: (exchange: PassedExchange) => void;
 }
 
@@ -55,7 +55,7 @@ export class RecordingProxy {
   readonly #needsBody: boolean;
   /** Connections to the upstream whose end closes a client's. */
   readonly #paired = new WeakSet<Socket>();
-  /** Exchanges that `onExchange` has not got. */
+  /** Exchanges that `onExchange` was not called for yet. */
   readonly #unreported = new Set<ProxiedExchange>();
 
   constructor(options: ProxyOptions) {
@@ -123,7 +123,7 @@ export class RecordingProxy {
   #subjectOf({ request, target }: ProxiedExchange, body: ApiRequest['body']): FaultSubject {
     const [path = ''] = target.split('?', 1);
     const { authorization } = request.headers;
-    const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
+    const accountId = authorization === undefined ? '' : this.#options.accountIdOf(authorization);
     const endpoint = matchRoute(path)?.route.endpoint;
     const sent = sentFieldsOf(body);
     return { endpoint, accountId, ...sent, header: (name) => headerIn(request.headers, name) };
@@ -157,7 +157,7 @@ export class RecordingProxy {
     const inform = (event: InformationEvent) => exchange.inform(event);
     outgoing.on('information', exchange.guarded(inform));
     outgoing.on('error', (error) =>
-      exchange.failed(error, undefined, this.#way.reason(nameOf(error))),
+      exchange.failed(error, undefined, this.#way.reason(errorNameOf(error))),
     );
     exchange.response.once('close', () => {
       if (!exchange.response.writableFinished) outgoing.destroy();
@@ -209,7 +209,10 @@ export class RecordingProxy {
   }
 }
 
-/** A request that gets no `Transfer-Encoding` from Node if it has no body. */
+/**
+ * A request without a body that gets no `Transfer-Encoding` either: Node sets this property of each
+ * request by its method, and adds the header if it is true.
+ */
 class PassedRequest extends ClientRequest {}
 Object.defineProperty(PassedRequest.prototype, 'useChunkedEncodingByDefault', {
   get: () => false,

@@ -44,7 +44,7 @@ export async function startRecording(options: RecordOptions) {
     upstream,
     faults,
     tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
-    nameOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
+    accountIdOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onExchange: (exchange) =>
       file.add({ bytes: sizeOf(exchange), line: () => maker.line(exchange) }),
   });
@@ -59,7 +59,7 @@ export async function startRecording(options: RecordOptions) {
   };
 }
 
-/** About how much memory the heads of an exchange take. */
+/** An estimate of the memory that the heads of an exchange take. */
 const headBytes = 1_024;
 
 function sizeOf({ requestBody, reply }: PassedExchange): number {

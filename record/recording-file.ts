@@ -1,8 +1,8 @@
 /**
  * The files of a recording. Exchanges wait in memory until they are written, so traffic never waits
  * for the disk: if the disk is full or slow, exchanges beyond a bound are left out and counted.
- * When a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, …. A name
- * that a file of another program has is left out.
+ * When a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, …. A name is
+ * skipped if a file of another program has it.
  */
 import {
   appendFile,
@@ -25,7 +25,9 @@ import { lineOpening } from '#judging/evidence/recorded-line.ts';
 /** The bounds of the exchanges that wait for the disk. */
 const mostWaitingLines = 20_000;
 export const mostWaitingBytes = 128 * 1_048_576;
+/** The lines that are written at once. */
 const batchLines = 200;
+/** The time from a failed write to the next one. */
 const retryMs = 5_000;
 const append = promisify(appendFile);
 const recordingKind: OwnKind = {
@@ -35,7 +37,7 @@ const recordingKind: OwnKind = {
 };
 
 export interface Waiting {
-  /** About how much memory it takes. */
+  /** An estimate of the memory that it takes. */
   readonly bytes: number;
   /** Makes its line, which costs too much to be done while the reply waits. */
   readonly line: () => Generator<undefined, object>;
@@ -94,17 +96,18 @@ export class RecordingFile {
 
   /** Writes the waiting exchanges if the disk lets it; otherwise they count as not recorded. */
   async close(): Promise<void> {
-    for (const write of [() => this.#writing, () => this.#writeWaiting()]) {
-      this.#retryAtMs = 0;
-      await write();
-    }
+    // The last write may fail and postpone the next one: what is left is tried once more, at once.
+    this.#retryAtMs = 0;
+    await this.#writing;
+    this.#retryAtMs = 0;
+    await this.#writeWaiting();
     this.#closeFile();
     const lost = this.#dropped + this.#waiting.length;
     if (lost > 0) this.#notice(`${this.#path}: ${counted(lost, 'exchange')} not recorded`);
   }
 
   async #writeWaiting(): Promise<void> {
-    // Lets the reply go out first.
+    // The reply is sent first.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && performance.now() >= this.#retryAtMs) {
       const batch = this.#waiting.slice(0, batchLines);
@@ -121,7 +124,7 @@ export class RecordingFile {
     }
   }
 
-  /** The lines of a batch, made in slices; an exception in making one costs no other exchange. */
+  /** Makes the lines of a batch in slices. If one cannot be made, only its exchange is left out. */
   *#linesOf(batch: readonly Waiting[]): Generator<undefined, string> {
     let lines = '';
     for (const { line } of batch) {
@@ -135,6 +138,7 @@ export class RecordingFile {
     return lines;
   }
 
+  /** Counts an exchange that is left out; says so at the first one. */
   #leaveOut(why: string): void {
     if (this.#dropped++ === 0)
       this.#notice(`${this.#path}: ${why}; traffic goes on, and exchanges are left out`);

@@ -18,7 +18,12 @@ export type Redaction = (typeof redactions)[number];
 const replacedDigits = [7, 5, 3];
 /** The search for a number of the same validity gives up after this many steps. */
 const mostSteps = 64;
+/** Rounds of the Feistel network. Four are enough for a permutation that looks random. */
+const rounds = 6;
+/** Attempts to replace a text that becomes itself. */
+const mostAttempts = 8;
 const rememberedNumbers = 20_000;
+/** The characters that are replaced between two yields. */
 const sliceLength = 2_000;
 
 export class Redactor {
@@ -39,15 +44,18 @@ export class Redactor {
     if (earlier !== undefined) return earlier;
     const counts = replacedDigits.filter((count) => count < digits.length);
     let replacement: string | undefined;
-    for (const count of counts) replacement ??= this.#walked(digits, count);
+    for (const count of counts) replacement ??= this.#nextOnCycle(digits, count);
     const prefix = digits.slice(0, 1);
     replacement ??= prefix + this.#permuted(prefix, digits.slice(1));
     this.#numbers.set(digits, replacement);
     return replacement;
   }
 
-  /** Walks the cycle of the permutation, so that no two numbers get the same replacement. */
-  #walked(digits: string, count: number): string | undefined {
+  /**
+   * The next number of the same validity on the cycle of the permutation: so no two numbers get the
+   * same replacement. Undefined if the search gives up.
+   */
+  #nextOnCycle(digits: string, count: number): string | undefined {
     const prefix = digits.slice(0, -count);
     const validity = validityOf(digits);
     let replacement = digits;
@@ -60,9 +68,9 @@ export class Redactor {
 
   /** Permutes decimal digits by a Feistel network, whose key is the salt and the prefix. */
   #permuted(prefix: string, digits: string): string {
-    const half = digits.length >> 1;
+    const half = Math.floor(digits.length / 2);
     let [left, right] = [digits.slice(0, half), digits.slice(half)];
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < rounds; round++) {
       const sum = Number(left) + this.#random(`${prefix} ${digits.length} ${round} ${right}`);
       const newRight = String(sum % 10 ** left.length).padStart(left.length, '0');
       [left, right] = [right, left === '' ? '' : newRight];
@@ -73,12 +81,13 @@ export class Redactor {
   /** Replaces letters by letters and digits by digits; other characters stay. */
   *textInSlices(text: string): Generator<undefined, string> {
     // A short text may become itself by chance: then another attempt replaces it.
-    for (let attempt = 0; attempt < 8; attempt++) {
+    for (let attempt = 0; attempt < mostAttempts; attempt++) {
       const seed = this.#hmac(`text ${attempt} ${text}`);
       const cipher = createCipheriv('aes-256-ctr', seed, Buffer.alloc(16));
       let replaced = '';
       for (let at = 0; at < text.length; ) {
         let end = Math.min(text.length, at + sliceLength);
+        // A slice does not end between the two halves of a character.
         if (/[\ud800-\udbff]/.test(text[end - 1] ?? '')) end++;
         const random = cipher.update(Buffer.alloc(end - at));
         replaced += text
@@ -106,8 +115,8 @@ export class Redactor {
 const replaceable = /\p{L}|\p{N}|\p{Extended_Pictographic}/gu;
 
 /**
- * A character is replaced by one of the same list, which takes as much of a message: GSM-7, the
- * rest of the BMP, and beyond.
+ * A character is replaced by one of its list, so that a text keeps its length in characters, in
+ * UTF-16, in UTF-8 and in segments of a message.
  */
 const alphabets: readonly (readonly [RegExp, readonly string[]])[] = [
   [/[0-9]/, [...'0123456789']],

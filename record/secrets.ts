@@ -1,6 +1,6 @@
 /**
- * The salt of a recording, and the digests that replace secrets in it. The same key always has
- * the same digest, in rotated files and in later recordings too. Without the salt it cannot be
+ * The salt of a recording, and the digests that replace secrets in it. A key always has the same
+ * digest, also in rotated files and in later recordings. Without the salt, a digest cannot be
  * computed.
  */
 import { createHmac, randomBytes } from 'node:crypto';
@@ -13,7 +13,7 @@ import { KnownValues, plainOf } from './known-values.ts';
 
 const digestCharacters = 12;
 const saltBytes = 32;
-/** Characters. A shorter key is not looked for in other requests: it may be an ordinary word. */
+/** The characters of the shortest key that is looked for in other requests: not a mere word. */
 export const shortestSoughtKey = 12;
 /** How many keys are looked for outside their header. */
 const mostSoughtKeys = 1_000;
@@ -59,6 +59,7 @@ export class Secrets {
     return `${kind}:${sum.slice(0, digestCharacters)}`;
   }
 
+  /** The keys that are looked for in every exchange, each with its digest as the replacement. */
   get keys(): KnownValues {
     if (this.#keys === undefined) {
       this.#keys = new KnownValues();
@@ -85,12 +86,12 @@ export class Secrets {
   }
 }
 
-/** A key is found as it is and without its escapes. */
+/** Adds a key, to be found as it is and without its escapes. */
 export function addKey(keys: KnownValues, key: string, digest: string): void {
   for (const one of new Set([key, atOnce(plainOf(key))])) keys.add(one, digest);
 }
 
-/** The keys in a header: its value without the scheme, its long words, and what `Basic` encodes. */
+/** The keys in a header: its value without the scheme, its long words, or what `Basic` encodes. */
 export function keysInHeader(header: string): readonly string[] {
   const [, scheme = '', key = header] = /^(\S+)[ \t]+(.*)$/.exec(header) ?? [];
   const words = header.split(/[\s,;="']+/).filter(({ length }) => length >= shortestSoughtKey);

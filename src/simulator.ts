@@ -152,11 +152,13 @@ export class Simulator implements RunningWorld, ReplayTarget {
     const handled = simulation.handle(request);
     const { journal } = this.#journal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
-    // `write`: the journal's write that the reply waits for. Without `awaits` it happens here.
-    const failure = awaits === undefined ? write?.() : undefined;
-    if (failure !== undefined) throw failure;
     if (this.activity.isWatched) this.wallClock.arm();
-    if (write !== undefined) awaits?.(write);
+    if (write === undefined) return handled.reply;
+    // The reply must wait for this write to the journal: the caller makes it, or it is made here.
+    if (awaits === undefined) {
+      const failure = write();
+      if (failure !== undefined) throw failure;
+    } else awaits(write);
     return handled.reply;
   }
 

@@ -3,8 +3,8 @@
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
 import { hourMs, isoTime } from '#contract/time.ts';
-import { about, type Case, judging, replied } from '../run/case.ts';
-import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
+import { about, type Case, judging, replyEvidence } from '../run/case.ts';
+import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/trial.ts';
 import { refusedSends } from './send-refusals.ts';
 import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
 
@@ -16,7 +16,7 @@ export const authCases: readonly Case[] = [
     demands: '202 and 200 with the key, 401 without',
     also: ['SEND-3', 'READ-1'],
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       await t.read(account, messageId);
       await t.post(paths.send, undefined, t.fields(account));
       await t.get(paths.read(messageId), undefined);
@@ -27,7 +27,7 @@ export const authCases: readonly Case[] = [
     sends: 'a request to each of the seven endpoints without a key, then with one',
     demands: '401 without a key; any other status with it',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       for (const key of [undefined, account.key]) {
         for (const path of sendPaths) await t.post(path, key, t.fields(account));
         for (const path of readPaths(account, messageId)) await t.get(path, key);
@@ -62,7 +62,7 @@ export const authCases: readonly Case[] = [
     steps: async (t, account) => {
       await t.get(paths.stats, account.key);
       const second = await t.secondKey(account);
-      if (t.controlled) await t.revoke(await t.secondKey(account));
+      if (t.hasControl) await t.revoke(await t.secondKey(account));
       for (const key of [account.key, second.key]) await t.get(paths.stats, key);
     },
   }),
@@ -116,7 +116,7 @@ export const authCases: readonly Case[] = [
     demands: `401 with code ${invalidKeyCode}; the account's other keys still work`,
     steps: async (t, account) => {
       const { flags } = t.target;
-      const key = t.controlled ? await usedAndRevokedKey(t, account) : flags.revokedKey;
+      const key = t.hasControl ? await usedAndRevokedKey(t, account) : flags.revokedKey;
       await requestEverywhere(t, account, key, sendPaths);
       for (const other of [account.key, flags.otherApiKey, flags.secondApiKey])
         if (other !== undefined) await t.get(paths.stats, other);
@@ -126,7 +126,7 @@ export const authCases: readonly Case[] = [
     sends: 'a `from` that no SIM has, after one that the account has',
     demands: '403 with code from_number_not_found',
     steps: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       await t.send(account, { from: t.unusedNumber() });
     },
   }),
@@ -134,7 +134,7 @@ export const authCases: readonly Case[] = [
     sends: 'a `from` that no SIM has, by an account without any',
     demands: '403 with code from_number_not_found',
     steps: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       await t.send(await t.account({ sims: 0 }), { from: t.unusedNumber() });
     },
   }),
@@ -143,7 +143,7 @@ export const authCases: readonly Case[] = [
       "the account's number with one digit changed, as `from`: the first, the last, one in between",
     demands: '403: this is a different number',
     steps: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       for (const from of alteredNumbers(account.from, t.target.seed)) {
         t.target.facts.addAltered(from);
         await t.send(account, { from });
@@ -155,7 +155,7 @@ export const authCases: readonly Case[] = [
     demands: '403 with code from_number_access_deniedd, then 202',
     account: { sims: 2 },
     steps: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       await t.patchSim(account, 0, { allowed: false });
       await t.send(account);
       await t.send(account, { from: account.sims[1]?.number });
@@ -168,7 +168,7 @@ export const authCases: readonly Case[] = [
     demands:
       '403 with code from_number_access_deniedd, or from_number_not_found where the service hides it (foreignNumber)',
     steps: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       const from = t.target.flags.foreignFrom ?? (await t.account()).from;
       await t.send(account, { from });
     },
@@ -181,14 +181,14 @@ export const authCases: readonly Case[] = [
     account: { sims: 2 },
     steps: async (t, account) => {
       const from = t.target.flags.inactiveFrom ?? account.sims[1]?.number;
-      if (t.controlled) {
-        await t.queued(account, { from });
+      if (t.hasControl) {
+        await t.mustSend(account, { from });
         await t.patchSim(account, 1, { active: false });
       }
       await t.send(account, { from });
       await t.send(account, { from: undefined, from_number: from });
       await t.send(account, { from, request_id: t.requestId() });
-      await t.send(account, { from, send_at: isoTime((await t.now()) + hourMs) });
+      await t.send(account, { from, send_at: isoTime(t.now() + hourMs) });
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { from }));
       await t.send(account);
@@ -230,8 +230,8 @@ export const authCases: readonly Case[] = [
     sends: "a message from another account's number, by an account without a SIM if possible",
     demands: '403',
     steps: async (t, owner) => {
-      await t.queued(owner);
-      const other = t.controlled ? await t.account({ sims: 0 }) : await t.otherAccount();
+      await t.mustSend(owner);
+      const other = t.hasControl ? await t.account({ sims: 0 }) : await t.otherAccount();
       await t.send(other, { from: owner.from });
     },
   }),
@@ -241,7 +241,7 @@ export const authCases: readonly Case[] = [
     demands: 'JSON bodies, declared as application/json',
     steps: async (t, account) => {
       const fields = t.fields(account, { request_id: t.requestId() });
-      const { messageId } = await t.queued(account, fields);
+      const { messageId } = await t.mustSend(account, fields);
       for (const path of sendPaths) await t.post(path, account.key, fields);
       for (const path of readPaths(account, messageId)) await t.get(path, account.key);
     },
@@ -249,7 +249,7 @@ export const authCases: readonly Case[] = [
   about('SVC-4/refusals-are-json', ['key'], 0, {
     sends: 'a good request, one without a key, one for an unknown id',
     demands: 'JSON bodies, declared as application/json',
-    shows: replied('refusal', (status) => status >= 400),
+    evidence: replyEvidence('refusal', (status) => status >= 400),
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await t.read(account, unknownId);
@@ -258,7 +258,7 @@ export const authCases: readonly Case[] = [
   judging('SVC-4/refused-senders-are-json', refusedSends, {
     sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
     demands: 'JSON bodies, declared as application/json',
-    shows: replied('refusal', (status) => status >= 400),
+    evidence: replyEvidence('refusal', (status) => status >= 400),
   }),
 ];
 

@@ -1,19 +1,19 @@
 /**
- * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to recipients that
- * receive them, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
+ * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to a recipient whose
+ * messages are delivered, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Case } from '../run/case.ts';
-import type { AccountUnderTest, Trial } from '../run/case-run.ts';
+import type { AccountUnderTest, Trial } from '../run/trial.ts';
 import { tooLongMessage } from './similar-values.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
 async function exhaustedAccount(t: Trial): Promise<AccountUnderTest> {
-  const given = t.controlled ? undefined : await t.exhaustedAccount(t.target.flags.from);
+  const given = t.hasControl ? undefined : await t.exhaustedAccount(t.target.flags.from);
   if (given !== undefined) return given;
   const account = await t.account({ quota: 1 });
-  await t.queued(account);
+  await t.mustSend(account);
   return account;
 }
 
@@ -26,7 +26,7 @@ export const err1QuotaCases: readonly Case[] = [
     sends: 'a message by an account whose quota is spent, and by one whose is not',
     demands: '402 with code quota_exceeded; 202',
     steps: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       await t.send(await exhaustedAccount(t));
     },
   }),
@@ -71,7 +71,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '200',
     account: { quota: 1 },
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       await t.send(account);
       await t.read(account, messageId);
     },
@@ -82,7 +82,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '202, then 402 for the rest of the month, and 202 in the next one',
     account: { quota: 1 },
     steps: async (t, account) => {
-      const now = new Date(await t.now());
+      const now = new Date(t.now());
       const secondDayMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 0, 0, 10);
       // The last is later than the end of the calendar month and later than 30 days.
       for (const days of [0, 1, 7, 25, 36]) {
@@ -99,7 +99,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '402, no replay, and no message',
     steps: async (t) => {
       const account = await exhaustedAccount(t);
-      const send_at = new Date((await t.now()) + 10 * minuteMs).toISOString();
+      const send_at = new Date(t.now() + 10 * minuteMs).toISOString();
       const fields = { request_id: t.requestId(), send_at };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
       await t.noteMessageCount(account);
@@ -110,7 +110,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '202, 202, then 402',
     account: { quota: 2 },
     steps: async (t, account) => {
-      await t.send(account, { send_at: new Date((await t.now()) + hourMs).toISOString() });
+      await t.send(account, { send_at: new Date(t.now() + hourMs).toISOString() });
       await sendRepeatedly(t, account, 2);
     },
   }),

@@ -1,21 +1,24 @@
 /**
  * Cases about the limit of each endpoint, and about 429s. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
- * READ-3, ERR-3, ERR-4, SVC-4. A flood, more requests than a limit allows, is costly. So the run
- * makes one flood of each endpoint (`conformance/floods/floods.ts`), and nearly all of these cases
- * judge it.
+ * READ-3, ERR-3, ERR-4, SVC-4. A flood sends more requests than a limit allows, which is costly. So
+ * the run makes one flood of each endpoint (`conformance/floods/floods.ts`), and nearly all of these
+ * cases judge it.
  */
 
 import { documentedLimits, type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
-import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
-import { about, type Case, judging, replied } from '../run/case.ts';
-import { paths, unknownId } from '../run/case-run.ts';
+import { flood, passed, requestTo, waitForNewMinute } from '../floods/limited.ts';
+import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
+import { paths, unknownId } from '../run/trial.ts';
 
 /** The longest wait for a whole bucket: a minute, and a margin. */
 const refillSeconds = 62;
+/** More requests than an endpoint with a limit would let pass. */
+const readTimes = { some: 150, many: 300, stats: 230 };
+const manySends = `more than ${documentedLimits.send} sends`;
 
 const ruleOf = {
   send: 'LIMIT-1',
@@ -36,12 +39,12 @@ function casesOf(name: LimitedEndpoint): Case[] {
       demands: `${limit} pass, then 429`,
     }),
     judging(`${rule}/a-minute`, floodOf[name], {
-      waits: refillSeconds,
+      waitSeconds: refillSeconds,
       sends: `${manyRequests} at once, then one before and one after Retry-After`,
       demands: 'what was spent is back after a minute, and not before',
     }),
     judging(`ERR-3/sufficient-and-tight-${caseName}`, floodOf[name], {
-      waits: refillSeconds,
+      waitSeconds: refillSeconds,
       sends: `requests to ${name} until 429; one a second before Retry-After is over, one after it`,
       demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     }),
@@ -78,7 +81,7 @@ const every429OfTheRun = about('ERR-3/every-429-of-the-run', ['sender'], 0, {
 });
 
 /** Polls that other cases may have sent before. */
-const fewPolls = 10;
+const pollsOfOtherCases = 10;
 
 /**
  * Empties the bucket of tasks at the start of a run, so that the main flood of tasks happens in a
@@ -87,10 +90,10 @@ const fewPolls = 10;
 const earlyFlood: Recording = {
   name: 'an early flood of tasks',
   needs: ['key', 'device'],
-  spends: { tasks: documentedLimits.tasks - fewPolls },
+  spends: { tasks: documentedLimits.tasks - pollsOfOtherCases },
   throttled: 2,
   seconds: 2,
-  waits: refillSeconds,
+  waitSeconds: refillSeconds,
   inIdleTime: true,
   record: async (t, { key, sims }) => {
     const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
@@ -110,7 +113,7 @@ const earlyRequest: Recording = {
   needs: ['key'],
   spends: { received: 1 },
   seconds: 61,
-  waits: refillSeconds,
+  waitSeconds: refillSeconds,
   inIdleTime: true,
   record: async (t, { key }) => {
     await t.get(paths.received, key);
@@ -127,7 +130,7 @@ const steadyBursts: Recording = {
   needs: ['key'],
   spends: { received: 2 * burstSize },
   seconds: 72,
-  waits: 35,
+  waitSeconds: 35,
   follows: floodOf.received,
   record: async (t, { key }) => {
     for (const pauseSeconds of [0, 35, 35]) {
@@ -137,7 +140,7 @@ const steadyBursts: Recording = {
   },
 };
 
-/** What replaces the steps of `manyMinutesCase` without a control port. */
+/** Without a control port, these recordings replace the steps of `manyMinutesCase`. */
 const realTimeRecordings: Partial<Record<LimitedEndpoint, readonly Recording[]>> = {
   tasks: [earlyFlood, floodOf.tasks],
   received: [earlyRequest, floodOf.received, steadyBursts],
@@ -156,18 +159,18 @@ function manyMinutesCase(name: LimitedEndpoint): Case {
     sends: `requests to ${name} in several minutes, after pauses and steadily`,
     demands: `${limit} pass in any minute, whatever came before it`,
     steps: async (t, account) => {
-      if (!t.controlled) return;
-      await justAfterTheMinute(t);
-      await request(t, name, account);
+      if (!t.hasControl) return;
+      await waitForNewMinute(t);
+      await requestTo(t, name, account);
       // Several minutes, one and a half, and just over one.
       for (const pauseSeconds of [340, 90, 65]) {
         await t.advance(pauseSeconds * secondMs);
-        await flood(limit + 2, () => request(t, name, account));
+        await flood(limit + 2, () => requestTo(t, name, account));
       }
       await t.advance(65 * secondMs);
       // Half of the limit every 40 s: no minute holds more than the limit.
       for (let i = 0; i < 3; i += 1) {
-        await flood(limit / 2, () => request(t, name, account));
+        await flood(limit / 2, () => requestTo(t, name, account));
         await t.advance(40 * secondMs);
       }
     },
@@ -180,7 +183,7 @@ function manyReadsCase(id: `${RuleId}/${string}`, times: number, demands: string
     sends: `${times} reads of one message`,
     demands,
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       await flood(times, () => t.read(account, messageId));
     },
   });
@@ -191,7 +194,7 @@ export const limitCases: readonly Case[] = [
   every429OfTheRun,
   judging('LIMIT-1/throttled-is-not-queued', floodOf.send, {
     also: ['SEND-4'],
-    sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',
+    sends: `${manySends}; the list of messages or of tasks, and a refused send again`,
     demands: 'as many messages as were answered 202, and no replay of a refused send',
     spends: { send: 1 },
     steps: async (t) => {
@@ -206,20 +209,20 @@ export const limitCases: readonly Case[] = [
     demands: 'as many pass at each: requests to other endpoints do not count',
   }),
   judging('LIMIT-7/reads-and-statistics-spend-nothing', floodOf.send, {
-    sends: 'reads and requests for statistics, then more than 120 sends',
-    demands: '120 of the sends pass',
+    sends: `reads and requests for statistics, then ${manySends}`,
+    demands: `${documentedLimits.send} of the sends pass`,
   }),
   judging('AUTH-6/addresses-of-a-user-share', floodOf.received, {
-    sends: 'more than 120 requests for received messages by one account, then from another address',
+    sends: `more than ${documentedLimits.received} requests for received messages by one account, then from another address`,
     demands: 'as many pass as from one: authenticated calls are keyed by user',
   }),
   judging('AUTH-6/unauthenticated-by-address', floodOf.address, {
     sends: 'requests without a key; then one with a key, and one without from another address',
-    demands: '401 for 120 of them; the key is not throttled, nor is the other address',
+    demands: `401 for ${documentedLimits.received} of them; the key is not throttled, nor is the other address`,
   }),
   judging('AUTH-6/users-do-not-spend-the-address', floodOf.address, {
     sends: 'requests with a key, then without one from the same address',
-    demands: '401 for 120 of those without a key',
+    demands: `401 for ${documentedLimits.received} of those without a key`,
   }),
   judging('AUTH-6/revoked-key-does-not-spend-the-user', floodOf.address, {
     needs: ['revoked-key'],
@@ -227,7 +230,7 @@ export const limitCases: readonly Case[] = [
     demands: 'the revoked key counts for the address, and not for the user',
   }),
   about('AUTH-6/users-of-the-pool-do-not-share', ['pool'], 0, {
-    sends: '121 sends from the pool number by one account without a SIM, then one by another',
+    sends: `${documentedLimits.send + 1} sends from the pool number by one account without a SIM, then one by another`,
     demands: '429 for the first account, 202 for the second',
     account: { sims: 0 },
     steps: async (t, account) => {
@@ -238,7 +241,7 @@ export const limitCases: readonly Case[] = [
     },
   }),
   judging('ERR-3/sufficient-without-a-key', floodOf.address, {
-    waits: refillSeconds,
+    waitSeconds: refillSeconds,
     sends: 'requests without a key until 429, then one after Retry-After seconds',
     demands: 'Retry-After in whole seconds; then 401',
   }),
@@ -249,25 +252,25 @@ export const limitCases: readonly Case[] = [
   judging('SVC-4/throttled-is-json', floodOf.received, {
     sends: 'requests for received messages until 429',
     demands: 'a JSON body, declared as application/json',
-    shows: replied('429', (status) => status === 429),
+    evidence: replyEvidence('429', (status) => status === 429),
   }),
   judging('READ-3/reads-while-sends-are-throttled', floodOf.send, {
     sends: 'reads after the limit of the send endpoint was met',
     demands: '200 each',
   }),
-  manyReadsCase('READ-3/many-reads', 300, '200 each'),
-  manyReadsCase('LIMIT-6/reads', 150, 'no 429'),
+  manyReadsCase('READ-3/many-reads', readTimes.many, '200 each'),
+  manyReadsCase('LIMIT-6/reads', readTimes.some, 'no 429'),
   about('LIMIT-6/reads-of-unknown-ids', ['key'], 0, {
-    sends: '150 reads of unknown ids',
+    sends: `${readTimes.some} reads of unknown ids`,
     demands: '404 each, no 429',
     steps: async (t, account) => {
       await t.get(paths.stats, account.key);
-      await flood(150, () => t.read(account, unknownId));
+      await flood(readTimes.some, () => t.read(account, unknownId));
     },
   }),
   about('LIMIT-6/stats', ['key'], 0, {
-    sends: '230 requests for the account statistics',
+    sends: `${readTimes.stats} requests for the account statistics`,
     demands: 'no 429',
-    steps: (t, { key }) => flood(230, () => t.get(paths.stats, key)),
+    steps: (t, { key }) => flood(readTimes.stats, () => t.get(paths.stats, key)),
   }),
 ];

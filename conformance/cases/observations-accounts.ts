@@ -1,7 +1,8 @@
 /**
- * Observations of accounts, senders, limits and quotas where the document is silent. Each needs
- * several accounts, many requests or a search; `observations-replies.ts` has those that need single
- * requests. An observation finds an answer of an assumption and judges nothing.
+ * Observations of accounts, senders, limits and quotas where the document is silent. Their steps
+ * need the harness, for several accounts, many requests or a search; `observations-replies.ts` has
+ * those that a list of single requests can describe. An observation finds the target's answer to an
+ * assumption and judges nothing.
  */
 
 import { documentedLimits } from '#contract/limits.ts';
@@ -11,17 +12,20 @@ import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
-import type { AccountUnderTest, Trial } from '../run/case-run.ts';
 import { recorded } from '../run/recording.ts';
+import type { AccountUnderTest, Trial } from '../run/trial.ts';
 import { answerOf, largestAccepted, requireKey, requireSender } from '../steps/probe.ts';
 import { tooLongMessage } from './similar-values.ts';
 
 const fresh = ['fresh'] as const;
-/** A send_at more than a century ahead that is accepted shows that there is no limit. */
+/** If a `send_at` more than a century ahead is accepted, there is no limit. */
 const mostDaysAhead = 40_000;
+/** Longer `request_id`s are not tried, because bodies have a maximum size too. */
+const longestTriedId = 65_000;
 
-function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): Seen {
-  return answerOf(String(reply.status), means);
+/** The answer that the status of a reply shows. */
+function answerByStatus({ status }: Reply, answers: Readonly<Record<number, string>>): Seen {
+  return answerOf(String(status), answers);
 }
 
 export const accountObservations: readonly Observation[] = [
@@ -29,29 +33,29 @@ export const accountObservations: readonly Observation[] = [
     sends: 'a replay whose message is too long, and an unknown sender under a spent quota',
     run: async (t, account) => {
       const request_id = t.requestId();
-      await t.queued(account, { request_id });
+      await t.mustSend(account, { request_id });
       const reply = await t.send(account, { request_id, message: tooLongMessage });
       if (reply.status === 400) return { answer: 'validate_first' };
-      if (reply.status !== 200 && reply.status !== 409) return statusMeans(reply, {});
-      const key = t.controlled
+      if (reply.status !== 200 && reply.status !== 409) return answerByStatus(reply, {});
+      const key = t.hasControl
         ? (await t.account({ quota: 0 })).key
         : t.target.flags.exhaustedApiKey;
-      const from = t.target.flags.unknownFrom ?? (t.controlled && t.control.unusedNumber());
-      if (key === undefined || from === false)
+      const from = t.target.flags.unknownFrom ?? t.target.control?.unusedNumber();
+      if (key === undefined || from === undefined)
         return {
           undetermined: 'without a spent quota and an unknown number two answers look alike',
         };
       const refused = await t.send({ ...account, key }, { from });
-      return statusMeans(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
+      return answerByStatus(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
     },
   }),
   about('replayScope/second-key', ['sender', 'other-key'], 2, {
     sends: 'one request_id with two keys of one account',
     run: async (t, account) => {
       const fields = { request_id: t.requestId() };
-      await t.queued(account, fields);
+      await t.mustSend(account, fields);
       const { key } = await t.secondKey(account);
-      return statusMeans(await t.send({ ...account, key }, fields), {
+      return answerByStatus(await t.send({ ...account, key }, fields), {
         200: 'account',
         202: 'api_key',
       });
@@ -59,12 +63,12 @@ export const accountObservations: readonly Observation[] = [
   }),
   about('replaySpends/many-replays', fresh, documentedLimits.send + 2, {
     throttled: 1,
-    sends: '120 replays, then a new message',
+    sends: `${documentedLimits.send} replays, then a new message`,
     run: async (t, account) => {
       const fields = { request_id: t.requestId() };
-      await t.queued(account, fields);
+      await t.mustSend(account, fields);
       await flood(documentedLimits.send, () => t.send(account, fields));
-      return statusMeans(await t.send(account), { 429: 'throttle', 202: 'nothing' });
+      return answerByStatus(await t.send(account), { 429: 'throttle', 202: 'nothing' });
     },
   }),
   about('quotaUnit/three-segments', fresh, 1, {
@@ -73,7 +77,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t, account) => {
       // A segment of a long message holds 153 letters.
       const reply = await t.send(account, { message: 'x'.repeat(400) });
-      return statusMeans(reply, { 202: 'messages', 402: 'segments' });
+      return answerByStatus(reply, { 202: 'messages', 402: 'segments' });
     },
   }),
   about('keyFormat/prefix', ['key'], 0, {
@@ -93,7 +97,7 @@ export const accountObservations: readonly Observation[] = [
       await t.patchSim(account, 0, { connected: false });
       const reply = await t.send(account);
       const isOwn = reply.status === 202 && verify.object(reply)['device_id'] === sim;
-      return statusMeans(reply, {
+      return answerByStatus(reply, {
         202: isOwn ? 'queues' : 'pool',
         403: 'access_denied',
         503: 'device_inactive',
@@ -118,7 +122,7 @@ export const accountObservations: readonly Observation[] = [
       const withoutSim = await t.send(await t.account({ sims: 0 }), { from });
       verify.given(() => verify.accepted(withoutSim));
       const reply = await t.send(account, { from });
-      return statusMeans(reply, { 403: 'access_denied', 202: 'allow' });
+      return answerByStatus(reply, { 403: 'access_denied', 202: 'allow' });
     },
   }),
   about('unauthenticatedThrottle/many-without-a-key', ['key'], 0, {
@@ -127,7 +131,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t, account) => {
       const { refusals } = await recorded(t, floodOf.address);
       if (refusals.length > 0) return { answer: 'then_429' };
-      if (t.controlled && (await errorsSpend(t, account))) return { answer: 'always_401' };
+      if (t.hasControl && (await errorsSpend(t, account))) return { answer: 'always_401' };
       return {
         undetermined: 'either refused requests spend nothing here, or they are never throttled',
       };
@@ -140,12 +144,12 @@ export const accountObservations: readonly Observation[] = [
       const { forwarded } = await recorded(t, floodOf.address);
       if (forwarded === undefined)
         return { undetermined: 'calls without a key are never throttled here' };
-      return statusMeans(forwarded, { 429: 'peer', 401: 'x_forwarded_for' });
+      return answerByStatus(forwarded, { 429: 'peer', 401: 'x_forwarded_for' });
     },
   }),
   about('errorsSpendToken/many-invalid', fresh, documentedLimits.send + 1, {
     throttled: 1,
-    sends: '120 invalid messages, then a valid one',
+    sends: `${documentedLimits.send} invalid messages, then a valid one`,
     run: async (t, account) => ({ answer: (await errorsSpend(t, account)) ? 'yes' : 'no' }),
   }),
   about('requestIdMaxLength/longest', ['sender', 'discover'], 20, {
@@ -161,7 +165,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t, account) => {
       await requireSender(t, account);
       const accepts = async (days: number) => {
-        const send_at = new Date((await t.now()) + days * dayMs).toISOString();
+        const send_at = new Date(t.now() + days * dayMs).toISOString();
         return (await t.send(account, { send_at })).status === 202;
       };
       if (await accepts(mostDaysAhead)) return { answer: 'unlimited' };
@@ -191,10 +195,9 @@ async function findLongest(t: Trial, account: AccountUnderTest): Promise<number 
   const accepts = async (length: number) =>
     (await t.send(account, { request_id: t.requestId().slice(-length).padEnd(length, 'r') }))
       .status === 202;
-  // Bodies have a maximum size too; longer ids cannot be observed.
-  const most = 65_000;
-  if (await accepts(most)) return `request_ids of ${most} characters are still accepted`;
+  if (await accepts(longestTriedId))
+    return `request_ids of ${longestTriedId} characters are still accepted`;
   if (!(await accepts(1))) return 'a request_id of one character is refused';
   const usual = [32, 36, 40, 50, 64, 100, 128, 255, 256, 512, 1_024];
-  return largestAccepted(1, most - 1, accepts, usual);
+  return largestAccepted(1, longestTriedId - 1, accepts, usual);
 }

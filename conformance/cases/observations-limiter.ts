@@ -1,29 +1,29 @@
 /**
- * Observations of how a limiter works: how its buckets refill, and whether a refused request spends
- * a token too. An observation finds an answer of an assumption and judges nothing.
+ * Observations of how a limiter works: how its buckets refill, and whether a refused request also
+ * spends a token. An observation finds the target's answer to an assumption and judges nothing.
  */
 
 import { documentedLimits } from '#contract/limits.ts';
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';
-import { flood, justAfterTheMinute, passed } from '../floods/limited.ts';
+import { flood, passed, waitForNewMinute } from '../floods/limited.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
-import type { AccountUnderTest, Trial } from '../run/case-run.ts';
 import { judged } from '../run/judge-case.ts';
 import { recorded } from '../run/recording.ts';
+import type { AccountUnderTest, Trial } from '../run/trial.ts';
 
-/** Between the floods that spend two parts of a bucket, which a sliding window returns apart. */
+/** The time between floods that spend two parts of a bucket: a sliding window returns them apart. */
 const apartMs = 10 * secondMs;
 
 export const limiterObservations: readonly Observation[] = [
   about('limiterRefill/what-comes-back', ['sender'], 0, {
-    waits: 62,
+    waitSeconds: 62,
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => {
       const seen = refillOf(await recorded(t, floodOf.send));
-      // The nearest answer would be wrong if none of the known limiters explains the flood.
+      // If no known limiter explains the flood, the nearest answer would be wrong.
       const rules = ['LIMIT-1', 'ERR-3'] as const;
       const broken = rules.map((rule) => judged(rule, t).broken).find((one) => one !== undefined);
       if (broken === undefined || !('answer' in seen)) return seen;
@@ -33,9 +33,9 @@ export const limiterObservations: readonly Observation[] = [
   about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], 620, {
     // Five floods of a whole bucket, each with a few sends more.
     throttled: 190,
-    sends: '120 sends, 10 s later 120 more that are refused',
+    sends: `${documentedLimits.send} sends, ${apartMs / secondMs} s later ${documentedLimits.send} more that are refused`,
     run: async (t, account) => {
-      await justAfterTheMinute(t);
+      await waitForNewMinute(t);
       const spent = await countPasses(t, account, documentedLimits.send);
       verify.given(() => verify.equal('successes', spent, documentedLimits.send));
       await t.advance(apartMs);
@@ -49,41 +49,44 @@ export const limiterObservations: readonly Observation[] = [
       if (lastWait > firstWait + 1) return { answer: 'yes' };
       // A bucket that refills completely at fixed times does so whatever was refused meanwhile.
       return (await returnsAtOnce(t, account, firstWait))
-        ? { undetermined: 'all of the bucket comes back at once, so a refusal makes no difference' }
+        ? { undetermined: 'the whole bucket returns at once, so a refusal makes no difference' }
         : { answer: 'no' };
     },
   }),
 ];
 
-/** A token that returns so soon shows a continuous refill. */
+/** A token that returns within this time shows a continuous refill. */
 const soonSeconds = 2;
-/** A wait may differ so much from the time until its token returns: it is in whole seconds. */
-const mostLongerSeconds = 1.5;
-const mostShorterSeconds = 2;
+/**
+ * A wait, which is in whole seconds, may be longer or shorter by this much than the time until its
+ * token returns.
+ */
+const longerBySeconds = 1.5;
+const shorterBySeconds = 2;
 
 /**
  * The refill that the wait after a flood shows. The first request of the flood came well before the
- * others. A longer wait than for its token means that refused requests count
- * (`refusedSpendsToken`), which only a sliding window lets prolong a wait.
+ * others, so its token returns first. If the wait is longer than that, refused requests prolong it
+ * (`refusedSpendsToken`), which happens only in a sliding window.
  */
 function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait === undefined)
     return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
   if (wait.seconds <= soonSeconds) return { answer: 'continuous' };
   const firstTokenSeconds = (first.reply.sentAt + minuteMs - wait.askedAt) / secondMs;
-  if (wait.seconds > firstTokenSeconds + mostLongerSeconds) return { answer: 'sliding' };
-  if (wait.seconds < firstTokenSeconds - mostShorterSeconds)
+  if (wait.seconds > firstTokenSeconds + longerBySeconds) return { answer: 'sliding' };
+  if (wait.seconds < firstTokenSeconds - shorterBySeconds)
     return { answer: wait.isWhole ? 'interval_aligned' : 'sliding_counter' };
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
 }
 
-/** How many of so many simultaneous sends are accepted. */
+/** Makes `times` sends at once; returns how many are accepted. */
 async function countPasses(t: Trial, account: AccountUnderTest, times: number): Promise<number> {
   return (await flood(times, () => t.send(account))).filter(passed).length;
 }
 
-/** More passes than a half of the bucket, even if some of its tokens return meanwhile. */
-const nearlyAll = 100;
+/** More passes than this need more than half of a bucket and what returns of it meanwhile. */
+const mostPassesOfHalf = 100;
 
 /** True if all tokens return at one moment, even though they were spent at two moments. */
 async function returnsAtOnce(
@@ -92,19 +95,16 @@ async function returnsAtOnce(
   waitSeconds: number,
 ): Promise<boolean> {
   await t.advance((waitSeconds + 1) * secondMs);
-  if (
-    (await countPasses(t, account, documentedLimits.send + 1)) === 0 ||
-    waitSeconds <= soonSeconds
-  )
-    return false;
+  const passes = await countPasses(t, account, documentedLimits.send + 1);
+  if (passes === 0 || waitSeconds <= soonSeconds) return false;
   await t.advance(hourMs);
   // A sliding window also refills completely if everything was spent at one instant.
   const other = await t.account();
-  await justAfterTheMinute(t);
+  await waitForNewMinute(t);
   await flood(documentedLimits.send / 2, () => t.send(other));
   await t.advance(apartMs);
   await flood(documentedLimits.send / 2, () => t.send(other));
   const refusal = await t.send(other);
   await t.advance(verify.given(() => verify.retryAfter(refusal)) * secondMs);
-  return (await countPasses(t, other, documentedLimits.send + 1)) > nearlyAll;
+  return (await countPasses(t, other, documentedLimits.send + 1)) > mostPassesOfHalf;
 }

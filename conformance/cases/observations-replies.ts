@@ -1,6 +1,6 @@
 /**
- * Observations of single replies where the document is silent. Each row belongs to one assumption.
- * A generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
+ * Observations of single replies where the document is silent. Each row is about one assumption: a
+ * generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
 
@@ -10,7 +10,7 @@ import type { ProbeReply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { namesField } from '#judging/service/named-fields.ts';
 import type { Seen } from '../run/case.ts';
-import { paths, unknownId } from '../run/case-run.ts';
+import { paths, unknownId } from '../run/trial.ts';
 import { type Asker, answerOf, observe, observeStatuses, type Probe } from '../steps/probe.ts';
 
 export const replyObservations = [
@@ -266,6 +266,7 @@ function listed(path: (ask: Asker) => string, names: string, objectAnswer: strin
   };
 }
 
+/** The answer that the reply was found to show; undetermined if none was found. */
 function answered(answer: string | undefined, reply: ProbeReply): Seen {
   return answer === undefined ? otherShape(reply) : { answer };
 }

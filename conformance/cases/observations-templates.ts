@@ -21,9 +21,9 @@ import { messageFields } from '#judging/service/body.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
 import { recorded } from '../run/recording.ts';
-import { figures, inferReceived } from '../steps/infer-received.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
+import { inferFigures, inferReceived } from '../steps/infer-received.ts';
 import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */
@@ -56,7 +56,7 @@ export const templateObservations: readonly Observation[] = [
     sends: 'a request for each kind of refusal',
     run: async (t, account) => {
       const found = new FoundTemplates();
-      const shape = await invalidFields(t, account, found);
+      const shape = await addInvalidField(t, account, found);
       let headers: ReplyTemplate['headers'];
       for await (const refusal of provokeRefusals(t, account)) {
         const { kind, name = kind, samples, statuses, own } = refusal;
@@ -83,9 +83,9 @@ export const templateObservations: readonly Observation[] = [
       found.add('stats', await statsOf(t, account));
       found.add('received', await receivedOf(t, account));
       // A simulator's SIM that polls by itself gets no tasks over HTTP.
-      const polled = t.controlled ? await t.account({ sim: { polling: 'external' } }) : account;
+      const polled = t.hasControl ? await t.account({ sim: { polling: 'external' } }) : account;
       found.add('tasks', await tasksOf(t, polled));
-      const { reply } = await t.queued(account);
+      const { reply } = await t.mustSend(account);
       found.add('message', templateOfOwnShape(reply));
       for (const name of ['dashboard_send', 'external_send'] as const)
         found.add(name, await otherSend(t, account, name));
@@ -99,10 +99,8 @@ export const templateObservations: readonly Observation[] = [
   }),
 ];
 
-/**
- * Adds the template of a 400 that names fields. Returns the shape that other refusals may share.
- */
-async function invalidFields(t: Trial, account: AccountUnderTest, found: FoundTemplates) {
+/** Adds the template of a 400 that names fields. Returns the shape that other refusals may share. */
+async function addInvalidField(t: Trial, account: AccountUnderTest, found: FoundTemplates) {
   const to = await t.send(account, { to: 'x' });
   // Not `message`: many bodies contain a member with that name.
   const time = await t.send(account, { send_at: 'x' });
@@ -118,6 +116,7 @@ async function invalidFields(t: Trial, account: AccountUnderTest, found: FoundTe
   return shapeOf(inferBody(samples).template.body);
 }
 
+/** Wrong values for all fields, in the order of the document's table. */
 const allWrong: Fields = { to: 'x', from: 'x', message: '', request_id: {}, send_at: 'x' };
 
 /** The order in which failing fields are named, if it is not that of the document's table. */
@@ -144,12 +143,12 @@ async function redirectOf(t: Trial, { key }: AccountUnderTest): Promise<Inferred
   return templateOf(samples, { status: 301, bodies: [{}], headers });
 }
 
-/** Statistics: which figures change when a message is accepted. */
+/** The template of the statistics, from the figures that change when a message is accepted. */
 async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {
   const { client } = t.target;
   const sentBefore = client.sends;
   const before = await t.get(paths.stats, account.key);
-  await t.queued(account);
+  await t.mustSend(account);
   const after = await t.get(paths.stats, account.key);
   // Without a control port, other cases send from the same account meanwhile.
   const sentMeanwhile = client.sends - sentBefore;
@@ -158,7 +157,11 @@ async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   if (before.json === undefined || after.json === undefined)
     return { template: {}, undetermined: ['the statistics are not JSON'] };
   const undetermined: string[] = [];
-  const body = figures(before.json, after.json, { at: '', most: sentMeanwhile, undetermined });
+  const body = inferFigures(before.json, after.json, {
+    at: '',
+    maxAccepted: sentMeanwhile,
+    undetermined,
+  });
   return { template: { ...headersIn(after), body: body as never }, undetermined };
 }
 
@@ -185,7 +188,7 @@ function hasFields(value: unknown, names: readonly string[]): boolean {
 const receivedItem = ['device_id', 'from_number', 'message', 'message_id', 'received_at', 'to'];
 
 async function receivedOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {
-  if (t.controlled) await receiveTwoMessages(t, account);
+  if (t.hasControl) await receiveTwoMessages(t, account);
   const reply = await t.get(paths.received, account.key);
   verify.given(() => verify.status(reply, 200));
   const { json } = reply;
@@ -205,7 +208,7 @@ function listIn(json: unknown): readonly unknown[] {
   return verify.isObject(json) ? (Object.values(json).find(Array.isArray) ?? []) : [];
 }
 
-/** Two, because what differs between two entries identifies their members. */
+/** Two messages, because what differs between their entries shows what the members are. */
 async function receiveTwoMessages(
   t: Trial,
   { accountId = '', from }: AccountUnderTest,
@@ -235,11 +238,8 @@ async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
     entry === undefined || hasFields(entry, ['from_number', 'message', 'message_id', 'to']);
   const isOwn = Array.isArray(json) || hasFields(json, ['tasks']);
   if (isOwn && isOwnItem) return templateOfOwnShape(reply);
-  const values = Object.fromEntries(
-    Object.entries({ ...message, message: fields['message'] }).filter(
-      ([name, value]) => name !== 'status' && value !== '',
-    ),
-  ) as Sample['values'];
+  const { status: _, ...others } = message;
+  const values = valuesIn({ ...others, message: fields['message'] });
   const item = isOwnItem ? undefined : inferBody([{ reply: { ...reply, json: entry }, values }]);
   return listTemplate(reply, [], item);
 }
@@ -267,6 +267,7 @@ function headersIn(reply: Sample['reply']): Pick<ReplyTemplate, 'headers'> {
   return headers === undefined ? {} : { headers };
 }
 
+/** The template of a send's reply, if that is not the Message body of the document. */
 async function otherSend(
   t: Trial,
   account: AccountUnderTest,
@@ -280,15 +281,18 @@ async function otherSend(
   const read = await t.read(account, id);
   if (read.status !== 200 || !verify.isObject(read.json))
     return { template: {}, undetermined: ['its reply contains no id of a readable message'] };
-  const values = Object.fromEntries(
-    Object.entries(read.json).filter(([, value]) => value !== ''),
-  ) as Sample['values'];
-  return templateOf([{ reply, values }], { status: 202, bodies: [] });
+  return templateOf([{ reply, values: valuesIn(read.json) }], { status: 202, bodies: [] });
+}
+
+/** The fields that can be placeholders: an empty text is found anywhere. */
+function valuesIn(fields: Readonly<Record<string, unknown>>): Sample['values'] {
+  const present = Object.entries(fields).filter(([, value]) => value !== '');
+  return Object.fromEntries(present) as Sample['values'];
 }
 
 /**
- * ERR-4: `detail` states the wait. A template is needed only if the body has more, or if headers
- * differ.
+ * The template of a 429, whose `detail` states the wait (ERR-4). It is needed only if the body has
+ * other members, too, or if headers differ.
  */
 function throttledSeen(refusals: readonly Reply[]): Seen {
   // A wait of one second is worded in the singular.

@@ -1,6 +1,7 @@
 /**
  * Observations of what a target does as time passes, where the document is silent. An observation
- * finds an answer of an assumption and judges nothing. Most of them need a clock that can be moved.
+ * finds the target's answer to an assumption and judges nothing. All but `taskPickup` need a clock
+ * that can be moved.
  */
 
 import type { AssumptionName } from '#contract/assumptions.ts';
@@ -8,7 +9,7 @@ import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Observation } from '../run/case.ts';
-import { type AccountUnderTest, paths } from '../run/case-run.ts';
+import { type AccountUnderTest, paths } from '../run/trial.ts';
 import { largestAccepted } from '../steps/probe.ts';
 import {
   changesOf,
@@ -22,17 +23,18 @@ import {
 import { untilHandedOut, untilReported } from '../steps/tasks.ts';
 import { recipients } from '../target/target.ts';
 
-/** So many messages wait for one poll: a device that picks up fewer has a limit. */
+/** The messages that wait for one poll: a device that picks up fewer has a limit. */
 const queueLength = 110;
-/** So many messages show the failure rate; each account sends a part of them. */
+/** The messages that show the failure rate, and how many of them each account sends. */
 const sampleSize = 100;
 const sampleOfAccount = 25;
-/** A larger quota is not searched for. */
+/** The largest quota that is searched for: within the limit of a minute. */
 const largestQuota = 118;
 /** A longer retention counts as forever: a hundred years. */
 const mostRetentionDays = 36_500;
-/** A bisection up to that, and one day more. */
+/** The tries of a bisection up to `mostRetentionDays`, and one beyond it. */
 const triesOfRetention = Math.ceil(Math.log2(mostRetentionDays)) + 1;
+
 export const timeObservations: readonly Observation[] = [
   movingTime('pollIntervalSeconds/between-two-pickups', 2, {
     sends: 'a message, and another one at the moment of its pickup',
@@ -55,11 +57,11 @@ export const timeObservations: readonly Observation[] = [
   }),
   about('taskPickup/status-once-handed-out', ['sender', 'device'], 1, {
     spends: { tasks: 1 },
-    alone: true,
+    mustRunAlone: true,
     sends: 'a message from a SIM whose device asks for its tasks, and reads of it for 20 s',
     run: async (t) => {
       const handedOut = await untilHandedOut(t, (account, message) =>
-        t.queued(account, { message }),
+        t.mustSend(account, { message }),
       );
       const { json } = await t.read(handedOut.account, handedOut.messageId);
       if (Object(json).status !== 'queued') return { answer: 'handed_out' };
@@ -83,13 +85,13 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => ({ answer: await failingStatuses(t) }),
   }),
   movingTime('failureRate/share-of-a-hundred', sampleSize + failingRecipients.length, {
-    sends: '100 messages to a recipient without a script',
+    sends: `${sampleSize} messages to a recipient without a script`,
     run: async (t) => {
       const messages: [AccountUnderTest, string][] = [];
       while (messages.length < sampleSize) {
         const account = await t.account();
         for (let i = 0; i < sampleOfAccount; i += 1) {
-          const { messageId } = await t.queued(account, { to: recipients.plain });
+          const { messageId } = await t.mustSend(account, { to: recipients.plain });
           messages.push([account, messageId]);
         }
       }
@@ -107,7 +109,7 @@ export const timeObservations: readonly Observation[] = [
   movingTime('deactivation/queued-work', 2, {
     sends: 'a queued message whose SIM is then deactivated',
     run: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       await t.patchSim(account, 0, { active: false });
       if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
       // If queued messages never fail, they stay queued under either answer.
@@ -131,9 +133,9 @@ export const timeObservations: readonly Observation[] = [
     sends: 'a message on the 20th under a quota of one, another on the 2nd of the next month',
     account: { quota: 1 },
     run: async (t, account) => {
-      const now = new Date(await t.now());
+      const now = new Date(t.now());
       await t.control.advanceTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 20));
-      await t.queued(account);
+      await t.mustSend(account);
       await t.control.advanceTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2, 2));
       const { status } = await t.send(account);
       if (status === 202) return { answer: 'calendar_utc' };
@@ -158,8 +160,8 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => {
       const isFound = async (days: number) => {
         const account = await t.account();
-        const { messageId } = await t.queued(account);
-        let endedAt = await t.now();
+        const { messageId } = await t.mustSend(account);
+        let endedAt = t.now();
         for await (const { at } of changesOf(t, account, messageId)) endedAt = at;
         await t.control.advanceTo(endedAt + days * dayMs);
         return (await t.read(account, messageId)).status === 200;

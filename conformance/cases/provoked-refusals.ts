@@ -8,9 +8,9 @@ import type { Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { namesField } from '#judging/service/named-fields.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 
-/** Replies of one kind. */
+/** Refusals of one kind. */
 export interface ProvokedRefusal {
   readonly kind: Refusal;
   /** The template's name, if it differs from the kind. */
@@ -22,7 +22,7 @@ export interface ProvokedRefusal {
   readonly own?: OwnHeaders;
 }
 
-/** A reply, and the values of placeholders that it may contain. */
+/** A reply to come, and the values of placeholders that it may contain. */
 type Provoked = readonly [Promise<Reply>, Sample['values']?];
 
 const requiredFields: readonly string[] = ['to', 'from', 'message'];
@@ -40,7 +40,7 @@ export async function* provokeRefusals(
   yield* wrongAccounts(t, account);
 }
 
-/** A reply with the values of its own request and others. */
+/** A sample of the reply: with the path and the method of its request, and these values. */
 export function sampleOf(reply: Reply, values: Sample['values'] = {}): Sample {
   const { url, method } = reply.exchange;
   return { reply, values: { path: new URL(url).pathname, method, ...values } };
@@ -110,17 +110,17 @@ async function* wrongBodies(t: Trial, account: AccountUnderTest) {
 
 async function* reusedRequestId(t: Trial, account: AccountUnderTest) {
   const request_id = t.requestId();
-  await t.queued(account, { request_id });
+  await t.mustSend(account, { request_id });
   const reuse = t.send(account, { request_id, message: 'another text' });
   yield collectSamples('request_id_conflict', [409, 422, 400], [[reuse]]);
 }
 
 async function* wrongSenders(t: Trial, account: AccountUnderTest) {
   const { flags } = t.target;
-  const unknown = flags.unknownFrom ?? (t.controlled ? t.control.unusedNumber() : undefined);
+  const unknown = flags.unknownFrom ?? (t.hasControl ? t.control.unusedNumber() : undefined);
   if (unknown !== undefined)
     yield collectSamples('number_not_found', [403], [[t.send(account, { from: unknown })]]);
-  const foreign = t.controlled ? (await t.account()).from : flags.foreignFrom;
+  const foreign = t.hasControl ? (await t.account()).from : flags.foreignFrom;
   if (foreign === undefined) return;
   const denied = t.send(account, { from: foreign });
   const isUnknown = verify.codeOf(await denied) === 'from_number_not_found';
@@ -130,7 +130,7 @@ async function* wrongSenders(t: Trial, account: AccountUnderTest) {
 async function* wrongAccounts(t: Trial, account: AccountUnderTest) {
   const exhausted = await t.exhaustedAccount(account.from);
   if (exhausted !== undefined) yield collectSamples('quota_exceeded', [402], [[t.send(exhausted)]]);
-  const inactive = t.controlled
+  const inactive = t.hasControl
     ? await t.account({ sim: { active: false } })
     : { ...account, from: t.target.flags.inactiveFrom };
   if (inactive.from === undefined) return;

@@ -5,8 +5,8 @@
 import { dayMs, hourMs } from '#contract/time.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { paths, type Trial, unknownId } from '../run/case-run.ts';
-import { sights, watched } from '../steps/watched-messages.ts';
+import { paths, type Trial, unknownId } from '../run/trial.ts';
+import { statusEvidence, watched } from '../steps/watched-messages.ts';
 
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
 /** Forms that clients often send by mistake. */
@@ -54,7 +54,7 @@ export const readCases: readonly Case[] = [
     sends: 'two messages, and a read of each',
     demands: '200 with the Message body of that message',
     steps: async (t, account) => {
-      const both = [await t.queued(account), await t.queued(account)];
+      const both = [await t.mustSend(account), await t.mustSend(account)];
       for (const { messageId } of both) await t.read(account, messageId);
     },
   }),
@@ -62,8 +62,8 @@ export const readCases: readonly Case[] = [
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
     steps: async (t, account) => {
-      const send_at = new Date((await t.now()) + hourMs).toISOString();
-      const { messageId } = await t.queued(account, { send_at });
+      const send_at = new Date(t.now() + hourMs).toISOString();
+      const { messageId } = await t.mustSend(account, { send_at });
       await t.read(account, messageId);
     },
   }),
@@ -71,8 +71,8 @@ export const readCases: readonly Case[] = [
     sends: 'reads of a message one, two and thirty-one days after it was sent',
     demands: '200 with the Message body',
     steps: async (t, account) => {
-      const sentAt = await t.now();
-      const { messageId } = await t.queued(account);
+      const sentAt = t.now();
+      const { messageId } = await t.mustSend(account);
       for (const days of [1, 2, 31]) {
         await t.control.advanceTo(sentAt + days * dayMs);
         await t.read(account, messageId);
@@ -82,13 +82,13 @@ export const readCases: readonly Case[] = [
   judging('READ-1/current-status', watched, {
     sends: 'reads of a message until it has been picked up',
     demands: '200 each time, and the status changes from queued',
-    shows: sights.pickup,
+    evidence: statusEvidence.pickup,
   }),
   about('READ-1/any-key-of-the-account', ['sender', 'other-key'], 1, {
     sends: 'a read with the second key of the account',
     demands: "200: the message is the account's",
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       const { key } = await t.secondKey(account);
       await t.get(paths.read(messageId), key);
     },
@@ -97,7 +97,7 @@ export const readCases: readonly Case[] = [
     sends: 'reads of ids that no message has',
     demands: '404 with a JSON body, never a permission error',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       for (const id of [messageId, ...unknownIds, ...malformedIds]) await t.read(account, id);
     },
   }),
@@ -105,7 +105,7 @@ export const readCases: readonly Case[] = [
     sends: "reads of a message's id cut, longer, with another digit, and as a pattern",
     demands: '404 each; 200 for the id itself',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       for (const id of [...similarIdsOf(messageId), messageId]) await t.read(account, id);
     },
   }),
@@ -113,7 +113,7 @@ export const readCases: readonly Case[] = [
     sends: "a read and a HEAD of another account's message, and of unknown ids",
     demands: '404 for each read, and replies that do not show which message exists',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       await t.read(account, messageId);
       const other = await t.otherAccount();
       const headers = { authorization: `Bearer ${other.key}` };
@@ -129,7 +129,7 @@ export const readCases: readonly Case[] = [
     sends: 'send, read, received and stats under /api/v1/',
     demands: '202, 200, 200, 200',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       for (const path of [paths.read(messageId), paths.received, paths.stats])
         await t.get(path, account.key);
     },

@@ -5,25 +5,28 @@
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import type { AccountUnderTest, Fields, Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';
-import { sights, watched } from '../steps/watched-messages.ts';
+import type { AccountUnderTest, Fields, Trial } from '../run/trial.ts';
+import { statusEvidence, watched } from '../steps/watched-messages.ts';
+import { statedMaxLength } from './send-4-ids.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;
-/** So early in a second that its milliseconds have leading zeros. */
+/** At this part of a second, the milliseconds have a leading zero. */
 const earlyMs = 40;
+/** The longest `request_id` to send if the target does not state its own bound. */
+const usualIdLength = 255;
 
 async function sendAndRead(
   t: Trial,
   account: AccountUnderTest,
   fields: Fields = {},
 ): Promise<void> {
-  const { messageId } = await t.queued(account, fields);
+  const { messageId } = await t.mustSend(account, fields);
   await t.read(account, messageId);
 }
 
-/** The three bodies of one message, which several rules judge. */
+/** The three bodies of one message. Several rules judge them. */
 const oneMessage: Recording = {
   name: 'a message, a read and a replay',
   needs: ['sender'],
@@ -63,8 +66,7 @@ function echoCase(name: string, sends: string, ids: (t: Trial) => readonly strin
     sends,
     demands: 'the same request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
-      const stated = t.assumption('requestIdMaxLength');
-      const longest = typeof stated === 'number' ? stated : 255;
+      const longest = statedMaxLength(t) ?? usualIdLength;
       const allowed = ids(t).filter(({ length }) => length <= longest);
       if (allowed.length === 0)
         t.lack(`a target that takes request_ids of more than ${longest} characters`);
@@ -90,7 +92,7 @@ export const resCases: readonly Case[] = [
       'a message from each of two SIMs, without a control port from another account, and a read of each',
     demands: 'from_number is the number that was named, to is the recipient',
     steps: async (t) => {
-      const account = t.controlled ? await t.account({ sims: 2 }) : await t.otherAccount();
+      const account = t.hasControl ? await t.account({ sims: 2 }) : await t.otherAccount();
       for (const from of account.sims.map(({ number }) => number))
         await sendAndRead(t, account, { from });
       if (account.sims.length === 0) await sendAndRead(t, account);
@@ -108,7 +110,7 @@ export const resCases: readonly Case[] = [
     sends: 'a message from a number of each of two accounts',
     demands: 'two device_ids: a SIM belongs to one account',
     steps: async (t, own) => {
-      for (const account of [own, await t.otherAccount()]) await t.queued(account);
+      for (const account of [own, await t.otherAccount()]) await t.mustSend(account);
     },
   }),
   echoCase('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [
@@ -119,7 +121,7 @@ export const resCases: readonly Case[] = [
     'request_ids with letter case, quotes, spaces within, letters of other scripts and a combining accent',
     (t) =>
       ['MiXed "quoted" a\\b', 'Ж e\u0301 短 😀'].map(
-        (text) => `${t.controlled ? '' : t.requestId()}${text}`,
+        (text) => `${t.hasControl ? '' : t.requestId()}${text}`,
       ),
   ),
   echoCase('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
@@ -143,24 +145,24 @@ export const resCases: readonly Case[] = [
     steps: sendAndRead,
   }),
   about('RES-4/early-in-a-second', ['sender'], 2, {
-    alone: true,
+    mustRunAlone: true,
     sends: 'a message in the first tenth of a second',
     demands: 'milliseconds with their leading zeros',
     steps: async (t, account) => {
-      const { body } = await t.queued(account);
+      const { body } = await t.mustSend(account);
       const intoMs = Date.parse(textOf(body['created_at'])) % 1_000;
       if (!Number.isNaN(intoMs)) await t.advance(1_000 + earlyMs - intoMs);
-      await t.queued(account);
+      await t.mustSend(account);
     },
   }),
   about('RES-4/created-at-stays', ['sender'], 1, {
-    alone: true,
+    mustRunAlone: true,
     sends: 'a send, and two reads of it',
     demands: 'created_at is the same in all',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account);
+      const { messageId } = await t.mustSend(account);
       for (let i = 0; i < 2; i += 1) {
-        await t.advance(t.controlled ? 1_500 : 50);
+        await t.advance(t.hasControl ? 1_500 : 50);
         await t.read(account, messageId);
       }
     },
@@ -168,6 +170,6 @@ export const resCases: readonly Case[] = [
   judging('RES-4/created-at-stays-all-its-life', watched, {
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',
-    shows: sights.end,
+    evidence: statusEvidence.end,
   }),
 ];

@@ -5,13 +5,13 @@
 
 import { secondMs } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
-import type { Trial } from '../run/case-run.ts';
+import type { Trial } from '../run/trial.ts';
 
 const needs = ['sender'] as const;
 const idOfOtherScripts = 'Жé短😀';
 /** Long enough for an id that is new today, and short enough for every service. */
 const startLength = 9;
-/** The end of an id. For each of these characters a service may take another one. */
+/** The end of an id, of characters that a service might confuse with others. */
 const confusableEnd = 'Q\u00e9 a&7';
 /** The first id, the similar ones, two UUIDs, the replays of two similar ones, and "0" twice. */
 const sendsOfSimilarIds = 1 + similarIds('').length + 2 + 2 + 2;
@@ -24,11 +24,11 @@ export const send4IdCases: readonly Case[] = [
     steps: async (t) => {
       requireIdLength(t, [...idOfOtherScripts].length);
       const account = await t.account();
-      const start = t.controlled ? '' : t.requestId().slice(-startLength);
+      const start = t.hasControl ? '' : t.requestId().slice(-startLength);
       const fields = { request_id: `${start}${idOfOtherScripts}` };
       await t.send(account, fields);
-      // Of two sends at one instant, either may be the first.
-      if (t.controlled) await t.advance(secondMs);
+      // Two sends at one instant have no order: either may be the original.
+      if (t.hasControl) await t.advance(secondMs);
       await t.send(account, fields);
     },
   }),
@@ -89,7 +89,8 @@ function lengthsToTry(t: Trial): number[] {
   return longest === undefined ? commonLengths : [Math.min(longest, Math.max(...commonLengths))];
 }
 
-function statedMaxLength(t: Trial): number | undefined {
+/** The longest `request_id` that the target states that it accepts; undefined if it states none. */
+export function statedMaxLength(t: Trial): number | undefined {
   const stated = t.assumption('requestIdMaxLength');
   return typeof stated === 'number' ? stated : undefined;
 }
@@ -99,7 +100,7 @@ function statedMaxLength(t: Trial): number | undefined {
  * account is new, so "7" is unused. Elsewhere time and two random digits make the id unique.
  */
 function idOfDigits(t: Trial): string {
-  return t.controlled
+  return t.hasControl
     ? '7'
     : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
 }

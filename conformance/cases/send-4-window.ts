@@ -39,7 +39,7 @@ export const send4WindowCases: readonly Case[] = [
       if (typeof most === 'number' && most < 2)
         t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
       const account = await t.account();
-      const send_at = new Date((await t.now()) + 30 * hourMs).toISOString();
+      const send_at = new Date(t.now() + 30 * hourMs).toISOString();
       const fields = await sendFirst(t, account, { send_at });
       await t.advance(justAfterExpiryMs);
       await t.send(account, fields);
@@ -56,7 +56,7 @@ function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Ca
   return about(id, clockNeeds, agesMs.length + 1, {
     ...texts,
     steps: async (t, account) => {
-      const sentAt = await t.now();
+      const sentAt = t.now();
       const fields = await sendFirst(t, account);
       for (const ageMs of agesMs) {
         await t.control.advanceTo(sentAt + ageMs);

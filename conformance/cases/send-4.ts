@@ -8,17 +8,17 @@
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Case, judging } from '../run/case.ts';
+import { recorded } from '../run/recording.ts';
 import {
   type AccountPlan,
   type AccountUnderTest,
   type Fields,
   paths,
   type Trial,
-} from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
+} from '../run/trial.ts';
 import { untilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';
-import { wallClock } from '../target/clock.ts';
+import { wallClock } from '../target/client.ts';
 import { type Need, otherRecipientOf } from '../target/target.ts';
 import { requireIdLength } from './send-4-ids.ts';
 import { refusedSends } from './send-refusals.ts';
@@ -27,12 +27,12 @@ import { tooLongMessage } from './similar-values.ts';
 const senderNeeds: readonly Need[] = ['sender'];
 export const originalReply = '200 and the original body, byte for byte';
 
-/** The later messages after which the service must still know an id. */
+/** The number of later messages after which the service must still know an id. */
 const manyMessages = 100;
-/** The length of the last ids of a flood with a control port. */
+/** The length of the last `request_id` of a flood with a control port. */
 const floodIdLength = 'id-100'.length;
 
-/** Simultaneous sends: a race shows only among the first few sends of an id, so use several ids. */
+/** Sends at once, under several ids: a race shows only among the first few sends of an id. */
 const racedIds = 10;
 const sendsOfEachId = 5;
 const raceHoldMs = minuteMs;
@@ -58,7 +58,7 @@ export const send4Cases: readonly Case[] = [
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
-      const send_at = new Date((await t.now()) + hourMs).toISOString();
+      const send_at = new Date(t.now() + hourMs).toISOString();
       const to = otherRecipientOf(t.target);
       for (const other of [
         { message: 'another text' },
@@ -85,14 +85,14 @@ export const send4Cases: readonly Case[] = [
       'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
     steps: async (t, account) => {
-      const send_at = new Date((await t.now()) + raceHoldMs).toISOString();
+      const send_at = new Date(t.now() + raceHoldMs).toISOString();
       const sends: Fields[] = [];
       for (let i = 0; i < racedIds; i += 1) {
         const fields = { request_id: t.requestId(), ...(i % 2 === 0 && { send_at }) };
         sends.push(...Array<Fields>(sendsOfEachId).fill(fields));
       }
       await sendAtOnce(t, account, sends);
-      if (!t.controlled) return;
+      if (!t.hasControl) return;
       for (const gapMs of roundGapsMs) {
         const round = Array<Fields>(sendsPerRound).fill({ request_id: t.requestId() });
         await sendAtOnce(t, account, round, gapMs);
@@ -128,7 +128,7 @@ export const send4Cases: readonly Case[] = [
     event: 'the monthly quota was spent',
     account: { quota: 2 },
     cause: async (t, account) => {
-      await t.queued(account);
+      await t.mustSend(account);
       await requireRefusal(t, account, 402);
     },
   }),
@@ -171,7 +171,7 @@ export const send4Cases: readonly Case[] = [
       requireIdLength(t, floodIdLength);
       const flooded = await recorded(t, floodOf.send);
       if (flooded.replies.length <= manyMessages) t.lack(`${manyMessages} later messages`);
-      if (t.controlled) await t.advance(hourMs);
+      if (t.hasControl) await t.advance(hourMs);
       await t.send(flooded.account, flooded.first.fields);
     },
   }),
@@ -188,14 +188,14 @@ export const send4Cases: readonly Case[] = [
     },
   }),
   about('SEND-4/send-at-has-passed', senderNeeds, 4, {
-    waits: 5,
+    waitSeconds: 5,
     sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
     steps: async (t, account) => {
       const { fields, heldUntilMs } = await sendHeldBriefly(t, account);
       await t.send(account, fields);
       await t.send(account, { ...fields, message: tooLongMessage });
-      await t.advance(heldUntilMs + afterHoldMs - (await t.now()));
+      await t.advance(heldUntilMs + afterHoldMs - t.now());
       await t.send(account, fields);
     },
   }),
@@ -208,7 +208,7 @@ export async function sendFirst(
   fields: Fields = {},
 ): Promise<Fields> {
   const sent = { ...fields, request_id: t.requestId() };
-  await t.queued(account, sent);
+  await t.mustSend(account, sent);
   return sent;
 }
 
@@ -276,7 +276,7 @@ async function sendAtOnce(
 async function sendHeldBriefly(t: Trial, account: AccountUnderTest) {
   for (const leadMs of leadsMs) {
     const { least, most } = t.ahead;
-    const soonestMs = (await t.now()) + leadMs;
+    const soonestMs = t.now() + leadMs;
     const heldUntilMs = soonestMs + most - least;
     const send_at = new Date(soonestMs + most).toISOString();
     const fields = { request_id: t.requestId(), send_at };

@@ -1,7 +1,7 @@
 /**
- * `send_at`: which values are accepted, and what it holds. Rule: SEND-7. Sends only values that
- * every permitted answer treats alike. During the hold, a read may show `queued` or another name
- * (`heldStatus`).
+ * Cases about `send_at`: which values are accepted, and how long they hold a message. Rule: SEND-7.
+ * They send only values that every permitted answer to an assumption treats alike. During the hold,
+ * a read may show `queued` or another name (`heldStatus`).
  */
 
 import type { RuleId } from '#contract/rules.ts';
@@ -9,8 +9,8 @@ import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
-import { queuedToWatch, sights, watch, watched } from '../steps/watched-messages.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
+import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
@@ -18,9 +18,9 @@ const onePollSeconds = 22;
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 /** Reads go on for this long after a hold in real time, so that a late message is explained. */
 const readAfterHoldMs = 52 * secondMs;
-/** The shares of a hold that are left at the reads of it. */
+/** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
-/** Reads after a hold: four in a poll interval, for one and a half intervals. */
+/** Reads after a hold, for one and a half poll intervals. */
 const readsPerPoll = 4;
 const readsAfterHold = 6;
 
@@ -45,7 +45,7 @@ function valueCase(
     sends,
     demands,
     steps: async (t, account) => {
-      const now = await t.now();
+      const now = t.now();
       const all = values(now, now + t.ahead.least);
       for (const send_at of t.someOf(all, tries ?? all.length)) await t.send(account, { send_at });
     },
@@ -64,11 +64,11 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
   // The target's clock decides when the hold ends.
   const { least, most } = t.ahead;
   const longestMs = delayMs + most - least;
-  const now = await t.now();
+  const now = t.now();
   const until = now + delayMs;
   const fields = { send_at: iso(until + most) };
-  const message = await queuedToWatch(t, account, fields, now + longestMs);
-  if (!t.controlled) {
+  const message = await sendToWatch(t, account, fields, now + longestMs);
+  if (!t.hasControl) {
     await watch(t, [message], { forMs: longestMs + readAfterHoldMs, afterEndMs: 0 });
     return;
   }
@@ -87,7 +87,7 @@ function holdCase(name: string, ahead: string, delayMs: number): Case {
   return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
-    shows: sights.pickup,
+    evidence: statusEvidence.pickup,
     steps: (t, account) => watchHold(t, account, delayMs),
   });
 }
@@ -141,7 +141,7 @@ export const send7Cases: readonly Case[] = [
   {
     ...holdCase('holds-twelve-seconds', 'twelve seconds', 12 * secondMs),
     needs: ['sender'],
-    waits: 40,
+    waitSeconds: 40,
   },
   holdCase('holds-ten-minutes', 'ten minutes', 10 * minuteMs),
   holdCase('holds-twelve-hours', 'twelve hours', 12 * hourMs),
@@ -151,11 +151,11 @@ export const send7Cases: readonly Case[] = [
     demands: 'picked up within about one poll',
   }),
   about('SEND-7/held-is-not-sent-early', ['sender'], 1, {
-    waits: 3,
+    waitSeconds: 3,
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hourMs) });
+      const { messageId } = await t.mustSend(account, { send_at: iso(t.now() + hourMs) });
       for (let i = 0; i < 3; i += 1) {
         await t.advance(secondMs);
         await t.read(account, messageId);
@@ -164,13 +164,13 @@ export const send7Cases: readonly Case[] = [
   }),
   about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], 1, {
     spends: { tasks: 1 },
-    alone: true,
+    mustRunAlone: true,
     sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before that time',
     demands: 'not among the tasks, and still held',
     account: { sim: { polling: 'external' } },
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hourMs) });
-      for (const pause of t.controlled ? [0, 30 * minuteMs] : [0]) {
+      const { messageId } = await t.mustSend(account, { send_at: iso(t.now() + hourMs) });
+      for (const pause of t.hasControl ? [0, 30 * minuteMs] : [0]) {
         await t.advance(pause);
         await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
         await t.read(account, messageId);
@@ -185,21 +185,21 @@ export const send7Cases: readonly Case[] = [
       if (pollIntervalMs(t) > 50 * secondMs)
         t.lack('a target whose devices poll at least once within 50 s (pollIntervalSeconds)');
       const account = await t.account();
-      const minuteBeganAt = Math.floor((await t.now()) / minuteMs) * minuteMs;
+      const minuteBeganAt = Math.floor(t.now() / minuteMs) * minuteMs;
       const heldUntil = minuteBeganAt + 3 * minuteMs + 58 * secondMs;
-      const { messageId } = await t.queued(account, { send_at: iso(heldUntil) });
+      const { messageId } = await t.mustSend(account, { send_at: iso(heldUntil) });
       await t.control.advanceTo(heldUntil - secondMs / 2);
       await t.read(account, messageId);
     },
   }),
   about('SEND-7/nothing-ends-a-hold', ['sender'], 5, {
-    waits: onePollSeconds,
+    waitSeconds: onePollSeconds,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
       'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
-      const fields = { send_at: iso((await t.now()) + hourMs), request_id: t.requestId() };
+      const fields = { send_at: iso(t.now() + hourMs), request_id: t.requestId() };
       const heldIds = await holdMessages(t, account, fields);
       const readAll = async () => {
         for (const id of heldIds) await t.read(account, id);
@@ -208,9 +208,9 @@ export const send7Cases: readonly Case[] = [
       if (sim !== undefined) await t.get(paths.tasks(sim.deviceId), account.key);
       await readAll();
       await t.send(account, fields);
-      await t.queued(account);
+      await t.mustSend(account);
       const pollMs = pollIntervalMs(t);
-      for (const pauseMs of t.controlled ? [pollMs, pollMs] : realPausesMs) {
+      for (const pauseMs of t.hasControl ? [pollMs, pollMs] : realPausesMs) {
         await t.advance(pauseMs);
         await readAll();
       }
@@ -225,7 +225,7 @@ async function holdMessages(
   fields: Fields,
 ): Promise<string[]> {
   const { send_at } = fields;
-  const now = await t.now();
+  const now = t.now();
   const replies = [await t.send(account, fields)];
   for (const path of [paths.dashboard_send, paths.external_send]) {
     // The document shows a body only for the send endpoint; the others may not support send_at.

@@ -6,13 +6,13 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import type { Need } from '../target/target.ts';
 import * as similar from './similar-values.ts';
 
-/** The budget of sends of a case if all cases share an account and its limits. */
-const fewTries = 3;
+/** The default number of rows that a case sends if all cases share an account and its limits. */
+const defaultTries = 3;
 const senderNeeds: readonly Need[] = ['sender'];
 /** Characters of a row that a report shows. */
 const mostShown = 80;
@@ -28,7 +28,7 @@ interface RefusalCase {
 /** A case that sends each row and demands a 400. */
 function refusalCase(
   id: `${RuleId}/${string}`,
-  { sends, rows, tries = fewTries }: RefusalCase,
+  { sends, rows, tries = defaultTries }: RefusalCase,
 ): Case {
   return about(id, senderNeeds, tries, {
     sends,
@@ -42,7 +42,7 @@ function refusalCase(
         );
       for (const fields of chosen) await t.send(account, fields);
       // A service that refuses everything must not pass.
-      if (t.controlled) await t.send(account);
+      if (t.hasControl) await t.send(account);
     },
   });
 }
@@ -163,7 +163,7 @@ export const refusalCases: readonly Case[] = [
   malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
 ];
 
-/** Each one fails a different check of fields. */
+/** Fields that each fail a different check. */
 const invalidFields: readonly Fields[] = [
   { message: similar.tooLongMessage },
   { to: 'x' },
@@ -171,9 +171,9 @@ const invalidFields: readonly Fields[] = [
 ];
 
 /**
- * Several rules judge its replies: SEND-4, because a refused `request_id` is no original, and SVC-4,
- * because a refusal is JSON. A valid send of the same id follows each send that only the quota does
- * not refuse.
+ * Refused sends, each followed by a valid send of the same `request_id`, except by an account whose
+ * quota is spent. Two rules judge the replies: SEND-4, because a refused `request_id` is not an
+ * original, and SVC-4, because a refusal is JSON.
  */
 export const refusedSends: Recording = {
   name: 'refused sends',
@@ -197,7 +197,7 @@ export const refusedSends: Recording = {
 /** An unknown sender and one whose SIM is deactivated, as far as the run has them. */
 async function refusedSenders(t: Trial, account: AccountUnderTest): Promise<Fields[]> {
   const { unknownFrom, inactiveFrom } = t.target.flags;
-  if (!t.controlled)
+  if (!t.hasControl)
     return [unknownFrom, inactiveFrom].flatMap((from) => (from === undefined ? [] : { from }));
   await t.patchSim(account, 1, { active: false });
   return [{ from: t.unusedNumber() }, { from: account.sims[1]?.number }];

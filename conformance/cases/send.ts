@@ -5,15 +5,17 @@
  * treats alike.
  */
 
+import { messageMaxCharacters } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import type { Need } from '../target/target.ts';
 import * as similar from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
+
 interface TextCase extends Pick<Case, 'sends' | 'demands'> {
   readonly texts: readonly string[];
 }
@@ -30,7 +32,7 @@ function textCase(id: `${RuleId}/${string}`, { sends, demands, texts }: TextCase
 }
 
 const then400 = '202, then 400 that names `message`';
-const longestText = 'a'.repeat(similar.longestMessage);
+const longestText = 'a'.repeat(messageMaxCharacters);
 /** One letter more than a message of one segment may have. */
 const twoSegments = 'a'.repeat(161);
 const farTooLong = 'a'.repeat(5_000);
@@ -38,7 +40,7 @@ const farTooLong = 'a'.repeat(5_000);
 const oftenEscaped = '&"\'\\\n{€|';
 
 function longestAndTooLong(letter: string): string[] {
-  return [letter.repeat(similar.longestMessage), letter.repeat(similar.longestMessage + 1)];
+  return [letter.repeat(messageMaxCharacters), letter.repeat(messageMaxCharacters + 1)];
 }
 
 /** Sends a message under the name `from`, then under the alias alone. */
@@ -55,7 +57,7 @@ const sentAndRead: Recording = {
   needs: senderNeeds,
   spends: { send: 1 },
   record: async (t, account) => {
-    const { messageId } = await t.queued(account);
+    const { messageId } = await t.mustSend(account);
     await t.read(account, messageId);
   },
 };
@@ -76,7 +78,7 @@ export const sendCases: readonly Case[] = [
       '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
     demands: '202 for the first; no message for the others',
     texts: [
-      oftenEscaped.repeat(similar.longestMessage / oftenEscaped.length),
+      oftenEscaped.repeat(messageMaxCharacters / oftenEscaped.length),
       `${longestText} `,
       // From here on: 1,601 code points, but 1,600 visible characters.
       `${longestText.slice(1)}\r\n`,
@@ -116,7 +118,7 @@ export const sendCases: readonly Case[] = [
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
       await t.send(account, { message: twoSegments });
-      const send_at = new Date((await t.now()) + hourMs).toISOString();
+      const send_at = new Date(t.now() + hourMs).toISOString();
       await t.send(account, { message: farTooLong, send_at });
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));

@@ -4,11 +4,11 @@
  * (AUTH-4); messages that are a character too long (SEND-6); and keys that differ from a valid one
  * in a letter, in case or in length (AUTH-3).
  */
-import { paths, sendPaths } from '../run/case-run.ts';
+import { messageMaxCharacters } from '#contract/limits.ts';
+import { paths, sendPaths } from '../run/trial.ts';
 
-/** The length that a message may have at most (SEND-6). */
-export const longestMessage = 1_600;
-export const tooLongMessage = 'x'.repeat(longestMessage + 1);
+/** One character more than a message may have (SEND-6). */
+export const tooLongMessage = 'x'.repeat(messageMaxCharacters + 1);
 
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
 export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
@@ -24,7 +24,7 @@ export const malformed = [
   '+0202555012',
 ];
 
-/** Forms in which people write or dial a number. */
+/** Forms in which people write or dial a number, none of them E.164. */
 export function dialledForms(number: string): string[] {
   const digits = number.slice(1);
   return [digits, `00${digits}`, `+0${digits}`, ...otherSpellings(number)];

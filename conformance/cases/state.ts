@@ -10,26 +10,30 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
-import { about, type Case, judging, type Sight } from '../run/case.ts';
-import { paths, type Trial } from '../run/case-run.ts';
+import { about, type Case, judging, type RequiredEvidence } from '../run/case.ts';
+import { paths, type Trial } from '../run/trial.ts';
 import { untilHandedOut, untilReported } from '../steps/tasks.ts';
-import { queuedToWatch, sights, watch, watched } from '../steps/watched-messages.ts';
+import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
 import { recipients } from '../target/target.ts';
 import { similarIdsOf } from './read.ts';
 
 /** A case that judges the watched messages. */
-function watchedCase(id: `${RuleId}/${string}`, demands: string, shows?: Sight): Case {
+function watchedCase(
+  id: `${RuleId}/${string}`,
+  demands: string,
+  evidence?: RequiredEvidence,
+): Case {
   return judging(id, watched, {
     sends: 'messages, with a control port of every fate, read until after their end',
     demands,
-    ...(shows !== undefined && { shows }),
+    ...(evidence !== undefined && { evidence }),
   });
 }
 
 /** Reads messages to these recipients until they have ended, after a day and after a month. */
 async function readLongAfter(t: Trial, numbers: readonly string[]): Promise<void> {
   const messages = [];
-  for (const to of numbers) messages.push(await queuedToWatch(t, await t.account(), { to }));
+  for (const to of numbers) messages.push(await sendToWatch(t, await t.account(), { to }));
   await watch(t, messages, { forMs: 8 * pollIntervalMs(t) + 45_000, afterEndMs: 1 });
   for (const pause of [5 * pollIntervalMs(t), dayMs, 30 * dayMs]) {
     await t.advance(pause);
@@ -41,18 +45,19 @@ async function readLongAfter(t: Trial, numbers: readonly string[]): Promise<void
 const roundsAfterTheEnd = 4;
 /** Pauses in real time: short at first; 98 s in all, nearly five polls of 20 s. */
 const realPausesMs = [...Array(20).fill(400), ...Array(50).fill(1_800)];
+/** With a control port: the reads in each poll interval, and the intervals to read for. */
 const readsPerPoll = 5;
 const mostPolls = 9;
 
 /** Pauses between reads. With a control port, each ends at a deadline, so reads follow a change. */
 async function* takePauses(t: Trial): AsyncGenerator<void> {
-  if (!t.controlled) {
+  if (!t.hasControl) {
     for (const ms of realPausesMs) yield await t.advance(ms);
     return;
   }
   const step = Math.floor(pollIntervalMs(t) / readsPerPoll);
-  const end = (await t.now()) + mostPolls * pollIntervalMs(t);
-  for (let now = await t.now(); now < end; now = await t.now()) {
+  const end = t.now() + mostPolls * pollIntervalMs(t);
+  for (let now = t.now(); now < end; now = t.now()) {
     const due = (await t.control.nextAt()) ?? now;
     yield await t.advance(due > now ? Math.min(step, due - now) : step);
   }
@@ -65,14 +70,14 @@ export const stateCases: readonly Case[] = [
   ),
   about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], 1, {
     spends: { tasks: 2 },
-    alone: true,
+    mustRunAlone: true,
     sends: 'a long message with an emoji from a SIM whose device asks for its tasks, twice',
     demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
     steps: async (t) => {
       const handedOut = await untilHandedOut(t, async (account, message) => {
         const long = `${message} \u{1f44b} ${'conformance '.repeat(30)}`.trimEnd();
-        const { messageId } = await t.queued(account, { message: long });
-        if (t.controlled) await t.advance(3 * pollIntervalMs(t));
+        const { messageId } = await t.mustSend(account, { message: long });
+        if (t.hasControl) await t.advance(3 * pollIntervalMs(t));
         await t.read(account, messageId);
       });
       const [sim] = handedOut.account.sims;
@@ -87,7 +92,7 @@ export const stateCases: readonly Case[] = [
     steps: async (t) => {
       const { key } = await t.otherAccount();
       const handedOut = await untilHandedOut(t, async (account, message) => {
-        await t.queued(account, { message });
+        await t.mustSend(account, { message });
         await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), key);
       });
       await untilReported(t, handedOut);
@@ -100,9 +105,9 @@ export const stateCases: readonly Case[] = [
     steps: async (t) => {
       const handedOut = await untilHandedOut(t, async (account, message) => {
         const [own = '', other = own] = account.sims.map(({ deviceId }) => deviceId);
-        await t.queued(account, { message });
+        await t.mustSend(account, { message });
         const similarIds = similarIdsOf(own);
-        for (const id of t.controlled ? [other, ...similarIds] : similarIds.slice(2, 5))
+        for (const id of t.hasControl ? [other, ...similarIds] : similarIds.slice(2, 5))
           await t.get(paths.tasks(id), account.key);
       });
       await untilReported(t, handedOut);
@@ -119,16 +124,16 @@ export const stateCases: readonly Case[] = [
   watchedCase(
     'STATE-3/reaches-delivered',
     'a message that does not fail ends as delivered',
-    sights.delivery,
+    statusEvidence.delivery,
   ),
   about('STATE-3/never-backwards', ['sender'], 4, {
-    waits: 3,
+    waitSeconds: 3,
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
     demands: 'no read shows an older status than an earlier read',
     steps: async (t, account) => {
       const fields = { request_id: t.requestId() };
-      const { messageId } = await t.queued(account, fields);
-      const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
+      const { messageId } = await t.mustSend(account, fields);
+      const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
       const other = hasOther ? (await t.secondKey(account)).key : account.key;
       let latestRank = 0;
       const readAll = async () => {
@@ -155,37 +160,37 @@ export const stateCases: readonly Case[] = [
     'failed only ever follows queued, sending or sent',
   ),
   {
-    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever', sights.delivery),
+    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever', statusEvidence.delivery),
     sends: 'a message, read until it has ended and longer, with a control port a month later',
     steps: async (t) => {
-      if (t.controlled) await readLongAfter(t, [t.recipient]);
+      if (t.hasControl) await readLongAfter(t, [t.recipient]);
     },
   },
   about('STATE-5/failed-is-final', ['fresh', 'clock'], 3, {
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
-    shows: sights.failure,
+    evidence: statusEvidence.failure,
     steps: (t) =>
       readLongAfter(t, [recipients.failsQueued, recipients.failsSending, recipients.failsSent]),
   }),
   watchedCase('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
-  watchedCase('RES-5/all-its-life', 'only the five states are ever shown', sights.end),
+  watchedCase('RES-5/all-its-life', 'only the five states are ever shown', statusEvidence.end),
   watchedCase(
     'SVC-2/sent-later',
     'the reply came while the message was queued; sending came later',
-    sights.pickup,
+    statusEvidence.pickup,
   ),
   {
     ...watchedCase(
       'SVC-3/picked-up-within-a-poll',
       'both are picked up within about 20 s',
-      sights.secondPickup,
+      statusEvidence.secondPickup,
     ),
     sends: 'a message; when it is picked up, another one from the same SIM',
   },
   watchedCase(
     'SVC-3/no-faster-than-polls',
     'at least about 20 s between two changes of a status',
-    sights.secondChange,
+    statusEvidence.secondChange,
   ),
 ];

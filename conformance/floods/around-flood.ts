@@ -1,8 +1,8 @@
 /**
- * What comes before a flood: waits for a full bucket and the middle of a minute, opens connections,
- * and sends what must spend no token. What follows it: first, while its bucket is empty, everything
- * that the empty bucket must not affect; then its `Retry-After`, with a request before the wait is
- * over, which must be refused, and one after it, which must pass.
+ * The steps before and after a flood. Before it: wait for a full bucket and the middle of a minute,
+ * open connections, and send what must spend no token. After it: while the bucket is empty, send all
+ * that the empty bucket must not affect; then wait as `Retry-After` says, with a request before the
+ * end of the wait, which must be refused, and one after it, which must pass.
  * Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, AUTH-6, ERR-3.
  */
 
@@ -11,7 +11,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import type { Bucket } from '../run/budget.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
 import {
   flood,
@@ -21,10 +21,10 @@ import {
   pathFor,
   readMessageOf,
   recent,
-  request,
+  requestTo,
 } from './limited.ts';
 
-/** By then every permitted bucket is full. */
+/** After this time without requests, every permitted bucket is full. */
 export const fullAgainMs = 2 * minuteMs + 1_000;
 /** Connections that a flood uses at the same time. */
 const atOnce = 16;
@@ -40,12 +40,12 @@ export async function prepareFlood(
   requests: number,
 ): Promise<void> {
   if (isSending(bucket)) refuseBeyondBudget(t, requests);
-  if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
+  if (t.hasControl) await t.pause(fullAgainMs, 'a full bucket');
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
   if (bucket !== 'address') return;
-  // All come from this address, but a user's requests have a limit of their own, and a revoked key
-  // does not count for its user (AUTH-6).
+  // All come from this address. But the requests of a user count for the user, and those with a
+  // revoked key do not (AUTH-6).
   await revokedCalls(t, account);
   await flood(userTimes, () => t.get(paths.received, account.key));
 }
@@ -64,7 +64,7 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
   throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
 }
 
-/** So late in the minute that a request before the end of a wait of 59 s is in the next one. */
+/** A flood starts this late in a minute, so that a wait of 59 s ends in the next minute. */
 const middleMs = 5_000;
 /** A flood that starts later in the minute may not end in it. */
 const tooLateMs = 48_000;
@@ -91,13 +91,14 @@ async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
     await flood(2 * atOnce, () => t.get(paths.stats, account.key));
 }
 
+/** The numbers of calls before the flood of the address, with a valid and with a revoked key. */
 const userTimes = 20;
 const revokedTimes = 30;
 
-/** Calls with a revoked key. */
+/** Calls with a revoked key, if the run has one. */
 async function revokedCalls(t: Trial, account: AccountUnderTest): Promise<void> {
   let key = t.target.flags.revokedKey;
-  if (t.controlled) {
+  if (t.hasControl) {
     const revoked = await t.secondKey(account);
     await t.revoke(revoked);
     key = revoked.key;
@@ -145,18 +146,18 @@ async function requestOthers(
   for (const endpoint of limitedEndpoints) {
     // Without a control port, only floods of sends send a message: they test this pair of endpoints
     // from the other side.
-    const isCostly = isSending(endpoint) && !isSending(bucket) && !t.controlled;
+    const isCostly = isSending(endpoint) && !isSending(bucket) && !t.hasControl;
     if (endpoint === flooded || isCostly) continue;
     if (endpoint === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
     if (recent(t, endpoint, account).some(({ reply }) => isRefused(reply))) continue;
-    const { status } = await request(t, endpoint, account);
+    const { status } = await requestTo(t, endpoint, account);
     isThrottled ||= status === 429;
   }
-  if (flooded !== undefined && (t.controlled || t.target.flags.secondApiKey !== undefined)) {
+  if (flooded !== undefined && (t.hasControl || t.target.flags.secondApiKey !== undefined)) {
     const other = await t.otherAccount();
     if (flooded === 'tasks') await t.get(pathFor(flooded, account), other.key);
-    else await request(t, flooded, other);
+    else await requestTo(t, flooded, other);
   }
   if (bucket === 'received') await fromSecondAddress(t, { authorization: `Bearer ${account.key}` });
   if (bucket === 'address') await fromSecondAddress(t, {});
@@ -184,12 +185,12 @@ export interface Wait {
    * returned (`limiterRefill`).
    */
   readonly next: Reply;
-  /** True if several more passed at once: more than the few that a sliding counter has again by then. */
+  /** True if `timesAgain` more passed at once: more than a sliding counter allows by then. */
   readonly isWhole: boolean;
 }
 
 /** The requests at once that show whether the whole bucket is full again. */
-const manyAgain = 4;
+const timesAgain = 4;
 
 /** A real clock only: the request before the end is sent this much earlier, to arrive in time. */
 const leadMs = 300;
@@ -197,12 +198,14 @@ const leadMs = 300;
 const lateMs = 100;
 /** A real clock only: the last requests are sent this much after the end. */
 const marginMs = 20;
+/** A longer `Retry-After` is not followed. */
 const longestWaitSeconds = 62;
 /**
- * Fraction of a second after the first request at which a wait that is a second too long or short
- * shows best.
+ * The part of a second, counted from the first request, at which to ask for the wait: one that is a
+ * second too long or too short shows best there.
  */
 const fractionMs = 600;
+/** The requests until one is refused: some tokens may have returned since the flood. */
 const mostTries = 6;
 
 /** The end of a flood. */
@@ -214,14 +217,17 @@ interface EmptyBucket {
   readonly tookMs: number;
 }
 
-/** `call`: sends one more request of the flood. Undefined if there is no wait that fits. */
+/**
+ * Gets a refusal with a wait, and sends requests before and after the end of the wait. `call` sends
+ * one more request of the flood. Undefined if there is no wait that can be followed.
+ */
 export async function waitOut(
   t: Trial,
   call: () => Promise<Reply>,
   { account, bucket, refusals, tookMs }: EmptyBucket,
 ): Promise<Wait | undefined> {
   const { clock, timeoutMs } = t.target;
-  const canWait = t.controlled || timeoutMs >= longestWaitSeconds * 1_000;
+  const canWait = t.hasControl || timeoutMs >= longestWaitSeconds * 1_000;
   if (refusals.length === 0 || !canWait) return undefined;
   const what = `the limit of ${bucket}`;
   const pauseUntil = (atMs: number) => t.pause(atMs - clock.now(), what);
@@ -236,21 +242,22 @@ export async function waitOut(
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
   let endMs = clock.now() + seconds * 1_000;
   if (seconds >= 2) {
-    await pauseUntil(askedAt + (seconds - 1) * 1_000 - (t.controlled ? 0 : leadMs));
+    await pauseUntil(askedAt + (seconds - 1) * 1_000 - (t.hasControl ? 0 : leadMs));
     let newWait = verify.waitIn(await call());
-    if (newWait !== undefined && newWait > 2 && !t.controlled) {
+    if (newWait !== undefined && newWait > 2 && !t.hasControl) {
       // Either the early request prolonged the wait (`refusedSpendsToken`), or this one passes.
       await pauseUntil(askedAt + seconds * 1_000 + lateMs);
       newWait = verify.waitIn(await call());
     }
     if (newWait !== undefined) endMs = clock.now() + Math.min(newWait, longestWaitSeconds) * 1_000;
   }
-  await pauseUntil(endMs + (t.controlled ? 0 : marginMs));
+  await pauseUntil(endMs + (t.hasControl ? 0 : marginMs));
   // Judges compare the statistics with the run's own messages, to see those of another client.
   await t.get(paths.stats, account.key);
   await call();
   const next = await call();
-  // Only the refill of `send` is observed; the others need not cost so many requests.
-  const isWhole = bucket === 'send' && passed(next) && (await flood(manyAgain, call)).every(passed);
+  // Only the refill of `send` is observed, so only there are the further requests worth their cost.
+  const isWhole =
+    bucket === 'send' && passed(next) && (await flood(timesAgain, call)).every(passed);
   return { seconds, askedAt, next, isWhole };
 }

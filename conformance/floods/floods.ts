@@ -10,8 +10,8 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import { type Bucket, limitOf } from '../run/budget.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
 import {
@@ -32,7 +32,7 @@ import {
   queriesOf,
   readMessageOf,
   recent,
-  request,
+  requestTo,
 } from './limited.ts';
 
 export interface Flood {
@@ -61,9 +61,9 @@ const mostSurplus = 20;
 const apartMs = 1_850;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readTimes = 40;
-/** The requests that waiting out a refusal adds to a flood; the plan of a run counts them. */
+/** The requests that waiting out a refusal adds to a flood, as planned. */
 const plannedForWait = 3;
-/** A minute until the bucket returns, and the flood itself; the plan of a run counts them. */
+/** The planned duration: the flood itself, and a minute until the tokens have returned. */
 const plannedSeconds = 66;
 
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
@@ -82,7 +82,7 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
     spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait },
     throttled: surplus + plannedForWait,
     seconds: plannedSeconds,
-    full: [bucket],
+    fullBuckets: [bucket],
     account: { sims: 2 },
     record: (t, account) => recordFlood(t, account, bucket),
   };
@@ -93,7 +93,7 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
   // Each flood sees what the previous one left of its bucket.
   let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
   if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
-  const wait = await waitOut(t, burst.call, { bucket, ...burst });
+  const wait = await waitOut(t, burst.callSame, { bucket, ...burst });
   const times = limitOf(bucket) + surplus;
   if (burst.hadTooMany && canWait && hasBudget(t, times)) {
     // Shows whether the limit breaks only when requests arrive at once.
@@ -129,7 +129,7 @@ interface Burst extends Omit<Flood, 'wait'> {
   /** True if more requests passed than the limit allows. */
   readonly hadTooMany: boolean;
   /** Sends one more request of the flood, always by the same key, SIM, client and query. */
-  readonly call: () => Promise<Reply>;
+  readonly callSame: () => Promise<Reply>;
   /** Sends one more request of the flood, in turn by each key, SIM, client and query. */
   readonly callNext: () => Promise<Reply>;
 }
@@ -138,6 +138,7 @@ interface Burst extends Omit<Flood, 'wait'> {
 async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): Promise<Burst> {
   const { clock, startedAt } = t.target;
   const limit = limitOf(bucket);
+  /** The index of the next further request. */
   let next = limit;
   const caller = await callerOf(t, account, bucket);
   const beganAt = clock.now();
@@ -153,7 +154,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const passes = replies.length - refusals.length;
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
   // In its first minute a run does not know what was spent before it.
-  const isExplained = t.controlled || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
+  const isExplained = t.hasControl || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
@@ -164,7 +165,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
     first: { fields: caller.sent[0]?.body ?? {}, reply: first },
     refused,
     forwarded: whileEmpty?.forwarded,
-    call: () => caller.call(limit),
+    callSame: () => caller.call(limit),
     callNext: () => caller.call(next++),
   };
 }
@@ -215,7 +216,7 @@ interface Sent {
  * requests vary by key, SIM, client and query, on none of which the limit may depend.
  */
 async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
-  const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
+  const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
   const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
   await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
   // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
@@ -226,9 +227,9 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
     if (bucket === 'address') return t.get(paths.received, undefined, headers);
     const key = keys[index % 2];
     // Every SIM is used with both keys.
-    const sims = account.sims.slice((index >> 1) % account.sims.length);
+    const sims = account.sims.slice(Math.floor(index / 2) % account.sims.length);
     if (!isSending(bucket))
-      return request(t, bucket, { ...account, sims }, key, { headers, query: queryOf(index) });
+      return requestTo(t, bucket, { ...account, sims }, { key, headers, query: queryOf(index) });
     // New ids, so that each later replay has the same number of messages after it.
     const request_id = t.requestId();
     const from = sims[0]?.number ?? account.from;

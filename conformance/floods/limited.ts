@@ -8,7 +8,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import type { Bucket } from '../run/budget.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 
 /**
  * Sends many requests with a bounded number in flight; replies come in the order of the requests.
@@ -33,6 +33,8 @@ export async function flood<T>(
 
 /** Parts of a request that a limit must not depend on. */
 interface Variation {
+  /** Another key of the account. */
+  readonly key?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: string;
 }
@@ -46,13 +48,12 @@ export function pathFor(endpoint: LimitedEndpoint, { sims }: AccountUnderTest): 
   return endpoint === 'tasks' ? paths.tasks(sims[0]?.deviceId ?? '') : paths[endpoint];
 }
 
-/** An acceptable request of the account. */
-export function request(
+/** Sends an acceptable request of the account. */
+export function requestTo(
   t: Trial,
   endpoint: LimitedEndpoint,
   account: AccountUnderTest,
-  key: string | undefined = account.key,
-  { headers, query = '' }: Variation = {},
+  { key = account.key, headers, query = '' }: Variation = {},
 ): Promise<Reply> {
   const path = pathFor(endpoint, account);
   return isSending(endpoint)
@@ -65,6 +66,7 @@ export function agentOf(index: number): Readonly<Record<string, string>> {
   return { 'user-agent': `smstwin-conformance/${1 + (index % 2)}` };
 }
 
+/** The number of different queries. */
 const pageSizes = 100;
 
 /** A query that differs between requests, if the list of received messages takes one. */
@@ -75,7 +77,7 @@ export async function queriesOf(
 ): Promise<(index: number) => string> {
   const query = (index: number) => `?page_size=${1 + (index % pageSizes)}`;
   if (endpoint !== 'received') return () => '';
-  const probe = await request(t, endpoint, account, account.key, { query: query(0) });
+  const probe = await requestTo(t, endpoint, account, { query: query(0) });
   return passed(probe) ? query : () => '';
 }
 
@@ -109,8 +111,8 @@ export function recent(t: Trial, bucket: Bucket, account: AccountUnderTest): Exc
   );
 }
 
-/** Waits until every bucket is full and the clock begins no new minute within the next 59 s. */
-export async function justAfterTheMinute(t: Trial): Promise<void> {
-  const now = await t.now();
+/** Waits until every bucket is full and a new minute of the clock has just begun. */
+export async function waitForNewMinute(t: Trial): Promise<void> {
+  const now = t.now();
   await t.advance(Math.ceil((now + 2 * minuteMs) / minuteMs) * minuteMs + 500 - now);
 }

@@ -31,7 +31,7 @@ interface Entry {
   readonly isSuccess: boolean;
 }
 
-/** The run's own requests to each bucket. */
+/** The run's own requests to each bucket. Those of more than a minute ago are forgotten. */
 export class BucketLedger {
   readonly #entries = new Map<Bucket, Entry[]>();
 
@@ -42,8 +42,8 @@ export class BucketLedger {
     this.#entries.set(bucket, entries);
   }
 
-  /** Milliseconds until `count` more requests fit into the limit. */
-  waitFor(bucket: Bucket, count: number, now: number): number {
+  /** The wait until `count` more requests fit into the limit. */
+  msUntilRoom(bucket: Bucket, count: number, now: number): number {
     const entries = this.#recent(bucket, now);
     const excess = entries.length + count - limitOf(bucket);
     if (excess <= 0) return 0;
@@ -51,11 +51,15 @@ export class BucketLedger {
     return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
   }
 
-  /** Milliseconds until the last minute holds a few successes alone: the tokens left are known. */
-  waitForQuiet(bucket: Bucket, now: number): number {
+  /**
+   * The wait until the last minute holds at most `maxQuietSuccesses` requests, each of which surely
+   * spent a token: then the number of tokens that are left is known.
+   */
+  msUntilQuiet(bucket: Bucket, now: number): number {
     const entries = this.#recent(bucket, now);
     const unclear = entries.filter(({ isSuccess }) => !isSuccess);
-    const last = unclear.at(-1) ?? (entries.length > fewSuccesses ? entries.at(-1) : undefined);
+    const isBusy = entries.length > maxQuietSuccesses;
+    const last = unclear.at(-1) ?? (isBusy ? entries.at(-1) : undefined);
     return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
   }
 
@@ -68,4 +72,4 @@ export class BucketLedger {
 
 /** A minute, plus a second for requests in flight. */
 const windowMs = minuteMs + 1_000;
-const fewSuccesses = 30;
+const maxQuietSuccesses = 30;

@@ -7,8 +7,8 @@ import type { AssumptionName } from '#contract/assumptions.ts';
 import type { RuleId } from '#contract/rules.ts';
 import type { Trace } from '#judging/service/judge.ts';
 import type { Need } from '../target/target.ts';
-import type { AccountUnderTest, Trial } from './case-run.ts';
 import type { Recording, Requirements } from './recording.ts';
+import type { AccountUnderTest, Trial } from './trial.ts';
 
 /** The fields of every case, whether it judges or observes. */
 interface Plan<S> extends Requirements {
@@ -20,28 +20,28 @@ interface Plan<S> extends Requirements {
   readonly recordings?: readonly Recording[];
   /** True if it runs after all other cases, because it judges what they have recorded. */
   readonly isLast?: boolean;
-  /** True if it moves time for a moment, although it needs no clock and waits for nothing. */
-  readonly alone?: boolean;
+  /** True if it moves time for a moment, although it neither needs `clock` nor has `waitSeconds`. */
+  readonly mustRunAlone?: boolean;
   /** What it sends, as a phrase without a subject. */
   readonly sends: string;
 }
 
-/** What the exchanges of a case must show. */
-export interface Sight {
-  /** As in "no … was seen". */
+/** What the exchanges of a case must show, or the case is not exercised. */
+export interface RequiredEvidence {
+  /** A noun, for the reason "no … was seen". */
   readonly what: string;
   readonly isIn: (trace: Trace) => boolean;
 }
 
-/** A reply with such a status. */
-export function replied(what: string, isSuch: (status: number) => boolean): Sight {
+/** A reply with a status for which `isSuch` is true. */
+export function replyEvidence(what: string, isSuch: (status: number) => boolean): RequiredEvidence {
   return { what, isIn: ({ exchanges }) => exchanges.some(({ reply }) => isSuch(reply.status)) };
 }
 
 /** A case that judges a rule. */
 export interface Case extends Plan<RuleId> {
-  /** What its demand is about: without it, the case passes no more than a case that sent nothing. */
-  readonly shows?: Sight;
+  /** What `demands` is about. Without it, the rule may be exercised, but not what this case tests. */
+  readonly evidence?: RequiredEvidence;
   /** What the replies must be, as a phrase. */
   readonly demands: string;
   /** Rules whose judges look at its exchanges too. */
@@ -67,7 +67,7 @@ export interface Observation extends Plan<AssumptionName> {
 
 export type AnyCase = Case | Observation;
 
-/** The fields of a case that `about` adds. */
+/** The fields that `about` derives from its arguments. */
 type Derived = 'id' | 'subject' | 'needs' | 'spends';
 type Rest<T extends AnyCase> = Omit<T, Derived> & Partial<Pick<T, 'spends'>>;
 
@@ -107,8 +107,11 @@ export function judging(
   return about(id, all, 0, { recordings: [recording], ...rest });
 }
 
-/** True if it moves time, or empties a bucket that other cases share. */
-export function runsAlone({ alone, needs, waits = 0, recordings = [] }: AnyCase): boolean {
-  const isShared = recordings.some((one) => (one.waits ?? one.full) !== undefined);
-  return alone === true || needs.includes('clock') || waits > 0 || isShared;
+/** True if no other case may run meanwhile: it moves time, or empties a bucket that others share. */
+export function runsAlone(anyCase: AnyCase): boolean {
+  const { mustRunAlone = false, needs, waitSeconds = 0, recordings = [] } = anyCase;
+  const hasShared = recordings.some(
+    (one) => one.waitSeconds !== undefined || one.fullBuckets !== undefined,
+  );
+  return mustRunAlone || needs.includes('clock') || waitSeconds > 0 || hasShared;
 }

@@ -1,6 +1,6 @@
 /**
- * The conditions under which a run means something: the target answers, its answers can be those of
- * the service, and no other client uses the account.
+ * The conditions under which the results of a run can be trusted: the target answers, its answers
+ * can be those of the service, no other client uses the account, and this machine is fast enough.
  */
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
@@ -15,15 +15,15 @@ import { timedOut } from '../target/connections.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Target } from '../target/target.ts';
 import { limitOf } from './budget.ts';
-import { paths, Trial, unknownId } from './case-run.ts';
+import { paths, Trial, unknownId } from './trial.ts';
 
-/** A target that breaks one connection of seven is reachable. */
-const mostAttempts = 6;
+/** Several, because a target that breaks some connections is reachable all the same. */
+const attempts = 6;
 
-/** The reason if the target sends no HTTP reply in several tries; undefined if it sends one. */
-export async function failureOf(target: Target): Promise<string | undefined> {
+/** Why the target sends no HTTP reply, after several attempts; undefined if it sends one. */
+export async function whyUnreachable(target: Target): Promise<string | undefined> {
   let failure = '';
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
     const key = target.flags.apiKey;
     const reply = await target.client.request({
       method: 'GET',
@@ -61,19 +61,19 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
 }
 
 /**
- * A notice if another client seems to use the account; one, however many cases it disturbs. A failure
- * if sends were refused although there was room, and the statistics show that no other client sent.
+ * Looks for another client of the account. Returns one notice for all cases that it may disturb; a
+ * failure if sends were refused although there was room, and the statistics show no other client.
  */
 export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Result | undefined {
-  const ofOthers = messagesOfOthers(log);
-  // Only now the log has the requests that were in flight when a 429 came.
+  const otherMessages = messagesOfOthers(log);
+  // By now the log has the requests that were still in flight when a 429 came.
   const inOrder = log.toSorted((a, b) => a.sentAt - b.sentAt);
   const refused = [...waitedOut].filter((each) => !isExplained(each, inOrder, startedAt));
   const refusedSends = refused.filter(isSend);
   const [refusedSend] = refusedSends;
-  if (ofOthers === 0 && client.lag.times === 0 && refusedSend !== undefined)
+  if (otherMessages === 0 && client.lag.times === 0 && refusedSend !== undefined)
     return brokenLimit(refusedSend, refusedSends.length);
-  const messages = ofOthers ?? 0;
+  const messages = otherMessages ?? 0;
   const signs: string[] = [];
   if (messages > 0)
     signs.push(`statistics count at least ${messages} messages that this run did not send`);
@@ -85,7 +85,7 @@ export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Res
   const limitsMore = 'the service limits more than the requests of a minute';
   let cause = `another client uses the account, or ${limitsMore}`;
   if (messages > 0) cause = 'another client seems to use the account';
-  else if (ofOthers === 0)
+  else if (otherMessages === 0)
     cause = `${limitsMore}, as no other client sent, or this machine was late`;
   return notice(
     'LIMIT-7/other-traffic',
@@ -94,7 +94,7 @@ export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Res
   );
 }
 
-/** A 429 is explained by requests that are at most this old. */
+/** Only requests that are at most this old can explain a 429. */
 const explainsForMs = 3 * minuteMs;
 
 /**
@@ -124,13 +124,14 @@ function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: num
   return unexplained(bucket) === undefined;
 }
 
+/** The rules about limits of sends, by endpoint. */
 const ruleOf: Readonly<Partial<Record<string, RuleId>>> = {
   send: 'LIMIT-1',
   dashboard_send: 'LIMIT-2',
   external_send: 'LIMIT-3',
 };
 
-/** LIMIT-1 to LIMIT-3: the service limits something else besides the requests of a minute. */
+/** A failure of LIMIT-1 to LIMIT-3: the service refuses more than its limit of a minute does. */
 function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
   const subject = (endpoint && ruleOf[endpoint]) ?? 'LIMIT-7';
   return {
@@ -149,7 +150,7 @@ function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
   };
 }
 
-/** A notice if this process stood still during the run: it then judged no limit from that time. */
+/** A notice if this process stood still during the run: times from then on prove nothing. */
 export function slowMachine({ client }: Target): Result | undefined {
   const { times, longestMs } = client.lag;
   if (times === 0) return undefined;

@@ -16,17 +16,21 @@ import { textReport } from '#judging/report/text.ts';
 import { writeReports } from '#judging/report/write.ts';
 import type { ConformOptions } from '../options.ts';
 
-/** `known`: all cases that an expectation may name. */
+interface Finished {
+  readonly run: Run;
+  readonly facts: Facts;
+  /** All cases that an expectation may name. */
+  readonly knownCases: readonly Known[];
+}
+
 export function finish(
-  run: Run,
-  facts: Facts,
-  cases: readonly Known[],
+  { run, facts, knownCases }: Finished,
   options: ConformOptions,
   { out, error: print }: Pick<CommandIo, 'out' | 'error'>,
 ): number {
   const { results, unreached, interrupted, reachable } = run;
   const error = (line: string) => print(`smstwin conform: ${line}\n`);
-  const weighed = weigh(options.expected, results, cases);
+  const weighed = weigh(options.expected, results, knownCases);
   const rules = ruleVerdicts(results);
   const summary = {
     title: 'Conformance',

@@ -1,8 +1,7 @@
 /**
- * Describes hundreds of exchanges in a few lines, for reports: each line is a run of exchanges with
- * the same status.
+ * Hundreds of exchanges in a few lines, for reports: each line is a run of consecutive exchanges
+ * with the same status. Finds also the exchange to compare a broken one with.
  */
-
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 
@@ -21,10 +20,10 @@ export function runsOf(exchanges: readonly Exchange[]): string[] {
   }
   const lines = runs.map((run) => {
     const end = Math.max(...run.map(({ answeredAt }) => answeredAt));
-    const [begin = first] = run;
-    const wait = begin.reply.headers['retry-after'];
+    const [{ sentAt, reply } = first] = run;
+    const wait = reply.headers['retry-after'];
     const note = wait === undefined ? '' : `, the first with Retry-After: ${wait}`;
-    return `${since(begin.sentAt)} to ${since(end)}: ${run.length} answered ${begin.reply.status}${note}`;
+    return `${since(sentAt)} to ${since(end)}: ${run.length} answered ${reply.status}${note}`;
   });
   const omitted = lines.length - mostLines;
   const more = omitted > 0 ? [`… and ${omitted} more changes of the status`] : [];

@@ -6,8 +6,8 @@ import type { Result } from '#judging/report/result.ts';
 import { stateCases } from '../cases/state.ts';
 import type { Target } from '../target/target.ts';
 import type { Case } from './case.ts';
-import { Trial } from './case-run.ts';
 import { judgeAgain } from './judge-case.ts';
+import { Trial } from './trial.ts';
 
 const limitCase: Case = {
   id: 'LIMIT-1/flood',

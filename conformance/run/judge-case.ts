@@ -18,12 +18,12 @@ import {
 import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
-import type { Lack, Need, Target } from '../target/target.ts';
+import type { Need, SkipReason, Target } from '../target/target.ts';
 import type { AnyCase, Case, Observation, Seen } from './case.ts';
-import { Trial } from './case-run.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { OutOfTime } from './recorded-requests.ts';
 import { recorded } from './recording.ts';
+import { Trial } from './trial.ts';
 
 /** A result keeps this many exchanges from the start and from the end of a long case. */
 const keptFirst = 10;
@@ -78,8 +78,8 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   let { found } = judgement;
   if (judgement.isError && target.signal.aborted)
     found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
-  const wantsMore = anyCase.needs.some((need) => !ofEveryRun.includes(need));
-  if (found.verdict === 'skipped' && judgement.isLacking && wantsMore && !trial.controlled)
+  const isRequested = anyCase.needs.some((need) => !usualNeeds.includes(need));
+  if (found.verdict === 'skipped' && judgement.isLacking && isRequested && !trial.hasControl)
     found = { ...found, verdict: 'not_exercised' };
   if (!isObservation && !isFailure(found.verdict) && trial.unusable !== undefined)
     found = brokenBy(trial.unusable);
@@ -105,7 +105,7 @@ async function makeAndJudge(ruleCase: Case, trial: Trial): Promise<Judgement> {
     for (const recording of ruleCase.recordings ?? []) await recorded(trial, recording);
     await ruleCase.steps?.(trial, await trial.account(ruleCase.account));
   } catch (error) {
-    // The exchanges before it may show why the steps could not go on.
+    // The exchanges before the error may break a rule, and so show why the steps could not go on.
     failure = error;
   }
   return judgementOf(ruleCase, trial, failure);
@@ -122,28 +122,34 @@ interface Judgement {
   readonly isError?: true;
   /** True if the target did not show what the case needs, although the flags are there. */
   readonly isLacking?: boolean;
+  /** True if the case needs a wait that `--timeout` does not cover. */
   readonly isOutOfTime?: boolean;
 }
 
-/** Every full run has these; a case that needs more is wanted by the one who gives its flags. */
-const ofEveryRun: readonly Need[] = ['key', 'sender', 'discover'];
+/**
+ * Every full run meets these needs. A user who gives flags for more asks for the cases that need
+ * them, so such a case is not silently skipped if the target does not show what it needs.
+ */
+const usualNeeds: readonly Need[] = ['key', 'sender', 'discover'];
 
 /**
- * `failure`: why the steps of the case could not go on. A broken rule or a notice that the judges
- * find is more important.
+ * What the judges find: a broken rule, otherwise a notice, otherwise `failure`, which is why the
+ * steps could not go on, otherwise whether the rule was exercised.
  */
 function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement {
   try {
-    const all = [ruleCase.subject, ...(ruleCase.also ?? [])].map((rule) => judged(rule, trial));
+    const own = judged(ruleCase.subject, trial);
+    const all = [own, ...(ruleCase.also ?? []).map((rule) => judged(rule, trial))];
     const broken = all.find((findings) => findings.broken !== undefined);
     if (broken !== undefined)
       return { found: verdictOf(broken.broken), proof: broken.proof, isError: true };
     const firstNotice = all.find((findings) => findings.firstNotice !== undefined)?.firstNotice;
     if (firstNotice !== undefined) return { found: noticeOf(firstNotice) };
     if (failure !== undefined) throw failure;
-    const [{ exercised, missing } = new Findings()] = all;
-    if (exercised > 0 && ruleCase.shows?.isIn(trial.trace()) === false)
-      return { found: { verdict: 'not_exercised', reason: `no ${ruleCase.shows.what} was seen` } };
+    const { exercised, missing } = own;
+    const { evidence } = ruleCase;
+    if (exercised > 0 && evidence?.isIn(trial.trace()) === false)
+      return { found: { verdict: 'not_exercised', reason: `no ${evidence.what} was seen` } };
     if (exercised > 0) return { found: { verdict: 'passed' }, exercised };
     if (missing !== undefined) throw missing;
     return { found: unexercised(trial) };
@@ -175,7 +181,7 @@ function noticeOf({ text, exchange }: NonNullable<Findings['firstNotice']>): Fou
   return { verdict: 'notice', reason: text, broken: exchange.reply.exchange };
 }
 
-/** No rule holds for a reply that no client can read. */
+/** The case fails because of a reply that no client can read. */
 function brokenBy(reply: Reply): Found {
   return {
     verdict: 'failed',
@@ -234,7 +240,7 @@ export function notRun(anyCase: AnyCase, reason: string): Result {
 }
 
 /** The result of a case that this target cannot run. */
-export function skipped(anyCase: AnyCase, { reason }: Lack): Result {
+export function skipped(anyCase: AnyCase, { reason }: SkipReason): Result {
   return resultOf(anyCase, { found: { verdict: 'skipped', reason } });
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { allCases } from '../cases/all.ts';
 import { type Bucket, BucketLedger } from './budget.ts';
-import { type Item, itemsOf, Schedule } from './order.ts';
+import { type Item, itemsOf } from './items.ts';
+import { Schedule } from './order.ts';
 
 const item = (id: string, parts: Partial<Item> = {}): Item => ({
   id,
   spends: {},
-  full: [],
+  fullBuckets: [],
   after: [],
   isLong: false,
   recordings: [],
@@ -69,7 +70,7 @@ describe('a case', () => {
 });
 
 describe('a flood', () => {
-  const flood = item('flood', { full: ['send'], isLong: true });
+  const flood = item('flood', { fullBuckets: ['send'], isLong: true });
 
   test('comes at once if nothing else can run', () => {
     expect(startedAt(new Schedule([flood], new BucketLedger(), 0), 0)).toEqual(['flood']);
@@ -113,13 +114,13 @@ test('a ledger knows the last minute, and waits for what may not have spent a to
   ledger.note('send', 0, true);
   ledger.note('send', 30_000, false);
   ledger.note('send', 62_000, true);
-  expect(ledger.waitFor('send', 118, 62_000)).toBe(0);
-  expect(ledger.waitFor('send', 119, 62_000)).toBe(29_000);
-  expect(ledger.waitForQuiet('send', 62_000)).toBe(29_000);
-  expect(ledger.waitForQuiet('send', 91_000)).toBe(0);
+  expect(ledger.msUntilRoom('send', 118, 62_000)).toBe(0);
+  expect(ledger.msUntilRoom('send', 119, 62_000)).toBe(29_000);
+  expect(ledger.msUntilQuiet('send', 62_000)).toBe(29_000);
+  expect(ledger.msUntilQuiet('send', 91_000)).toBe(0);
 });
 
-const means = {
+const capabilities = {
   flags: {},
   hasControl: false,
   isOwn: false,
@@ -138,7 +139,7 @@ const recordings = [
   ...recordingsOf('LIMIT-5/many-minutes'),
 ];
 const [anyCase] = allCases;
-const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, recordings }], means);
+const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, recordings }], capabilities);
 
 function itemWith(name: string) {
   return items.find(({ recordings }) => recordings.some((one) => one.name === name));
@@ -146,7 +147,7 @@ function itemWith(name: string) {
 
 test('a recording that follows another waits for it', () => {
   const flood = itemWith('flood of received');
-  expect(flood?.full).toContain('received');
+  expect(flood?.fullBuckets).toContain('received');
   expect(itemWith('bursts of received')?.after).toEqual([flood?.id]);
 });
 

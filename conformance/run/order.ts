@@ -6,34 +6,13 @@
  * ledger and the time decide, so a dry run uses the same schedule.
  */
 import { minuteMs } from '#contract/time.ts';
-import { type Lack, type Means, tooLong } from '../target/target.ts';
-import { type Bucket, type BucketLedger, entriesOf, type Spends, sendsIn } from './budget.ts';
-import type { AnyCase } from './case.ts';
-import type { Recording } from './recording.ts';
-
-/** What is started as one: a case, or recordings that cases judge. */
-export interface Item {
-  readonly id: string;
-  readonly spends: Spends;
-  /** Buckets that must be full, and unused by other items. Only floods have any. */
-  readonly full: readonly Bucket[];
-  /** Ids of items that must finish first. */
-  readonly after: readonly string[];
-  /** True if it mostly waits, so that other items can run at the same time. */
-  readonly isLong: boolean;
-  /** The case to run; undefined for recordings. */
-  readonly case?: AnyCase;
-  /** The recordings that are made at the same time; empty for a case. */
-  readonly recordings: readonly Recording[];
-  /** The number of 429s that it provokes. */
-  readonly throttled: number;
-  /** Its duration in real seconds. */
-  readonly seconds: number;
-}
+import { type SkipReason, tooLong } from '../target/target.ts';
+import { type Bucket, type BucketLedger, entriesOf } from './budget.ts';
+import type { Item } from './items.ts';
 
 export type Decision =
-  /** `lack`: why it cannot run. */
-  | { readonly kind: 'start'; readonly item: Item; readonly lack: Lack | undefined }
+  /** `skip`: why the item must be skipped; undefined if it can run. */
+  | { readonly kind: 'start'; readonly item: Item; readonly skip: SkipReason | undefined }
   | ({ readonly kind: 'wait'; readonly item: Item } & Wait)
   /** Nothing can start before a running item finishes. */
   | { readonly kind: 'busy' }
@@ -45,7 +24,7 @@ interface Wait {
   readonly bucket?: Bucket;
 }
 
-/** Running items that are not long. */
+/** How many items run at the same time, besides those that mostly wait. */
 const itemsAtOnce = 4;
 
 export class Schedule {
@@ -54,8 +33,8 @@ export class Schedule {
   readonly #ledger: BucketLedger;
   readonly #startedAt: number;
   readonly #longestWaitMs: number;
-  /** Why an item cannot run, by its id. */
-  readonly #lacks = new Map<string, Lack>();
+  /** Why items are skipped, by their ids. */
+  readonly #skips = new Map<string, SkipReason>();
   /** Buckets that stay unused until the flood that needs them full is over. */
   readonly #reserved = new Set<Bucket>();
 
@@ -87,22 +66,23 @@ export class Schedule {
     if (soonest !== undefined && (isRunning || soonest.ms <= this.#longestWaitMs))
       return { kind: 'wait', ...soonest };
     if (isRunning) return { kind: 'busy' };
-    // All that is left waits too long.
-    if (soonest !== undefined) this.#lacks.set(soonest.item.id, lackOf(soonest));
+    // Every item that is left would wait too long.
+    if (soonest !== undefined) this.#skips.set(soonest.item.id, tooLongToWait(soonest));
     return this.#start(soonest?.item ?? first);
   }
 
   finished(item: Item): void {
     this.running.delete(item);
-    for (const bucket of item.full) if (!this.#isAwaitedFull(bucket)) this.#reserved.delete(bucket);
+    for (const bucket of item.fullBuckets)
+      if (!this.#isAwaitedFull(bucket)) this.#reserved.delete(bucket);
   }
 
   #start(item: Item): Decision {
     this.#waiting.splice(this.#waiting.indexOf(item), 1);
     this.running.add(item);
-    for (const bucket of item.full) this.#reserved.add(bucket);
-    const [lack] = [item.id, ...item.after].flatMap((id) => this.#lacks.get(id) ?? []);
-    return { kind: 'start', item, lack };
+    for (const bucket of item.fullBuckets) this.#reserved.add(bucket);
+    const [skip] = [item.id, ...item.after].flatMap((id) => this.#skips.get(id) ?? []);
+    return { kind: 'start', item, skip };
   }
 
   /** The first item that can start now, otherwise the one with the shortest wait. */
@@ -110,7 +90,7 @@ export class Schedule {
     let soonest: (Wait & { readonly item: Item }) | undefined;
     for (const item of this.#waiting) {
       if (!this.#isReady(item)) continue;
-      const isFlood = item.full.length > 0;
+      const isFlood = item.fullBuckets.length > 0;
       if (!isFlood) this.#reserveForFlood(item, now);
       const wait = isFlood ? this.#untilFull(item, now) : this.#untilRoom(item, now);
       if (wait === undefined) continue;
@@ -125,8 +105,8 @@ export class Schedule {
   }
 
   /**
-   * Reserves a bucket once it has no room for the item while a flood waits for it: the bucket has
-   * had enough small cases, and the flood goes first.
+   * Reserves a bucket for a waiting flood once the bucket has no room left for the item: enough small
+   * cases have used it, and more of them would delay the flood.
    */
   #reserveForFlood({ spends }: Item, now: number): void {
     for (const [bucket, count] of entriesOf(spends)) {
@@ -138,7 +118,7 @@ export class Schedule {
   }
 
   #isAwaitedFull(bucket: Bucket): boolean {
-    return this.#waiting.some(({ full }) => full.includes(bucket));
+    return this.#waiting.some(({ fullBuckets }) => fullBuckets.includes(bucket));
   }
 
   /** The wait until every bucket has room for the item; undefined while one is reserved. */
@@ -150,29 +130,29 @@ export class Schedule {
     );
   }
 
-  /** Counts the requests that running items may still send. */
+  /** The wait until `count` requests fit, besides those that running items may still send. */
   #msUntilRoom(bucket: Bucket, count: number, now: number): number {
-    const promised = [...this.running].reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
-    return this.#ledger.waitFor(bucket, count + promised, now);
+    const expected = [...this.running].reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
+    return this.#ledger.msUntilRoom(bucket, count + expected, now);
   }
 
   /** The wait until the buckets of a flood are full; undefined while a running item spends one. */
-  #untilFull({ full }: Item, now: number): Wait | undefined {
+  #untilFull({ fullBuckets }: Item, now: number): Wait | undefined {
     const isSpent = (bucket: Bucket) =>
       [...this.running].some(({ spends }) => spends[bucket] !== undefined);
-    if (full.some(isSpent)) return undefined;
+    if (fullBuckets.some(isSpent)) return undefined;
     // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
     const unknownMs = this.#hasSmallCase() ? Math.max(0, this.#startedAt + minuteMs - now) : 0;
     const msUntilFull = (bucket: Bucket) =>
-      Math.max(unknownMs, this.#ledger.waitForQuiet(bucket, now));
-    return longestOf(full.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
+      Math.max(unknownMs, this.#ledger.msUntilQuiet(bucket, now));
+    return longestOf(fullBuckets.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
   }
 
   /** True if an item is waiting that needs no flood and no reserved bucket. */
   #hasSmallCase(): boolean {
     return this.#waiting.some(
-      ({ full, after, spends }) =>
-        full.length === 0 &&
+      ({ fullBuckets, after, spends }) =>
+        fullBuckets.length === 0 &&
         after.length === 0 &&
         !entriesOf(spends).some(([bucket]) => this.#reserved.has(bucket)),
     );
@@ -184,97 +164,7 @@ function longestOf(waits: readonly Wait[]): Wait {
   return waits.reduce((longest, wait) => (wait.ms > longest.ms ? wait : longest), { ms: 0 });
 }
 
-function lackOf({ ms, bucket }: Wait): Lack {
+function tooLongToWait({ ms, bucket }: Wait): SkipReason {
   const wait = `a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
   return { reason: `needs ${tooLong(wait)}`, isOutOfTime: true };
-}
-
-/** The duration of a few requests and their replies. */
-const secondsOfACase = 0.1;
-/** A case with a longer wait does not keep others from running. */
-const longWaitSeconds = 2;
-
-export function itemsOf(cases: readonly AnyCase[], means: Means): Item[] {
-  const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
-  const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
-  const others = all.filter((recording) => !isFlood(recording));
-  const first = others.filter(({ inIdleTime }) => !inIdleTime).map((recording) => [recording]);
-  const idle = others.filter(({ inIdleTime }) => inIdleTime).map((recording) => [recording]);
-  // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
-  // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
-  const areTogether = means.timeoutMs > minuteMs && floods.length > 0;
-  const floodGroups = areTogether ? [floods] : floods.map((flood) => [flood]);
-  const groups = [...first, ...floodGroups, ...idle];
-  const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
-  return [
-    ...[...first, ...floodGroups].map(recordingItem),
-    ...cases.toSorted((a, b) => costOf(a) - costOf(b)).map((each) => itemOfCase(each, groups)),
-    ...idle.map(recordingItem),
-  ];
-}
-
-type Groups = readonly (readonly Recording[])[];
-
-function isFlood({ full }: Recording): boolean {
-  return full !== undefined;
-}
-
-/** The address's flood comes first: its 429s must not affect calls with a key. */
-function floodRank({ full }: Recording): number {
-  return full?.[0] === 'address' ? 0 : 1;
-}
-
-function itemOfRecordings(recordings: readonly Recording[], groups: Groups): Item {
-  return {
-    id: idOfGroup(recordings),
-    recordings,
-    spends: sum(recordings.map(({ spends }) => spends)),
-    full: recordings.flatMap(({ full = [] }) => full),
-    after: idsWith(
-      recordings.flatMap(({ follows }) => follows ?? []),
-      groups,
-    ),
-    isLong: true,
-    throttled: recordings.reduce((total, { throttled = 0 }) => total + throttled, 0),
-    seconds: Math.max(...recordings.map(({ seconds = 1 }) => seconds)),
-  };
-}
-
-function itemOfCase(anyCase: AnyCase, groups: Groups): Item {
-  const { id, spends, throttled = 0, waits = 0, recordings = [] } = anyCase;
-  return {
-    id,
-    case: anyCase,
-    recordings: [],
-    spends,
-    full: [],
-    after: idsWith(recordings, groups),
-    isLong: waits > longWaitSeconds,
-    throttled,
-    seconds: waits + secondsOfACase,
-  };
-}
-
-/** Cases that mostly wait come first, so that they do not delay the end; observations come last. */
-function costOf(anyCase: AnyCase): number {
-  const { spends, waits = 0 } = anyCase;
-  const observationsLast = 'run' in anyCase ? 500 : 0;
-  const waitersFirst = waits > longWaitSeconds ? 1_000 : 0;
-  return sendsIn(spends) + observationsLast - waitersFirst;
-}
-
-/** The ids of the groups that contain one of these recordings. */
-function idsWith(recordings: readonly Recording[], groups: Groups): string[] {
-  return groups.filter((group) => recordings.some((each) => group.includes(each))).map(idOfGroup);
-}
-
-function idOfGroup(recordings: readonly Recording[]): string {
-  return recordings.map(({ name }) => name).join(', ');
-}
-
-function sum(all: readonly Spends[]): Spends {
-  const total: Partial<Record<Bucket, number>> = {};
-  for (const spends of all)
-    for (const [bucket, count] of entriesOf(spends)) total[bucket] = (total[bucket] ?? 0) + count;
-  return total;
 }

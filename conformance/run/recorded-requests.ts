@@ -22,14 +22,14 @@ const waitMarginMs = 50;
 /** The case needs a wait that `--timeout` does not cover. */
 export class OutOfTime extends Lacking {}
 
-/** Sends requests and records their exchanges. Only it writes its fields. */
+/** Sends requests and records their exchanges. Only this class and `Trial` write its fields. */
 export class RecordedRequests {
   readonly target: Target;
   /** The exchanges as reports show them. */
   readonly reported: ReportedExchange[] = [];
   /** The same exchanges as judges see them. */
   readonly exchanges: Exchange[] = [];
-  /** It waits out a 429 of these buckets, as the case did not provoke it. */
+  /** The buckets whose 429s it waits out, because the case does not provoke them. */
   readonly #waitsOut: Spends;
   /** How often a connection broke and the request was retried. */
   interruptions = 0;
@@ -41,7 +41,7 @@ export class RecordedRequests {
     this.#waitsOut = waitsOut;
   }
 
-  get controlled(): boolean {
+  get hasControl(): boolean {
     return this.target.control !== undefined;
   }
 
@@ -50,17 +50,17 @@ export class RecordedRequests {
     throw new Lacking(what);
   }
 
-  post(path: string, key: string | undefined, body: unknown, more: Headers = {}): Promise<Reply> {
+  post(path: string, key: string | undefined, body: unknown, added: Headers = {}): Promise<Reply> {
     return this.request({
       method: 'POST',
       path,
-      headers: { 'content-type': 'application/json', ...more, ...authorization(key) },
+      headers: { 'content-type': 'application/json', ...added, ...authorization(key) },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   }
 
-  get(path: string, key: string | undefined, more: Headers = {}): Promise<Reply> {
-    return this.request({ method: 'GET', path, headers: { ...more, ...authorization(key) } });
+  get(path: string, key: string | undefined, added: Headers = {}): Promise<Reply> {
+    return this.request({ method: 'GET', path, headers: { ...added, ...authorization(key) } });
   }
 
   /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
@@ -69,12 +69,12 @@ export class RecordedRequests {
     const bucket = bucketOf(options, first.status);
     const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
     // A 429 without a wait is not a throttle of another client: the judges decide about it.
-    if (waitIn(first) === undefined || this.controlled || !isWaitedOut) return first;
+    if (waitIn(first) === undefined || this.hasControl || !isWaitedOut) return first;
     const refused = this.exchanges.find((exchange) => exchange.reply === first);
     if (refused !== undefined) this.target.waitedOut.add(refused);
     let reply = first;
     let waitedMs = 0;
-    // Another client of the account may take what has come back, so one wait may not be enough.
+    // Another client of the account may take the tokens that return, so one wait may not be enough.
     for (let seconds = waitIn(first); seconds !== undefined; seconds = waitIn(reply)) {
       const waitMs = Math.max(1, seconds) * 1_000 + waitMarginMs;
       waitedMs += waitMs;
@@ -91,7 +91,7 @@ export class RecordedRequests {
     const exchange = exchangeOf(options, reply, this.target.facts);
     this.exchanges.push(exchange);
     this.target.log.push(exchange);
-    if (!this.controlled) this.#noteSpending(exchange);
+    if (!this.hasControl) this.#noteSpending(exchange);
     this.interruptions += reply.interruptions;
     if (reply.unusable === true) this.unusable ??= reply;
     return reply;
@@ -109,7 +109,7 @@ export class RecordedRequests {
     this.target.ledger.note(bucket, answeredAt, isSuccess);
   }
 
-  /** Does the work when the run's earlier work of that kind is over. */
+  /** Does the work once all earlier work of this kind in the run is over. */
   inTurn<T>(kind: string, work: () => Promise<T>): Promise<T> {
     const { turns } = this.target;
     const done = (turns.get(kind) ?? Promise.resolve()).then(work);
@@ -120,14 +120,14 @@ export class RecordedRequests {
     return done;
   }
 
-  /** The target's time, as far as it is known. */
-  async now(): Promise<number> {
+  /** The time of the run's clock: simulated time with a control port. */
+  now(): number {
     return this.target.clock.now();
   }
 
   /** Lets time pass: moves a simulator's clock, or waits if `--timeout` allows such a wait. */
   async advance(ms: number): Promise<void> {
-    if (!this.controlled && ms > this.target.timeoutMs)
+    if (!this.hasControl && ms > this.target.timeoutMs)
       throw new OutOfTime(tooLong(`a wait of ${Math.ceil(ms / 1000)} s`));
     await this.pause(ms, 'time to pass');
   }

@@ -4,7 +4,7 @@
  */
 import type { Need, Target } from '../target/target.ts';
 import type { Spends } from './budget.ts';
-import { type AccountPlan, type AccountUnderTest, Trial } from './case-run.ts';
+import { type AccountPlan, type AccountUnderTest, Trial } from './trial.ts';
 
 /** What a case or a recording needs, and what it costs. */
 export interface Requirements {
@@ -13,10 +13,8 @@ export interface Requirements {
   readonly spends: Spends;
   /** The number of 429s that it provokes. */
   readonly throttled?: number;
-  /**
-   * The longest single wait in seconds, if time cannot be moved; skipped if `--timeout` is shorter.
-   */
-  readonly waits?: number;
+  /** The longest single wait if time cannot be moved; skipped if `--timeout` is shorter. */
+  readonly waitSeconds?: number;
   /** The account that its steps begin with. */
   readonly account?: AccountPlan;
 }
@@ -27,7 +25,7 @@ export interface Recording<T = unknown> extends Requirements {
   /** Its duration in real seconds; default: 1. */
   readonly seconds?: number;
   /** Buckets that must be full, and that no other case may use meanwhile. */
-  readonly full?: readonly (keyof Spends)[];
+  readonly fullBuckets?: readonly (keyof Spends)[];
   /** The recording after which it is made, with the tokens that are left or have returned. */
   readonly follows?: Recording;
   /** True if it is made when nothing else can start: it leaves a bucket empty or unused. */
@@ -43,7 +41,7 @@ interface StartedRecording {
 /** The recordings of each target, by name. */
 const startedOn = new WeakMap<Target, Map<string, StartedRecording>>();
 
-/** The result of a recording, made now if necessary; its exchanges become evidence of the case. */
+/** The result of a recording, made now if necessary. Adds its exchanges to the evidence of `t`. */
 export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T> {
   const { trial, result } = startRecording(t.target, recording);
   try {
@@ -53,9 +51,9 @@ export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T>
   }
 }
 
-/** True if the recording is about limits: its trial then waits out no 429. */
-function isOfLimits({ full, throttled, follows, inIdleTime }: Recording): boolean {
-  return (full ?? throttled ?? follows ?? inIdleTime) !== undefined;
+/** True if the recording is about limits: then it must see its 429s, and not wait them out. */
+function isAboutLimits({ fullBuckets, throttled, follows, inIdleTime }: Recording): boolean {
+  return [fullBuckets, throttled, follows, inIdleTime].some((field) => field !== undefined);
 }
 
 /** Starts a recording once per run. */
@@ -64,7 +62,7 @@ export function startRecording(target: Target, recording: Recording): StartedRec
   startedOn.set(target, recordings);
   const earlier = recordings.get(recording.name);
   if (earlier !== undefined) return earlier;
-  const trial = new Trial(target, isOfLimits(recording) ? {} : recording.spends);
+  const trial = new Trial(target, isAboutLimits(recording) ? {} : recording.spends);
   const result = trial
     .account(recording.account)
     .then((account) => recording.record(trial, account))

@@ -1,8 +1,8 @@
 /**
  * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older
- * recording (`--drift`), writes reports and returns an exit code. It sends nothing. A drift is a
- * verdict, an answer or a member of each reply that changed; anything that one of the recordings
- * does not show is none.
+ * recording (`--drift`), writes reports and returns an exit code. It sends nothing. Drift is a change
+ * of a verdict, of an answer, or of the members that every reply of a kind has. What only one of the
+ * recordings shows does not count as drift.
  */
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
@@ -26,17 +26,20 @@ interface TrafficIo extends Pick<CommandIo, 'out' | 'error'> {
   readonly isTerminal?: boolean;
 }
 
+/** A line of progress is printed after this many exchanges. */
 const progressEvery = 100_000;
-/** A failure that more exchanges prove is shown by an excerpt of them. */
+/** If more exchanges prove a failure, a report shows an excerpt of them. */
 const mostShown = 4;
 
-/** Reads the files: the verdict of each rule, and the observations. */
-async function judged(
-  files: readonly string[],
-  traffic: TrafficFlags,
-  ids: readonly RuleId[],
-  io: TrafficIo,
-) {
+/** How recordings are judged; the same for the newer and the older one. */
+interface JudgingOptions {
+  readonly traffic: TrafficFlags;
+  readonly ids: readonly RuleId[];
+  readonly io: TrafficIo;
+}
+
+/** Judges the recordings in these files by each rule, and observes assumptions in them. */
+async function judgeFiles(files: readonly string[], { traffic, ids, io }: JudgingOptions) {
   const observations = new Observations();
   const judge = new TrafficJudge({
     isComplete: traffic.isComplete,
@@ -81,7 +84,8 @@ export async function conformTraffic(
       4,
       `no rule matches ${options.patterns.join(' ')}; name one, such as SEND-4`,
     );
-  const { judge, ...now } = await judged(traffic.files, traffic, ids, io);
+  const judging: JudgingOptions = { traffic, ids, io };
+  const { judge, ...now } = await judgeFiles(traffic.files, judging);
   const [unseenKey] = judge.unseenKeys;
   if (unseenKey !== undefined)
     throw new CommandError(
@@ -103,31 +107,24 @@ export async function conformTraffic(
     interruptions: {},
     discovered: observations.discovered(),
   };
-  const cases = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
-  const exitCode = finish(run, facts, cases, options, io);
-  const hasDrifted =
-    traffic.drift !== undefined && (await drifted(now, traffic.drift, traffic, ids, io));
+  const knownCases = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
+  const exitCode = finish({ run, facts, knownCases }, options, io);
+  const hasDrifted = traffic.drift !== undefined && (await printDrift(now, traffic.drift, judging));
   return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;
 }
 
 /** Prints what changed since an older recording; true if something did. */
-async function drifted(
-  now: Portrait,
-  file: string,
-  traffic: TrafficFlags,
-  ids: readonly RuleId[],
-  io: TrafficIo,
-): Promise<boolean> {
-  const before = await judged([file], traffic, ids, io);
+async function printDrift(now: Judged, file: string, judging: JudgingOptions): Promise<boolean> {
+  const before = await judgeFiles([file], judging);
   const rows = [verdictRows, answerRows, shapeRows].flatMap((rowsOf) => rowsOf(before, now));
   const text = table([['WHAT', 'BEFORE', 'NOW'], ...rows]);
   const lines = rows.length === 0 ? ['Nothing drifted.', ''] : ['Drifted:', ...text.split('\n')];
-  io.out(`\n${lines.map(foreignText).join('\n')}`);
+  judging.io.out(`\n${lines.map(foreignText).join('\n')}`);
   return rows.length > 0;
 }
 
 /** The fields of a result that no exchange decided. */
-const none = {
+const withoutExchanges = {
   sends: 'nothing: it judges recorded traffic',
   durationMs: 0,
   exercised: 0,
@@ -135,14 +132,15 @@ const none = {
   omitted: 0,
 };
 
-/** A notice about the files; the judgement assumes that they hold what it needs. */
+/** The result for a notice of the reader, such as that a file is cut. */
 function noticeOf(reason: string, index: number): Result {
-  const id = `traffic/${index + 1}`;
-  return { ...none, id, subject: 'traffic', kind: 'assumption', verdict: 'notice', reason };
+  const about = { id: `traffic/${index + 1}`, subject: 'traffic', kind: 'assumption' } as const;
+  return { ...withoutExchanges, ...about, verdict: 'notice', reason };
 }
 
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
-  const own = { ...none, id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
+  const about = { id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
+  const own = { ...withoutExchanges, ...about };
   if (recordedRules[rule] === undefined)
     return { ...own, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
   if (finding === undefined)
@@ -191,7 +189,7 @@ function timeOf({ method, path, reply, sentAt }: Exchange): string {
 }
 
 /** What a recording shows of its service. */
-interface Portrait {
+interface Judged {
   readonly results: readonly Result[];
   readonly observations: Observations;
 }
@@ -199,7 +197,7 @@ interface Portrait {
 /** A row of the table of changes. */
 type Row = readonly [what: string, before: string, now: string];
 
-function verdictRows(before: Portrait, now: Portrait): Row[] {
+function verdictRows(before: Judged, now: Judged): Row[] {
   const isKnown = ({ verdict }: Result) => verdict === 'passed' || isFailure(verdict);
   return now.results.flatMap((result): Row[] => {
     const { id, subject, verdict } = result;
@@ -209,7 +207,7 @@ function verdictRows(before: Portrait, now: Portrait): Row[] {
   });
 }
 
-function answerRows(before: Portrait, now: Portrait): Row[] {
+function answerRows(before: Judged, now: Judged): Row[] {
   const earlier = before.observations.discovered().answers;
   return Object.entries(now.observations.discovered().answers).flatMap(([name, answer]): Row[] =>
     earlier[name] === undefined || earlier[name] === answer
@@ -218,7 +216,7 @@ function answerRows(before: Portrait, now: Portrait): Row[] {
   );
 }
 
-function shapeRows(before: Portrait, now: Portrait): Row[] {
+function shapeRows(before: Judged, now: Judged): Row[] {
   const rows: Row[] = [];
   for (const [name, shape] of now.observations.shapes) {
     const earlier = before.observations.shapes.get(name);

@@ -1,14 +1,15 @@
 /**
- * Runs cases without a control port, in real time: starts what the schedule (`order.ts`) permits,
- * waits when it says so, and says what it waits for.
+ * Runs cases without a control port, in real time, in the order of the schedule (`order.ts`), and
+ * prints regularly what the run waits for.
  */
-import type { Lack, Target } from '../target/target.ts';
+import type { SkipReason, Target } from '../target/target.ts';
 import type { AnyCase } from './case.ts';
-import { type Decision, type Item, itemsOf, Schedule } from './order.ts';
+import { type Item, itemsOf } from './items.ts';
+import { type Decision, Schedule } from './order.ts';
 import { startRecording } from './recording.ts';
 
-/** Runs a case; if `lack` is given, skips it for that reason. */
-export type Execute = (anyCase: AnyCase, lack?: Lack) => Promise<void>;
+/** Runs a case; if `skip` is given, skips it for that reason. */
+export type Execute = (anyCase: AnyCase, skip?: SkipReason) => Promise<void>;
 
 interface Driver {
   readonly execute: Execute;
@@ -18,13 +19,10 @@ interface Driver {
   readonly say: (line: string) => void;
 }
 
-/** The longest time without output. */
-const silenceMs = 4_000;
+/** The longest time without a line of output. */
+const longestSilenceMs = 4_000;
 
-/**
- * Runs cases in real time: starts the items of their schedule, waits when the schedule says so, and
- * regularly prints what it waits for. Resolves when every case has been executed.
- */
+/** Starts the items that the schedule permits. Resolves when every case has been executed. */
 export async function runScheduled(
   cases: readonly AnyCase[],
   target: Target,
@@ -34,8 +32,8 @@ export async function runScheduled(
   const schedule = new Schedule(itemsOf(cases, target), ledger, startedAt, timeoutMs);
   const active = new Set<Promise<void>>();
   let printedAt = clock.now();
-  const start = (item: Item, lack?: Lack) => {
-    const work = runItem(item, target, driver, lack).finally(() => {
+  const start = (item: Item, skip?: SkipReason) => {
+    const work = runItem(item, target, driver, skip).finally(() => {
       // A finished case prints its verdict; a recording prints nothing.
       if (item.case !== undefined) printedAt = clock.now();
       schedule.finished(item);
@@ -46,7 +44,7 @@ export async function runScheduled(
   /** Waits until an item ends or, if none does in time, prints what the run waits for. */
   const pause = async (decision: Decision) => {
     const itemEnded = new AbortController();
-    const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
+    const untilPrintMs = Math.max(0, printedAt + longestSilenceMs - clock.now());
     const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
     const printed = clock.sleep(pauseMs, AbortSignal.any([itemEnded.signal, signal])).then(
       () => {
@@ -61,7 +59,7 @@ export async function runScheduled(
   while (!driver.isStopped()) {
     const decision = schedule.next(clock.now());
     if (decision.kind === 'done') break;
-    if (decision.kind === 'start') start(decision.item, decision.lack);
+    if (decision.kind === 'start') start(decision.item, decision.skip);
     else await pause(decision);
   }
   await Promise.all(active);
@@ -73,16 +71,16 @@ async function runItem(
   item: Item,
   target: Target,
   driver: Driver,
-  lack: Lack | undefined,
+  skip: SkipReason | undefined,
 ): Promise<void> {
-  if (item.case !== undefined) return driver.execute(item.case, lack);
-  if (lack !== undefined || driver.isStopped()) return;
+  if (item.case !== undefined) return driver.execute(item.case, skip);
+  if (skip !== undefined || driver.isStopped()) return;
   await Promise.allSettled(
     item.recordings.map((recording) => startRecording(target, recording).result),
   );
 }
 
-/** What the run waits for, or else what it is doing. */
+/** A line that says what the run waits for or, if it does not wait, what it runs. */
 function progress(target: Target, schedule: Schedule, decision: Decision): string {
   const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
   const left = `${schedule.waiting.length} left`;

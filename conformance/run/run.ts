@@ -5,10 +5,10 @@
  */
 
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
-import type { Lack, Profile, Target } from '../target/target.ts';
+import type { Profile, SkipReason, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
-import { answersAllAlike, failureOf, otherTraffic, slowMachine } from './conditions.ts';
+import { answersAllAlike, otherTraffic, slowMachine, whyUnreachable } from './conditions.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';
 import { type Execute, runScheduled } from './run-scheduled.ts';
 import { unaffordable } from './select.ts';
@@ -32,7 +32,7 @@ export async function runSuite(
   options: RunOptions,
 ): Promise<Run> {
   const { signal } = options;
-  const failure = await failureOf(target);
+  const failure = await whyUnreachable(target);
   if (failure !== undefined && !signal.aborted)
     return unreached(
       cases,
@@ -62,8 +62,8 @@ class Suite {
   readonly #options: RunOptions;
   /** True if the target gives the same answer to every request. */
   readonly #isUniform: boolean;
-  /** Why cases are skipped. */
-  readonly #missing: ReadonlyMap<AnyCase, Lack>;
+  /** The cases to skip, each with the reason. */
+  readonly #skips: ReadonlyMap<AnyCase, SkipReason>;
   readonly #results = new Map<string, Result>();
   /** Failed cases that may pass once the whole run is known; see `judgeFailuresAgain`. */
   readonly #failed = new Map<Case, Ran>();
@@ -78,7 +78,7 @@ class Suite {
     this.#target = target;
     this.#options = options;
     this.#isUniform = isUniform;
-    this.#missing = unaffordable(cases, target, options.profile);
+    this.#skips = unaffordable(cases, target, options.profile);
   }
 
   /** The results in the order of the cases. */
@@ -89,10 +89,10 @@ class Suite {
   async runCases(): Promise<void> {
     const first = this.#cases.filter(({ isLast }) => isLast !== true);
     const last = this.#cases.filter(({ isLast }) => isLast === true);
-    const execute = (anyCase: AnyCase, lack?: Lack) => this.#execute(anyCase, lack);
-    const isMissing = (anyCase: AnyCase) => this.#missing.has(anyCase);
-    await workOn(first.filter(isMissing), 1, execute);
-    const runnable = first.filter((anyCase) => !isMissing(anyCase));
+    const execute = (anyCase: AnyCase, skip?: SkipReason) => this.#execute(anyCase, skip);
+    const isSkipped = (anyCase: AnyCase) => this.#skips.has(anyCase);
+    await workOn(first.filter(isSkipped), 1, execute);
+    const runnable = first.filter((anyCase) => !isSkipped(anyCase));
     await this.#runInOrder(runnable, this.#target, execute);
     await workOn(last, 1, execute);
   }
@@ -112,10 +112,10 @@ class Suite {
     return this.#stopReason !== undefined || this.#options.signal.aborted;
   }
 
-  async #execute(anyCase: AnyCase, lack = this.#missing.get(anyCase)): Promise<void> {
+  async #execute(anyCase: AnyCase, skip = this.#skips.get(anyCase)): Promise<void> {
     const { signal, bail } = this.#options;
     if (signal.aborted) this.#stopReason ??= 'the run was interrupted';
-    const found = await this.#resultOf(anyCase, lack);
+    const found = await this.#resultOf(anyCase, skip);
     const isMeaningless = this.#isUniform && isSuccess(found.verdict);
     const result = isMeaningless ? { ...found, ...meaningless } : found;
     this.#report(result);
@@ -125,16 +125,16 @@ class Suite {
   }
 
   async #stopIfUnreachable(): Promise<void> {
-    const failure = await failureOf(this.#target);
+    const failure = await whyUnreachable(this.#target);
     if (failure === undefined || this.#options.signal.aborted) return;
     this.#stopReason = 'the target no longer answers';
     this.isReachable = false;
   }
 
-  async #resultOf(anyCase: AnyCase, lack: Lack | undefined): Promise<Result> {
+  async #resultOf(anyCase: AnyCase, skip: SkipReason | undefined): Promise<Result> {
     if (this.#stopReason !== undefined) return notRun(anyCase, this.#stopReason);
-    this.isOutOfTime ||= lack?.isOutOfTime === true;
-    if (lack !== undefined) return skipped(anyCase, lack);
+    this.isOutOfTime ||= skip?.isOutOfTime === true;
+    if (skip !== undefined) return skipped(anyCase, skip);
     const ran = await runCase(anyCase, this.#target);
     this.isOutOfTime ||= ran.isOutOfTime;
     const mayChange = !('run' in anyCase) && !this.#target.hasControl;
@@ -194,17 +194,15 @@ function isSuccess(verdict: Verdict): boolean {
   return verdict === 'passed' || verdict === 'observed';
 }
 
-/** What a 429 and an observation cost, in sends: `arrange` puts cases with 429s last. */
-const costOf429 = 1_000;
-const costOfObservation = 500;
-
-/** Sorts cheap cases first, then observations, then cases that provoke 429s. */
+/** Sorts cases first, then observations, then what provokes 429s; in each group by sends. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
-  const costOf = (anyCase: AnyCase) =>
-    sendsIn(anyCase.spends) +
-    costOf429 * (anyCase.throttled ?? 0) +
-    ('run' in anyCase ? costOfObservation : 0);
-  const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
+  const rankOf = (anyCase: AnyCase) => {
+    if (anyCase.throttled !== undefined) return 2;
+    return 'run' in anyCase ? 1 : 0;
+  };
+  const sorted = cases.toSorted(
+    (a, b) => rankOf(a) - rankOf(b) || sendsIn(a.spends) - sendsIn(b.spends),
+  );
   return {
     together: sorted.filter((anyCase) => !runsAlone(anyCase)),
     alone: sorted.filter(runsAlone),

@@ -5,10 +5,17 @@
 import { rules } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/table.ts';
-import { type Lack, lacks, type Means, type Profile, tooLong } from '../target/target.ts';
+import {
+  type Capabilities,
+  type Profile,
+  type SkipReason,
+  tooLong,
+  whyMissing,
+} from '../target/target.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
-import { type Item, itemsOf, Schedule } from './order.ts';
+import { type Item, itemsOf } from './items.ts';
+import { Schedule } from './order.ts';
 import type { Recording } from './recording.ts';
 
 /** The most sends of one case and of a whole run, for each profile. */
@@ -30,18 +37,18 @@ export function listing(cases: readonly AnyCase[]): string {
 /** The cases that are skipped on this target, each with the reason. */
 export function unaffordable(
   cases: readonly AnyCase[],
-  means: Means,
+  capabilities: Capabilities,
   profile: Profile,
-): Map<AnyCase, Lack> {
-  const reasons = new Map<AnyCase, Lack>();
+): Map<AnyCase, SkipReason> {
+  const reasons = new Map<AnyCase, SkipReason>();
   for (const each of cases) {
-    const lack = whatIsMissing(each, means, profile);
-    if (lack !== undefined) reasons.set(each, lack);
+    const reason = whySkipped(each, capabilities, profile);
+    if (reason !== undefined) reasons.set(each, reason);
   }
   const { ofRun } = mostSends[profile];
   const chosen = new Set<Recording>();
   let spent = 0;
-  for (const each of byValue(cases.filter((one) => !reasons.has(one)))) {
+  for (const each of inOrderOfValue(cases.filter((one) => !reasons.has(one)))) {
     const cost = sendsOf(each, chosen);
     if (spent + cost > ofRun) {
       const reason = `exceeds the ${ofRun} sends that --profile ${profile} allows in all`;
@@ -55,7 +62,7 @@ export function unaffordable(
 }
 
 /** Sorts the cheapest case of each rule first, then the other cases, then observations. */
-function byValue(cases: readonly AnyCase[]): AnyCase[] {
+function inOrderOfValue(cases: readonly AnyCase[]): AnyCase[] {
   const seen = new Set<string>();
   const cheapest: AnyCase[] = [];
   const others: AnyCase[] = [];
@@ -78,18 +85,23 @@ function sendsOf(
   return added.reduce((sum, recording) => sum + sendsIn(recording.spends), sendsIn(spends));
 }
 
-/** Why the case cannot run on this target, on its own; undefined if it can. */
-function whatIsMissing(anyCase: AnyCase, means: Means, profile: Profile): Lack | undefined {
+/** Why this target cannot run the case, whatever the other cases cost; undefined if it can. */
+function whySkipped(
+  anyCase: AnyCase,
+  capabilities: Capabilities,
+  profile: Profile,
+): SkipReason | undefined {
   const sends = sendsOf(anyCase);
   if (sends > mostSends[profile].ofCase)
     return { reason: `costs ${sends} sends, more than --profile ${profile} allows` };
   const { needs, spends, recordings = [] } = anyCase;
-  const missing = needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
+  const missing = needs.flatMap((need) => whyMissing(capabilities, need) ?? []);
   if (missing.length > 0) return { reason: `needs ${[...new Set(missing)].join(', ')}` };
-  if (means.hasControl) return undefined;
-  const longestWait = Math.max(...[anyCase, ...recordings].map(({ waits = 0 }) => waits));
-  if (longestWait * 1000 > means.timeoutMs)
-    return { reason: `needs ${tooLong(`a wait of ${longestWait} s`)}`, isOutOfTime: true };
+  if (capabilities.hasControl) return undefined;
+  const waits = [anyCase, ...recordings].map(({ waitSeconds = 0 }) => waitSeconds);
+  const longestSeconds = Math.max(...waits);
+  if (longestSeconds * 1000 > capabilities.timeoutMs)
+    return { reason: `needs ${tooLong(`a wait of ${longestSeconds} s`)}`, isOutOfTime: true };
   const [bucket, count] = entriesOf(spends).find(([name, n]) => n > limitOf(name)) ?? [];
   return bucket === undefined
     ? undefined
@@ -102,19 +114,24 @@ interface Estimate {
   readonly throttled: number;
   readonly seconds: number;
   /** Cases that would wait longer than the flags allow, each with the reason. */
-  readonly late?: ReadonlyMap<AnyCase, Lack>;
+  readonly late?: ReadonlyMap<AnyCase, SkipReason>;
 }
 
 /** The text of `--dry-run`. Refused sends count as sends: a target might accept them. */
-export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile): string {
-  const skipped = unaffordable(cases, means, profile);
+export function dryRun(
+  cases: readonly AnyCase[],
+  capabilities: Capabilities,
+  profile: Profile,
+): string {
+  const skipped = unaffordable(cases, capabilities, profile);
   const runnable = cases.filter((each) => !skipped.has(each));
-  const { late = new Map(), ...estimate } = means.hasControl
+  const { late = new Map(), ...estimate } = capabilities.hasControl
     ? withControl(runnable)
-    : withoutControl(runnable, means);
-  for (const [each, lack] of late) skipped.set(each, lack);
-  const { maxSends = estimate.sends } = means;
-  const capped = means.maxSends === undefined ? '' : ` (--max-sends ${means.maxSends})`;
+    : withoutControl(runnable, capabilities);
+  for (const [each, reason] of late) skipped.set(each, reason);
+  const { maxSends = estimate.sends } = capabilities;
+  const capped =
+    capabilities.maxSends === undefined ? '' : ` (--max-sends ${capabilities.maxSends})`;
   const minutes = estimate.seconds / 60;
   const lines = [
     `Cases: ${cases.length - skipped.size} of ${cases.length} (profile ${profile})`,
@@ -122,6 +139,7 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
     `429s: about ${estimate.throttled}`,
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
   ];
+  // Reasons that differ only in their number of sends share a line.
   const reasons = grouped([...skipped], ([, { reason }]) =>
     reason.replace(/^costs \d+ sends, more/, 'costs more sends'),
   );
@@ -136,6 +154,7 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
   return `${lines.join('\n')}\n`;
 }
 
+/** Rough figures of a run with a control port, for its estimate. */
 const secondsPerRequest = 0.0005;
 const requestsPerCase = 20;
 
@@ -147,11 +166,11 @@ function withControl(cases: readonly AnyCase[]): Estimate {
   return { sends, throttled, seconds };
 }
 
-/** Without a control port: follows the schedule in imagined time, and sends nothing. */
-function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
+/** Without a control port: plays the schedule through with a clock of its own, and sends nothing. */
+function withoutControl(cases: readonly AnyCase[], capabilities: Capabilities): Estimate {
   const ledger = new BucketLedger();
-  const schedule = new Schedule(itemsOf(cases, means), ledger, 0, means.timeoutMs);
-  const late = new Map<AnyCase, Lack>();
+  const schedule = new Schedule(itemsOf(cases, capabilities), ledger, 0, capabilities.timeoutMs);
+  const late = new Map<AnyCase, SkipReason>();
   const running: { readonly item: Item; readonly untilMs: number }[] = [];
   let sends = 0;
   let throttled = 0;
@@ -172,8 +191,8 @@ function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
       const nextEndMs = Math.min(...running.map(({ untilMs }) => untilMs));
       if (nextEndMs <= nowMs + decision.ms) finishNext();
       else nowMs += decision.ms;
-    } else if (decision.lack !== undefined) {
-      if (decision.item.case !== undefined) late.set(decision.item.case, decision.lack);
+    } else if (decision.skip !== undefined) {
+      if (decision.item.case !== undefined) late.set(decision.item.case, decision.skip);
       schedule.finished(decision.item);
     } else {
       const { item } = decision;

@@ -97,37 +97,38 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
   return { template: { body: Object.fromEntries(item) as Json }, undetermined };
 }
 
-/** Where a part of the statistics is, and what the comparison of two replies collects. */
-interface Place {
+/** A part of the statistics in two replies, which are compared. */
+interface ComparedPart {
   /** The path of the part. */
   readonly at: string;
   /** The largest number of messages that can have been accepted between the two replies. */
-  readonly most: number;
+  readonly maxAccepted: number;
+  /** Why figures have no placeholder; the comparison adds to it. */
   readonly undetermined: string[];
 }
 
 /**
- * The template of the statistics, from a reply before and one after an accepted message. The change
- * of a figure says what it is, or its name if it did not change. Other figures are left out,
- * because a number of one day would be wrong on any other.
+ * Infers the template of the statistics from a reply before and one after an accepted message. The
+ * change of a figure shows what it is; if it did not change, its name does. Other figures are left
+ * out, because a number of one day would be wrong on any other.
  */
-export function figures(before: unknown, after: unknown, place: Place): unknown {
-  const { at } = place;
+export function inferFigures(before: unknown, after: unknown, part: ComparedPart): unknown {
+  const { at } = part;
   if (isObject(before) && isObject(after))
     return Object.fromEntries(
       Object.entries(after).flatMap(([name, value]) => {
         const figure =
           countsByStatus(after) && statuses.some((status) => status === name)
             ? `{${name}}`
-            : figures(before[name], value, { ...place, at: `${at}.${name}` });
+            : inferFigures(before[name], value, { ...part, at: `${at}.${name}` });
         return figure === undefined ? [] : [[name, figure]];
       }),
     );
-  const placeholder = typeof after === 'number' ? placeholderOf(before, after, place) : undefined;
+  const placeholder = typeof after === 'number' ? placeholderOf(before, after, part) : undefined;
   if (placeholder !== undefined) return placeholder;
   const isSame = JSON.stringify(before) === JSON.stringify(after);
   if (isSame && typeof after !== 'number') return after;
-  place.undetermined.push(
+  part.undetermined.push(
     isSame
       ? `${at} is a figure that did not change: ${after}`
       : `${at} changed from ${JSON.stringify(before)} to ${JSON.stringify(after)}`,
@@ -135,11 +136,12 @@ export function figures(before: unknown, after: unknown, place: Place): unknown 
   return undefined;
 }
 
-function placeholderOf(before: unknown, after: number, { at, most }: Place): string | undefined {
+function placeholderOf(before: unknown, after: number, part: ComparedPart): string | undefined {
   if (typeof before !== 'number') return undefined;
+  const { at, maxAccepted } = part;
   const change = after - before;
-  if (change > 0 && change <= most) return /\.queued$/.test(at) ? '{queued}' : '{accepted}';
-  if (change < 0 && -change <= most) return '{quota_left}';
+  if (change > 0 && change <= maxAccepted) return /\.queued$/.test(at) ? '{queued}' : '{accepted}';
+  if (change < 0 && -change <= maxAccepted) return '{quota_left}';
   if (change !== 0) return undefined;
   const name = at.slice(at.lastIndexOf('.') + 1);
   const figure = constantFigures.find(([names]) => names.test(name))?.[1];
@@ -154,7 +156,10 @@ const constantFigures: readonly (readonly [RegExp, string])[] = [
   [/limit|quota|monthly|allowance|included/i, 'quota_limit'],
 ];
 
-/** True for a count of each status. Their names decide: counts change while messages progress. */
-function countsByStatus(figuresOfOne: Readonly<Record<string, unknown>>): boolean {
-  return statuses.every((status) => typeof figuresOfOne[status] === 'number');
+/**
+ * True for an object with a count of each status. The names of its members say what they are: their
+ * changes do not, because messages progress between the two replies.
+ */
+function countsByStatus(figures: Readonly<Record<string, unknown>>): boolean {
+  return statuses.every((status) => typeof figures[status] === 'number');
 }

@@ -9,7 +9,7 @@ import { hourMs } from '#contract/time.ts';
 import type { ProbeReply, RequestOptions } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 
 export type Probe = (by: Asker) => Generator<RequestOptions, Seen, ProbeReply>;
 
@@ -70,7 +70,7 @@ interface ObservationRow
   readonly probe: Probe;
 }
 
-/** An observation by a probe. `sendCount`: its messages; without any, a key is enough. */
+/** An observation by a probe. `sendCount`: the messages that it sends; if 0, it needs only a key. */
 export function observe(
   id: ObservationId,
   sendCount: number,
@@ -79,7 +79,7 @@ export function observe(
   const isSending = sendCount > 0;
   const rest = {
     ...row,
-    run: (t: Trial, account: AccountUnderTest) => run(t, account, probe, isSending),
+    run: (t: Trial, account: AccountUnderTest) => runProbe(t, account, probe, isSending),
   };
   // One more send proves that the account can send.
   return { ...about(id, needs, isSending ? sendCount + 1 : 0, rest), probe };
@@ -91,7 +91,7 @@ interface StatusRow extends Omit<ObservationRow, 'probe'> {
   readonly answers: Readonly<Record<string, string>>;
 }
 
-/** An observation of statuses alone. */
+/** An observation that looks only at the statuses of its replies. */
 export function observeStatuses(
   id: ObservationId,
   sendCount: number,
@@ -111,7 +111,8 @@ export interface ProbedObservation extends Observation {
   readonly probe: Probe;
 }
 
-async function run(
+/** Sends the requests of the probe one by one, and passes it each reply. Returns what it saw. */
+async function runProbe(
   t: Trial,
   account: AccountUnderTest,
   probe: Probe,
@@ -124,7 +125,7 @@ async function run(
       key: account.key,
       from: account.from,
       to: isSending ? t.recipient : '',
-      nowMs: await t.now(),
+      nowMs: t.now(),
       unknownFrom: flags.unknownFrom ?? control?.unusedNumber() ?? '+12025550187',
       deviceId: account.sims[0]?.deviceId ?? '',
       requestId: () => t.requestId(),
@@ -145,14 +146,17 @@ export async function requireKey(t: Trial, { key }: AccountUnderTest): Promise<v
   });
 }
 
-/** The proof that the shared account of a target can send. */
-const proven = new WeakMap<object, Promise<unknown>>();
+/** The accepted send that proves that the shared account of a target can send. */
+const proofs = new WeakMap<object, Promise<unknown>>();
 
-/** Requires that the account can send: a refusal then has a meaning. Checks a shared one once. */
+/**
+ * Requires that the account can send: only then does a refusal have a meaning. Without a control
+ * port, one send is enough for all cases, because they share the account.
+ */
 export async function requireSender(t: Trial, account: AccountUnderTest): Promise<void> {
-  const before = t.controlled ? undefined : proven.get(t.target);
-  const proof = before ?? t.queued(account);
-  proven.set(t.target, proof);
+  const earlier = t.hasControl ? undefined : proofs.get(t.target);
+  const proof = earlier ?? t.mustSend(account);
+  proofs.set(t.target, proof);
   await proof;
 }
 

@@ -6,7 +6,7 @@
 import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses } from '#judging/service/histories.ts';
 import { flood } from '../floods/limited.ts';
-import type { AccountUnderTest, Trial } from '../run/case-run.ts';
+import type { AccountUnderTest, Trial } from '../run/trial.ts';
 import { recipients } from '../target/target.ts';
 
 /** Statuses, and the recipient whose messages are scripted to fail from each. */
@@ -30,17 +30,17 @@ export async function statusOf(
 async function reachDeadline(t: Trial): Promise<boolean> {
   const due = await t.control.nextAt();
   if (due === undefined) return false;
-  await t.advance(Math.max(1, due - (await t.now())));
+  await t.advance(Math.max(1, due - t.now()));
   return true;
 }
 
-/** More deadlines than pass from the acceptance of a message to its end. */
+/** Gives up after this many deadlines, more than any message needs to its end. */
 const mostDeadlines = 1_200;
 
 /** A change of a message's status. */
 interface Change {
   readonly at: number;
-  /** Since the change before it. */
+  /** The time since the previous change. */
   readonly gapMs: number;
   readonly from: string;
   readonly to: string;
@@ -53,12 +53,12 @@ export async function* changesOf(
   messageId: string,
 ): AsyncGenerator<Change, undefined> {
   let from = await statusOf(t, account, messageId);
-  let changedAt = await t.now();
+  let changedAt = t.now();
   for (let i = 0; i < mostDeadlines && !finalStatuses.includes(from); i += 1) {
     if (!(await reachDeadline(t))) break;
     const to = await statusOf(t, account, messageId);
     if (to === from) continue;
-    const at = await t.now();
+    const at = t.now();
     yield { at, gapMs: at - changedAt, from, to };
     from = to;
     changedAt = at;
@@ -67,7 +67,7 @@ export async function* changesOf(
 
 /** The status from which a message to this recipient fails; undefined if it does not fail. */
 export async function failsFrom(t: Trial, account: AccountUnderTest, recipient: string) {
-  const { messageId } = await t.queued(account, { to: recipient });
+  const { messageId } = await t.mustSend(account, { to: recipient });
   for await (const { from, to } of changesOf(t, account, messageId))
     if (to === 'failed') return from;
   return undefined;
@@ -83,9 +83,9 @@ export async function failingStatuses(t: Trial): Promise<string[]> {
 
 /** The time between two pickups, and the times between the changes of the second message. */
 export async function pollTimes(t: Trial, account: AccountUnderTest) {
-  const first = await t.queued(account);
+  const first = await t.mustSend(account);
   const { value: firstPickup } = await changesOf(t, account, first.messageId).next();
-  const second = await t.queued(account);
+  const second = await t.mustSend(account);
   const changes: Change[] = [];
   for await (const change of changesOf(t, account, second.messageId)) changes.push(change);
   const [pickup, ...later] = changes;
@@ -93,10 +93,10 @@ export async function pollTimes(t: Trial, account: AccountUnderTest) {
   return { intervalMs: pickup.at - firstPickup.at, gapsMs: later.map(({ gapMs }) => gapMs) };
 }
 
-/** More deadlines than pass until the next poll of a device. */
+/** Gives up after this many deadlines, more than pass until the next poll of a device. */
 const mostDeadlinesOfPoll = 40;
 
-/** How many of these messages the next poll that picks up any of them picks up. */
+/** Advances to the next poll that picks up some of these messages; returns how many it picked up. */
 export async function pickedAtNextPoll(
   t: Trial,
   account: AccountUnderTest,

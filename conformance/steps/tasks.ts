@@ -5,9 +5,9 @@
 import { isAccepted, isSend } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/case-run.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 
-/** Several, because the real device may poll between our send and our request for tasks. */
+/** Several messages, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
 
 /** A message that our own poll has handed out. */
@@ -16,13 +16,13 @@ export interface HandedOut {
   readonly messageId: string;
 }
 
-/** Reads such a message until it is no longer queued; false if that takes longer than it may. */
+/** Reads the message until it is no longer queued; false if that takes longer than it may. */
 export async function untilReported(t: Trial, { account, messageId }: HandedOut): Promise<boolean> {
-  const end = (await t.now()) + latestPickupMs(t.trace()) + 1_000;
+  const end = t.now() + latestPickupMs(t.trace()) + 1_000;
   for (;;) {
     const { json } = await t.read(account, messageId);
     if (verify.isObject(json) && json['status'] !== 'queued') return true;
-    if ((await t.now()) > end) return false;
+    if (t.now() > end) return false;
     await t.advance(1_000);
   }
 }
@@ -39,7 +39,7 @@ export function untilHandedOut(t: Trial, send: Send): Promise<HandedOut> {
 type Send = (account: AccountUnderTest, text: string) => Promise<unknown>;
 
 async function handedOut(t: Trial, send: Send): Promise<HandedOut> {
-  const account = await t.account(t.controlled ? { sims: 2, sim: { polling: 'external' } } : {});
+  const account = await t.account(t.hasControl ? { sims: 2, sim: { polling: 'external' } } : {});
   const path = paths.tasks(account.sims[0]?.deviceId ?? '');
   for (let i = 0; i < attempts; i += 1) {
     const text = `conformance ${t.requestId()}`;

@@ -11,12 +11,12 @@ import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses, type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';
-import type { Sight } from '../run/case.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/case-run.ts';
+import type { RequiredEvidence } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { fates, recipients } from '../target/target.ts';
 
-export interface Watched {
+export interface WatchedMessage {
   readonly account: AccountUnderTest;
   readonly messageId: string;
   readonly fields: Fields;
@@ -28,36 +28,39 @@ export interface Watched {
   isExplained?: boolean;
 }
 
-/** Longer than a poll interval. */
-const pollMs = 22_000;
+/** Within this time, a device that polls every 20 s polls at least once. */
+const onePollMs = 22_000;
+/** The most other messages that are read to explain a late one. */
 const mostOthers = 10;
-/** More polls than this come from a flood, which one more would disturb. */
+/** More polls in a minute come from a flood, which one more would disturb. */
 const mostPolls = 20;
-/** Fewer if the simulator states its next deadline: a status changes at a deadline only. */
+/** A status changes only at a deadline, so fewer reads suffice if the simulator states the next. */
 const readsPerPoll = { deadlineKnown: 4, deadlineUnknown: 16 };
+/** A watch ends after this many reads of each message. */
 const mostRounds = 1_500;
 /** Pauses between reads in real time: short at first, because some services poll every second. */
 const readEveryMs = { first: 100, later: 500 };
 const firstForMs = 8_000;
+/** The longest watch in real time. */
 const longestMs = 110_000;
 
-/** Queues a message under a `request_id`, to be watched. `dueAt`: the end of its hold, if any. */
-export async function queuedToWatch(
+/** Sends a message to watch, under a `request_id`. `dueAt`: the end of its hold, if it has one. */
+export async function sendToWatch(
   t: Trial,
   account: AccountUnderTest,
   moreFields: Fields = {},
   dueAt?: number,
-): Promise<Watched> {
+): Promise<WatchedMessage> {
   const fields = { request_id: t.requestId(), ...moreFields };
-  const { messageId } = await t.queued(account, fields);
-  const lateAt = (dueAt ?? (await t.now())) + latestPickupMs(t.trace());
+  const { messageId } = await t.mustSend(account, fields);
+  const lateAt = (dueAt ?? t.now()) + latestPickupMs(t.trace());
   return { account, messageId, fields, statuses: ['queued'], lateAt };
 }
 
 /** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
 async function pollForTasks(t: Trial): Promise<void> {
   const { sims, key } = await t.account();
-  const now = await t.now();
+  const now = t.now();
   const polls = t.target.log.filter(
     ({ endpoint, caller, answeredAt }) =>
       endpoint === 'tasks' && caller.account === 'own' && answeredAt > now - minuteMs,
@@ -87,7 +90,7 @@ function areQueued(
  * one that picks up other messages first (`sendsPerPoll`). Judges find the explanation in these
  * reads. Takes at most one poll interval.
  */
-async function explainLate(t: Trial, late: Watched): Promise<void> {
+async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
   const { account, messageId } = late;
   late.isExplained = true;
   await pollForTasks(t);
@@ -98,8 +101,8 @@ async function explainLate(t: Trial, late: Watched): Promise<void> {
   const queued = await areQueued(t, account, accepted);
   const all = accepted.filter((id, index) => queued[index] && id !== messageId);
   const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
-  const end = (await t.now()) + pollMs;
-  while (others.length > 0 && (await t.now()) < end) {
+  const end = t.now() + onePollMs;
+  while (others.length > 0 && t.now() < end) {
     await t.pause(500, 'other messages of the device');
     const stillQueued = await areQueued(t, account, others);
     if (stillQueued.includes(false) || !(await isQueued(t, account, messageId))) return;
@@ -111,20 +114,20 @@ interface WatchPlan {
   /** How long to watch after the last message has ended; default: `forMs`. */
   readonly afterEndMs?: number;
   /** Queues one more message when the first one has left `queued`. */
-  readonly successor?: () => Promise<Watched>;
+  readonly successor?: () => Promise<WatchedMessage>;
   /** Called at each new status. */
-  readonly onChange?: (message: Watched) => Promise<unknown>;
+  readonly onChange?: (message: WatchedMessage) => Promise<unknown>;
 }
 
 /** Reads messages until the plan's time is over. Returns them and the successor. */
 export async function watch(
   t: Trial,
-  messages: readonly Watched[],
+  messages: readonly WatchedMessage[],
   { forMs, afterEndMs = forMs, successor, onChange }: WatchPlan,
-): Promise<Watched[]> {
+): Promise<WatchedMessage[]> {
   const all = [...messages];
   const [first] = messages;
-  let sentAt = await t.now();
+  let sentAt = t.now();
   let awaited = successor;
   let now = sentAt;
   let end = sentAt + forMs;
@@ -134,7 +137,7 @@ export async function watch(
     if (awaited !== undefined && (first?.statuses.length ?? 0) > 1) {
       all.push(await awaited());
       awaited = undefined;
-      sentAt = await t.now();
+      sentAt = t.now();
     }
     if (awaited === undefined && all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
   }
@@ -143,7 +146,7 @@ export async function watch(
 
 async function readStatus(
   t: Trial,
-  message: Watched,
+  message: WatchedMessage,
   now: number,
   onChange: WatchPlan['onChange'],
 ): Promise<void> {
@@ -154,37 +157,42 @@ async function readStatus(
   if (status !== statuses.at(-1)) {
     statuses.push(status);
     await onChange?.(message);
-  } else if (status === 'queued' && now > lateAt && !t.controlled && !isExplained)
+  } else if (status === 'queued' && now > lateAt && !t.hasControl && !isExplained)
     await explainLate(t, message);
 }
 
-/** Some of the messages, at least `fewest`, whose reads show something. */
-function seen(what: string, isSeen: (history: History) => boolean, fewest = 1): Sight {
-  return { what, isIn: (trace) => historiesIn(trace).filter(isSeen).length >= fewest };
+/** At least `count` messages whose reads show something. */
+function messagesThat(
+  what: string,
+  isShown: (history: History) => boolean,
+  count = 1,
+): RequiredEvidence {
+  return { what, isIn: (trace) => historiesIn(trace).filter(isShown).length >= count };
 }
 
-function ends({ sightings }: History, ...statuses: readonly string[]): boolean {
+function shows({ sightings }: History, ...statuses: readonly string[]): boolean {
   return sightings.some(({ status }) => statuses.includes(status));
 }
 
 const isPickedUp = (history: History) => pickupOf(history) !== undefined;
 
-export const sights = {
-  pickup: seen('pickup', isPickedUp),
-  secondPickup: seen('second pickup', isPickedUp, 2),
-  secondChange: seen('message with two changes', ({ sightings }) => sightings.length > 2),
-  end: seen('end of a message', (history) => ends(history, ...finalStatuses)),
-  delivery: seen('delivered message', (history) => ends(history, 'delivered')),
-  failure: seen('failed message', (history) => ends(history, 'failed')),
+/** What cases about statuses must see. */
+export const statusEvidence = {
+  pickup: messagesThat('pickup', isPickedUp),
+  secondPickup: messagesThat('second pickup', isPickedUp, 2),
+  secondChange: messagesThat('message with two changes', ({ sightings }) => sightings.length > 2),
+  end: messagesThat('end of a message', (history) => shows(history, ...finalStatuses)),
+  delivery: messagesThat('delivered message', (history) => shows(history, 'delivered')),
+  failure: messagesThat('failed message', (history) => shows(history, 'failed')),
 } as const;
 
-function hasEnded({ statuses }: Watched): boolean {
-  return ['delivered', 'failed'].includes(statuses.at(-1) ?? '');
+function hasEnded({ statuses }: WatchedMessage): boolean {
+  return finalStatuses.includes(statuses.at(-1) ?? '');
 }
 
 /** Waits for the time of the next read and returns it. `sentAt`: when the last message was sent. */
 async function nextRead(t: Trial, sentAt: number, now: number, end: number): Promise<number> {
-  if (!t.controlled) {
+  if (!t.hasControl) {
     const isEarly = now - sentAt < firstForMs;
     await t.pause(isEarly ? readEveryMs.first : readEveryMs.later, 'the next status of a message');
     return t.now();
@@ -199,7 +207,7 @@ async function nextRead(t: Trial, sentAt: number, now: number, end: number): Pro
 }
 
 /** The messages that the run watches once for all cases that judge them. */
-export function watchedMessages(t: Trial): Promise<Watched[]> {
+export function watchedMessages(t: Trial): Promise<WatchedMessage[]> {
   return recorded(t, watched);
 }
 
@@ -208,16 +216,16 @@ export function watchedMessages(t: Trial): Promise<Watched[]> {
  * sent when the first is picked up, so that it waits for a whole interval. With a control port it
  * also watches a message of every scripted fate, and sends a replay at each new status.
  */
-export const watched: Recording<Watched[]> = {
+export const watched: Recording<WatchedMessage[]> = {
   name: 'statuses of messages',
   needs: ['sender'],
   spends: { send: 2 },
   seconds: 90,
-  waits: 30,
+  waitSeconds: 30,
   record: async (t, account) => {
-    const successor = () => queuedToWatch(t, account);
+    const successor = () => sendToWatch(t, account);
     const messages = [await successor()];
-    if (!t.controlled)
+    if (!t.hasControl)
       return watch(t, messages, {
         forMs: Math.min(longestMs, t.target.timeoutMs),
         afterEndMs: 1.25 * pollIntervalMs(t),
@@ -227,7 +235,7 @@ export const watched: Recording<Watched[]> = {
     const others = t.target.allowTo === undefined ? fates.map(({ to }) => to) : [t.recipient];
     for (const to of [recipients.delivered, ...others])
       if (t.target.allowTo === undefined || to === t.recipient)
-        messages.push(await queuedToWatch(t, await t.account(), { to }));
+        messages.push(await sendToWatch(t, await t.account(), { to }));
     return watch(t, messages, {
       forMs: 8 * pollIntervalMs(t) + 45_000,
       afterEndMs: 2 * pollIntervalMs(t),

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import type { Clock } from './client.ts';
 import { Client } from './client.ts';
-import type { Clock } from './clock.ts';
 import { Masks } from './masks.ts';
 
 let server: Server | undefined;

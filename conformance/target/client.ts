@@ -7,11 +7,24 @@
  * `status` 0 and a `failure`.
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { valueIn } from '#judging/evidence/reading.ts';
 import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import { type Clock, wallClock } from './clock.ts';
 import { type ConnectionSettings, Connections, isBroken, timedOut } from './connections.ts';
 import type { Masks } from './masks.ts';
+
+/** What a run measures and waits by. Tests pass a faster one, with a target that is equally fast. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Rejects if the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const wallClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => pause(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }),
+};
 
 export interface ClientSettings extends ConnectionSettings {
   readonly timeoutMs: number;
@@ -31,13 +44,13 @@ export class RecipientBlocked extends Error {}
 /** The budget of sends is used up. */
 export class SendsExhausted extends Error {}
 
-/** The paths of the three send endpoints. */
-const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
+/** Matches the paths of the three send endpoints. */
+const sendPath = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
 
 /** After this many requests in a row that timed out, later ones wait only `shortPatienceMs`. */
 const mostTimeoutsInARow = 3;
 const shortPatienceMs = 1_000;
-/** After this many in a row that failed in spite of all retries, later ones are not retried. */
+/** After this many requests in a row that failed in spite of all retries, later ones get no retry. */
 const mostBrokenInARow = 3;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
@@ -49,7 +62,7 @@ export class Client {
   readonly #settings: ClientSettings;
   readonly #connections: Connections;
   readonly #clock: Clock;
-  /** How late this process was; the time of such a reply proves nothing. */
+  /** Whether this process was late: then the times of a reply prove nothing. */
   readonly lag = new Lag();
   /** Consecutive requests that timed out. */
   #timedOut = 0;
@@ -77,7 +90,7 @@ export class Client {
 
   /** Throws RecipientBlocked or SendsExhausted if a spending limit forbids the request. */
   async request(options: RequestOptions): Promise<Reply> {
-    if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
+    if (options.method === 'POST' && sendPath.test(options.path)) this.#spend(options.body ?? '');
     const started = performance.now();
     const sentAt = this.#clock.now();
     const outcome = await this.#attempt(options);
@@ -145,7 +158,7 @@ export class Client {
   #spendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
     if (method !== 'POST' || notConnected.test(failure)) return true;
     if (!hasRequestId(body)) return false;
-    if (!sendPaths.test(path)) return true;
+    if (!sendPath.test(path)) return true;
     const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;
     if (this.sends >= maxSends) {
       this.budgetReached = true;
@@ -170,8 +183,8 @@ function isToOneOf(allowed: readonly string[], body: string): boolean {
   return to === undefined || (typeof to === 'string' && allowed.includes(to));
 }
 
-/** The time between two beats of the timer that notices that this process is late. */
-const beatMs = 100;
+/** The time between two checks whether this process is late. */
+const checkEveryMs = 100;
 /** A limit of 120 a minute regains two tokens in this time, so such a delay can change a verdict. */
 const tooLateMs = 1_000;
 
@@ -180,8 +193,8 @@ const tooLateMs = 1_000;
  * are read later than the harness believes: what it measured meanwhile proves nothing about a limit.
  */
 class Lag {
-  readonly #timer = setInterval(() => this.#beat(), beatMs).unref();
-  #beatAt = performance.now();
+  readonly #timer = setInterval(() => this.#check(), checkEveryMs).unref();
+  #checkedAt = performance.now();
   #lateUntil = Number.NEGATIVE_INFINITY;
   /** How often the process stood still for a second or longer. */
   times = 0;
@@ -189,7 +202,7 @@ class Lag {
 
   /** True if the process stood still for a second or longer since then (`performance.now()`). */
   isLateSince(startedAt: number): boolean {
-    this.#beat();
+    this.#check();
     return this.#lateUntil >= startedAt;
   }
 
@@ -197,10 +210,10 @@ class Lag {
     clearInterval(this.#timer);
   }
 
-  #beat(): void {
+  #check(): void {
     const now = performance.now();
-    const lateMs = now - this.#beatAt - beatMs;
-    this.#beatAt = now;
+    const lateMs = now - this.#checkedAt - checkEveryMs;
+    this.#checkedAt = now;
     if (lateMs < tooLateMs) return;
     this.#lateUntil = now;
     this.times += 1;

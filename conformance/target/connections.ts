@@ -1,7 +1,9 @@
 /**
  * The connections of the harness to the target: one attempt at a request, without a retry. Replies
- * are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
+ * are bounded in time, size and nesting, and all of a run together in size; one that exceeds a bound
+ * is `unusable`.
  */
+import { createHash } from 'node:crypto';
 import {
   ClientRequest,
   type Agent as HttpAgent,
@@ -11,8 +13,8 @@ import {
 import type { Duplex } from 'node:stream';
 import { servicePaths } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
+import { valueIn } from '#judging/evidence/reading.ts';
 import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
-import { bodyOf, type KeptBodies, mostKeptBytes } from './kept-bodies.ts';
 
 export interface ConnectionSettings {
   readonly baseUrl: string;
@@ -25,8 +27,9 @@ export interface ConnectionSettings {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A run keeps most replies in memory. Only the list of received messages is long. */
+/** The longest body that is read, as a run keeps most replies in memory. */
 const maxBodyBytes = 131_072;
+/** The longest list of received messages, the only long reply of the service. */
 const maxListBytes = 1_048_576;
 const maxHeaderBytes = 65_536;
 /** The deepest JSON of the service has three levels. */
@@ -145,9 +148,10 @@ export class Connections {
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(response.headers))
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-    // Half of what the server announces, as its clock started when it sent the reply.
-    const announcedMs = Number(/timeout=(\d+)/.exec(headers['keep-alive'] ?? '')?.[1]) * 500;
-    if (announcedMs < this.#longestIdleMs) this.#longestIdleMs = announcedMs;
+    // Half of what the server announces, because its time began when it sent the reply.
+    const announcedSeconds = Number(/timeout=(\d+)/.exec(headers['keep-alive'] ?? '')?.[1]);
+    const safeIdleMs = (announcedSeconds * 1_000) / 2;
+    if (safeIdleMs < this.#longestIdleMs) this.#longestIdleMs = safeIdleMs;
     return { status, headers, ...body };
   }
 }
@@ -188,4 +192,47 @@ function collect(
     else onBody(undefined);
   });
   response.on('end', () => onBody(Buffer.concat(chunks)));
+}
+
+interface Body {
+  /** The SHA-256 of the bytes, for comparison byte for byte. */
+  readonly digest: string;
+  readonly text: string;
+  /** Undefined if the body is not JSON. */
+  readonly json: unknown;
+}
+
+/** A body with more bytes is long. Most replies of the service have some hundred. */
+const longBytes = 4_096;
+/** The most bytes of all long bodies together. A list of received messages has up to a mebibyte. */
+export const mostKeptBytes = 33_554_432;
+
+/**
+ * Keeps the bodies of a run's replies, because judges look at all of them. To bound the memory, it
+ * keeps equal long bodies once, and a limited total of long ones.
+ */
+export class KeptBodies {
+  readonly #long = new Map<string, Body>();
+  #bytes = 0;
+
+  /** The body of these bytes; undefined if it does not fit into the total of long bodies. */
+  of(bytes: Buffer): Body | undefined {
+    if (bytes.length <= longBytes) return bodyOf(bytes);
+    const kept = this.#long.get(digestOf(bytes));
+    if (kept !== undefined) return kept;
+    if (this.#bytes + bytes.length > mostKeptBytes) return undefined;
+    const body = bodyOf(bytes);
+    this.#bytes += bytes.length;
+    this.#long.set(body.digest, body);
+    return body;
+  }
+}
+
+function bodyOf(bytes: Buffer): Body {
+  const text = bytes.toString('utf8');
+  return { digest: digestOf(bytes), text, json: valueIn(text) };
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('base64');
 }

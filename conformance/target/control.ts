@@ -6,8 +6,8 @@
 
 import type { Reply } from '#judging/evidence/reply.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
+import type { Clock } from './client.ts';
 import { Client } from './client.ts';
-import type { Clock } from './clock.ts';
 import type { Masks } from './masks.ts';
 import type { RunFacts } from './run-facts.ts';
 
@@ -55,16 +55,17 @@ export class Control {
   readonly #headers: Readonly<Record<string, string>>;
   /** The ids of the accounts that the harness created. */
   readonly #created: string[] = [];
-  /** Part of the names of accounts, which differ even between simultaneous runs. */
-  readonly #runName = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
+  /** Part of the names of accounts, so that they differ even between simultaneous runs. */
+  readonly #runName = Date.now().toString(36) + Math.floor(Math.random() * 36 ** 3).toString(36);
   #accounts = 0;
   #operations: ReadonlyMap<string, Route> = new Map();
   #nextNumber: number;
   #now = Date.now();
   /** The assumptions that the simulator states, by name. */
   assumptions: Readonly<Record<string, unknown>> = {};
-  /** The clock and the scripted fates before the run, to be restored. */
+  /** The clock before the run, to be restored. */
   #clockBefore: { readonly mode?: unknown; readonly rate?: unknown } = {};
+  /** The scripted fates before the run, to be restored. */
   #outcomesBefore: unknown;
 
   constructor(settings: {
@@ -86,6 +87,7 @@ export class Control {
     this.#masks = masks;
     this.#facts = facts;
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    // Runs with different seeds start at different numbers: 97 is prime to the 100 of an area code.
     this.#nextNumber = seed * 97;
   }
 
@@ -141,7 +143,7 @@ export class Control {
     });
   }
 
-  /** Calls an operation and returns the JSON of its reply. Throws a ControlFailed if it fails. */
+  /** Calls an operation that must succeed, otherwise throws a ControlFailed. Returns its JSON. */
   async must(operation: string, given: OperationArguments = {}): Promise<Record<string, unknown>> {
     const reply = await this.call(operation, given);
     if (reply.status < 200 || reply.status > 299)
@@ -195,7 +197,7 @@ export class Control {
   }
 
   async createSim(accountId: string, settings: Record<string, unknown> = {}): Promise<Sim> {
-    for (let attempt = 0; ; attempt += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const number = this.unusedNumber();
       const input = { number, ...settings };
       const reply = await this.call('sims.create', { id: accountId, input });
@@ -204,8 +206,8 @@ export class Control {
         this.#facts.addNumber(number, { account: accountId, is: 'own', deviceId });
         return { number, deviceId };
       }
-      // Skips numbers left by an earlier run.
-      if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
+      // Skips numbers that SIMs of an earlier run still have.
+      if (attempt > areaCodes.length * 100 || ![400, 409, 422].includes(reply.status))
         throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
   }
@@ -230,16 +232,15 @@ export class Control {
     return number;
   }
 
-  /** Simulated time, which only the harness moves. */
+  /** Simulated time; only the harness moves it during the run. */
   get now(): number {
     return this.#now;
   }
 
   async advance(ms: number): Promise<void> {
     if (ms <= 0) return;
-    this.#read(
-      await this.must('clock.advance', { input: { by: `${Math.max(1, Math.round(ms))}ms` } }),
-    );
+    const input = { by: `${Math.max(1, Math.round(ms))}ms` };
+    this.#noteTime(await this.must('clock.advance', { input }));
   }
 
   async advanceTo(epochMs: number): Promise<void> {
@@ -248,16 +249,16 @@ export class Control {
 
   /** Advances until nothing is left to happen. */
   async advanceToTheEnd(): Promise<void> {
-    this.#read(await this.must('clock.advance', { input: { until_idle: true } }));
+    this.#noteTime(await this.must('clock.advance', { input: { until_idle: true } }));
   }
 
-  #read(state: Readonly<Record<string, unknown>>): void {
-    this.#now = instant(state['now']) ?? this.#now;
+  #noteTime(state: Readonly<Record<string, unknown>>): void {
+    this.#now = epochMsOf(state['now']) ?? this.#now;
   }
 
   /** When the next timer is due, if the simulator says so. */
   async nextAt(): Promise<number | undefined> {
-    return instant((await this.must('clock.state'))['next_at']);
+    return epochMsOf((await this.must('clock.state'))['next_at']);
   }
 
   /** The number of an account's messages, at most 200, if the simulator lists them. */
@@ -270,7 +271,8 @@ export class Control {
   }
 }
 
-function instant(value: unknown): number | undefined {
+/** A time as milliseconds since the epoch; undefined if the value is not a time. */
+function epochMsOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
   const parsed = Date.parse(value);

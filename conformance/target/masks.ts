@@ -1,12 +1,14 @@
 /**
- * Masks keys in what reports show, when the record of an exchange is made: so no report can show one
- * by mistake.
+ * Masks keys in what reports show. It does so when an exchange is recorded, before any report reads
+ * it, so that no report can show a key by mistake.
  */
 import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
 import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
 
 /** Longer bodies are cut in the record. Judges use the complete reply. */
 const longestBody = 4_096;
+/** Shorter secrets are not masked: they occur in other words by chance. */
+const shortestSecret = 4;
 
 /** The keys that no report may show. */
 export class Masks {
@@ -15,7 +17,7 @@ export class Masks {
 
   /** Masks this key in all further records, in any letter case. */
   hide(key: string): void {
-    if (key.length < 4) return;
+    if (key.length < shortestSecret) return;
     const prefix = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
     for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, prefix);
   }
@@ -28,7 +30,10 @@ export class Masks {
     return cleaned;
   }
 
-  /** Masks texts before it cuts them: a key at the cut would keep most of its characters. */
+  /**
+   * The exchange as reports show it. Masks each text before it cuts it: half a key at the cut would
+   * not be found.
+   */
   record(
     baseUrl: string,
     sent: RequestOptions,

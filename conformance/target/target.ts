@@ -1,14 +1,14 @@
 /**
  * The target of a run: the service under test, and what the run has to test it with, from flags or
- * through a control port. A case states its needs; `lacks` names the flag that a need is missing.
+ * through a control port. A case states its needs; `whyMissing` names the flag that a need is missing.
  */
 
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { BucketLedger } from '../run/budget.ts';
-import type { Client } from './client.ts';
-import type { Clock } from './clock.ts';
+import type { Client, Clock } from './client.ts';
 import type { Control } from './control.ts';
-import { flagOf, type RunFacts, type TargetFlag, type TargetFlags } from './run-facts.ts';
+import type { RunFacts } from './run-facts.ts';
+import { flagOf, type TargetFlag, type TargetFlags } from './target-flags.ts';
 
 /** What a case may need beyond a base URL, and the flags that give it. */
 const neededFlags = {
@@ -33,11 +33,11 @@ const neededControl = {
   clock: 'time that can be moved',
 } as const;
 
-/** `discover`: the flag `--discover`, because some observations cost requests. */
+/** `discover` is met by the flag `--discover`: some observations cost many requests. */
 export type Need = keyof typeof neededFlags | keyof typeof neededControl | 'discover';
 
 /** What is known of a target before the first request. */
-export interface Means {
+export interface Capabilities {
   readonly flags: TargetFlags;
   readonly allowTo?: readonly string[] | undefined;
   readonly maxSends?: number | undefined;
@@ -53,27 +53,27 @@ export interface Means {
   readonly timeoutMs: number;
 }
 
-export interface Target extends Means {
+export interface Target extends Capabilities {
   readonly client: Client;
   readonly control?: Control;
   readonly clock: Clock;
   readonly ledger: BucketLedger;
   readonly facts: RunFacts;
-  /** Requests that were answered 429 and sent again after the wait: the run had left them room. */
+  /** Requests that were answered 429, although the run had left room for them, and sent again. */
   readonly waitedOut: Set<Exchange>;
   /** All exchanges of the run. */
   readonly log: Exchange[];
   /** When the run began, by `clock`. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** The latest work of each kind that is done one after another. */
+  /** For each kind of work that is done one after another: the latest, which later work awaits. */
   readonly turns: Map<string, Promise<unknown>>;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
 
 /** Why a case is skipped. */
-export interface Lack {
+export interface SkipReason {
   readonly reason: string;
   /** True if `--timeout` does not cover one of its waits. */
   readonly isOutOfTime?: true;
@@ -103,25 +103,28 @@ export const fates = [
 ] as const;
 
 /** The default recipient of sends; undefined if none is allowed. */
-export function recipientOf(target: Means): string | undefined {
+export function recipientOf(target: Capabilities): string | undefined {
   if (target.flags.to !== undefined) return target.flags.to;
   if (target.allowTo?.[0] !== undefined) return target.allowTo[0];
   return target.hasControl ? recipients.delivered : undefined;
 }
 
 /** Another recipient than the default one; undefined if none is allowed. */
-export function otherRecipientOf(target: Means): string | undefined {
+export function otherRecipientOf(target: Capabilities): string | undefined {
   const others = target.allowTo ?? (target.hasControl ? [recipients.plain] : []);
   return others.find((to) => to !== recipientOf(target));
 }
 
-/** Why a need cannot be met; undefined if it can. A control port meets every need. */
-export function lacks(target: Means, need: Need): string | undefined {
+/** The flag that a need is missing; undefined if it is met. A control port meets every need. */
+export function whyMissing(target: Capabilities, need: Need): string | undefined {
   if (target.hasControl) return undefined;
   if (need === 'discover') return target.discovers ? undefined : '--discover';
-  if (need === 'pool' || need === 'fresh' || need === 'clock')
-    return `--control-url (${neededControl[need]})`;
+  if (isOfControl(need)) return `--control-url (${neededControl[need]})`;
   const givenFor = (name: TargetFlag) => (name === 'to' ? recipientOf(target) : target.flags[name]);
   const missing = neededFlags[need].find((name) => givenFor(name) === undefined);
   return missing && `${flagOf(missing)} or --control-url`;
+}
+
+function isOfControl(need: Need): need is keyof typeof neededControl {
+  return need in neededControl;
 }

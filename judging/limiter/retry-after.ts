@@ -13,6 +13,7 @@ import {
 import * as verify from '../service/expectations.ts';
 import { type Findings, spanErrorOf, type Trace } from '../service/judge.ts';
 import { othersIn } from './other-traffic.ts';
+import { firstThat } from './space/decision.ts';
 import { bucketNameOf, bucketsOf } from './throttle.ts';
 
 export const retryAfterJudges = {
@@ -97,7 +98,9 @@ function waitAfter(
 ): Wait | undefined {
   const spanErrorMs = spanErrorOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
-  const from = firstSentFrom(exchanges, refusal.answeredAt + spanErrorMs);
+  const answeredBy = refusal.answeredAt + spanErrorMs;
+  const isLater = (i: number) => (exchanges[i]?.sentAt ?? 0) >= answeredBy;
+  const from = firstThat(0, exchanges.length, isLater);
   const isRough = !trace.hasExactTimes && refusal.reply.isLate;
   if (isRough || from < clearFrom) return undefined;
   return {
@@ -107,17 +110,6 @@ function waitAfter(
     enoughAt: refusal.answeredAt + seconds * 1_000 + spanErrorMs,
     later: exchanges.slice(from),
   };
-}
-
-/** The index of the first request that was sent at this time or later. */
-function firstSentFrom(exchanges: readonly Exchange[], atMs: number): number {
-  let [low, high] = [0, exchanges.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((exchanges[middle]?.sentAt ?? 0) < atMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Judges the requests that follow a refusal. True if one came after the wait and was judged. */

@@ -251,12 +251,16 @@ export class TrafficJudge {
     if (together === 'message' || together === 'request_id')
       this.#options.observations?.noteGroup(group);
     const recorded = this.#recorded();
-    let trace = traceOf(group, group, since, recorded);
+    const whole = traceOf(group, group, since, recorded);
+    let part = whole;
     for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
       const exchanges = fittingIn(group, fits);
       if (exchanges.length === 0) continue;
-      if (!areEqual(exchanges, trace.exchanges)) trace = traceOf(exchanges, group, since, recorded);
+      // Rules that look at the same exchanges share what is found of their trace.
+      const isPart = exchanges !== group && !areEqual(exchanges, part.exchanges);
+      if (isPart) part = traceOf(exchanges, group, since, recorded);
+      const trace = exchanges === group ? whole : part;
       for (const { judge, finding } of rows) {
         this.#findings.clear();
         judge(trace, this.#findings);

@@ -158,7 +158,8 @@ function judgeHolds(trace: Trace, findings: Findings): void {
     else if (supportsSendAt(trace, history.start))
       judgeHold(trace, history, holdEnd - (hasExactTimes ? 0 : offsetMs), findings);
   }
-  findings.lack('a send with a send_at, or a message that is picked up within the wait');
+  const orPickup = recorded === undefined ? ', or a message that is picked up within the wait' : '';
+  findings.lack(`a send with a send_at${orPickup}`);
 }
 
 /** `heldUntil`: the time before which the hold has certainly not ended. */

@@ -47,11 +47,13 @@ const assumedDurationMs = 1_000;
 function judgeFirstChange(trace: Trace, findings: Findings): void {
   const histories = historiesIn(trace);
   for (const step of stepsOf(histories)) {
-    if (step.from.status !== 'queued' || step.to.status === 'failed') continue;
-    findings.judge(proofOf(step), () => {
-      if (step.to.status !== 'sending')
-        failUnlessReadsMissed(trace, histories, 'queued followed by sending', step);
-    });
+    const { from, to, history } = step;
+    if (from.status !== 'queued' || to.status === 'failed') continue;
+    const isNext = to.status === 'sending';
+    const missed = isNext ? undefined : whatReadsMiss(trace, histories, step);
+    const expected = 'queued followed by sending';
+    if (missed !== undefined) findings.lack(missed);
+    else findings.judgeThat(proofOf(step), isNext, expected, () => describeHistory(history));
   }
   // Two recorded keys may belong to one account.
   if (trace.recorded === undefined) noticeTasks(trace, findings);
@@ -63,29 +65,23 @@ function proofOf({ from, to }: Step): Exchange[] {
   return [from.exchange, to.exchange];
 }
 
-// Made once: they are thrown often.
-const polledMeanwhile = new verify.Lacking('a device that no other case polls meanwhile');
-const seenTooRarely = new verify.Lacking(
-  'a target whose messages stay in each state for a few seconds',
-);
-
-/** Fails because a status was skipped, unless reads may have missed it: then it skips the case. */
-function failUnlessReadsMissed(
+/** What is needed to tell whether a status was skipped; undefined if reads cannot have missed it. */
+function whatReadsMiss(
   trace: Trace,
   histories: readonly History[],
-  expected: string,
   { from, history }: Step,
-): void {
-  if (!trace.hasExactTimes && from.status === 'queued' && mayMissSending(trace, history))
-    throw polledMeanwhile;
+): string | undefined {
+  if (trace.hasExactTimes) return undefined;
+  if (from.status === 'queued' && mayMissSending(trace, history))
+    return 'a device that no other case polls meanwhile';
   // The first status lasts until a poll, so it does not show how long the others last.
   const durationsMs = histories.flatMap((each) => durationsOf(each).slice(1));
   const shortestMs = durationsMs.length > 0 ? Math.min(...durationsMs) : assumedDurationMs;
   const gapsMs = history.sightings.slice(1).map(({ after, until }) => until - after);
   // A read falls into each status that lasts one gap. Measured durations are off by up to a gap, and
   // the next status may be shorter.
-  if (!trace.hasExactTimes && shortestMs < 3 * Math.max(...gapsMs)) throw seenTooRarely;
-  verify.fail(expected, describeHistory(history));
+  const isSeen = shortestMs >= 3 * Math.max(...gapsMs);
+  return isSeen ? undefined : 'a target whose messages stay in each state for a few seconds';
 }
 
 /**
@@ -194,13 +190,13 @@ function judgeOrder(trace: Trace, findings: Findings): void {
     if (to.status === 'failed') continue;
     const next = statusOrder[statusOrder.indexOf(from.status) + 1];
     const expected = `${from.status} followed by ${next ?? 'nothing'} or failed`;
-    const isForward = statusOrder.indexOf(to.status) > statusOrder.indexOf(from.status);
+    const isSkip = statusOrder.indexOf(to.status) > statusOrder.indexOf(from.status) + 1;
+    const missed = isSkip ? whatReadsMiss(trace, histories, step) : undefined;
     // From queued to sending is STATE-2.
-    const isShown = to.status !== 'sending';
-    findings[isShown ? 'judge' : 'alsoRequire'](proofOf(step), () => {
-      verify.that(isForward, expected, () => describeHistory(history));
-      if (to.status !== next) failUnlessReadsMissed(trace, histories, expected, step);
-    });
+    const judge = to.status === 'sending' ? 'alsoRequireThat' : 'judgeThat';
+    if (missed !== undefined) findings.lack(missed);
+    else
+      findings[judge](proofOf(step), to.status === next, expected, () => describeHistory(history));
   }
   for (const history of histories) requireNoOlderStatus(history, findings);
   if (trace.hasExactTimes) for (const history of histories) judgeDelivery(trace, history, findings);

@@ -71,7 +71,9 @@ export class Lifecycle {
     return true;
   }
 
-  /** Reports the last step of these cohorts of a batch to the reader, as far as it wants it. */
+  /**
+   * Reports the last step of these cohorts: the first messages one by one, the others as a count.
+   */
   announce(batch: Batch<Message>, cohorts: readonly Cohort[]): void {
     const { reader } = this;
     if (reader === undefined) return;
@@ -88,7 +90,7 @@ export class Lifecycle {
     assert(nowMs >= cohort.changedAtMs, 'history never goes back in time');
     const { counts } = cohort.account;
     counts[cohort.status] -= cohort.size;
-    this.counts.reached(to, nowMs, cohort.created ?? []);
+    this.counts.reached(to, nowMs, cohort.createdPairs ?? []);
     cohort.become(to, nowMs, failureReason);
     counts[to] += cohort.size;
   }

@@ -57,7 +57,7 @@ export class Progress {
       for (const message of batch.membersOf(pickedUp)) taken.push(message);
     }
     const inFlight = moved.filter(isInFlight);
-    if (inFlight.length > 0) this.#followUp(work, new Batch(batch, inFlight));
+    if (inFlight.length > 0) this.#enqueue(work, new Batch(batch, inFlight));
   }
 
   /**
@@ -110,7 +110,7 @@ export class Progress {
         const reason = failureOf(message.cohort);
         const event = from === 'queued' ? 'picked_up' : 'progressed';
         this.#lifecycle.step(message, reason === undefined ? event : 'failed', reason);
-        this.#followUpAlone(message);
+        this.#enqueueAlone(message);
       }
     }
   }
@@ -127,7 +127,7 @@ export class Progress {
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
     if (staysInQueue) cohort.duePoll = device.work.pollCount + pollsOf(message);
-    else this.#followUpAlone(message);
+    else this.#enqueueAlone(message);
     return true;
   }
 
@@ -170,7 +170,7 @@ export class Progress {
     for (const step of handedOut) work.paced.push(step);
     const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
     if (moving.length > 0) {
-      this.#followUp(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
+      this.#enqueue(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
     }
   }
 
@@ -179,13 +179,13 @@ export class Progress {
     message.device.work.held.noteLeft(message);
   }
 
-  #followUpAlone(message: Message): void {
+  #enqueueAlone(message: Message): void {
     const { cohort, device } = message;
-    if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
+    if (isInFlight(cohort)) this.#enqueue(device.work, new Batch([message], [cohort]));
   }
 
   /** Puts messages in flight into the queue where they wait for the next step. */
-  #followUp(work: Device['work'], batch: Batch<Message>): void {
+  #enqueue(work: Device['work'], batch: Batch<Message>): void {
     if (this.#assumptions.answers.progressPace === 'per_poll') {
       for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);
       work.inFlight.push(batch);

@@ -5,7 +5,8 @@
  * here states a quota).
  */
 import { scriptedThrottle } from '#contract/refusals.ts';
-import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';
+import type { Outcome } from '../sim/devices/outcomes.ts';
+import type { WorldFixture, WorldSim } from './world-schema.ts';
 
 const keys = [{ name: 'default' }];
 

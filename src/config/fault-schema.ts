@@ -18,6 +18,10 @@ export const mostFaults = 1_000;
 export const longestFaultBody = 65_536;
 /** The deepest nesting of that body: journals, snapshots and replies walk it recursively. */
 export const deepestFaultBody = 100;
+/** The largest number of headers in one match or reply. */
+export const mostFaultHeaders = 20;
+/** The longest value of such a header. */
+export const longestFaultHeader = 1_000;
 
 const ordinalSchema = z.int().min(1).max(1_000_000_000);
 
@@ -40,8 +44,6 @@ const whenSchema = z.union(
   { error: 'expected one of {"nth":[1]}, {"every":2} and {"probability":0.5}' },
 );
 
-export const mostFaultHeaders = 20;
-export const longestFaultHeader = 1_000;
 /** Headers that only the transport writes: they frame the reply and manage the connection. */
 const transportHeaders = [
   'connection',
@@ -105,7 +107,7 @@ function headersWithout(refused: readonly string[], why: (name: string) => strin
   });
 }
 
-/** The fields of the kinds that have some. */
+/** The fields of the kinds that have fields. */
 const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
   delay: {
     ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),

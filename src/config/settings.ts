@@ -55,7 +55,7 @@ export const startTimeSchema = z
 
 const clockError = `expected ${clockModes.map((mode) => `"${mode}"`).join(', ')} or { now: <a function> }`;
 
-/** Reads the function of a bound clock: whole epoch milliseconds. Throws a TypeError otherwise. */
+/** Calls the function of a bound clock; returns whole epoch milliseconds or throws a TypeError. */
 export function readBound(now: () => number): number {
   const ms = Math.floor(now());
   if (Number.isSafeInteger(ms)) return ms;
@@ -107,7 +107,7 @@ const settingsObject = z.strictObject({
   trustProxy: z.boolean().default(false),
   log: z.enum(logModes).default('off'),
 });
-/** `verify/repository/settings.test.ts` looks for each where settings are given. */
+/** All settings: `verify/repository/settings.test.ts` checks where each can be given. */
 export const settingNames: readonly string[] = Object.keys(settingsObject.shape);
 
 const settingsSchema = settingsObject

@@ -124,7 +124,7 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
   z
     .strictObject({
       to: recipientSchema,
-      // Optional: `refuse` alone says it.
+      // May be left out, because `refuse` implies it.
       ends: z.literal('refused').optional().default('refused'),
       refuse: z
         .enum(Object.keys(scriptedRefusals) as ScriptedRefusal[])
@@ -169,9 +169,7 @@ export const worldSchema = z
 /** The input of a world file: lists and most fields are optional. */
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
-export type WorldAccount = WorldFixture['accounts'][number];
-export type WorldSim = WorldAccount['sims'][number];
-export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
+export type WorldSim = WorldFixture['accounts'][number]['sims'][number];
 
 /**
  * Refuses duplicate names, numbers and keys. Runs even if the shape is wrong elsewhere, so that all

@@ -11,7 +11,7 @@ import {
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
 } from '../http/transport/transport.ts';
-import { addressIn, readdressed } from '../worlds/address.ts';
+import { addressIn, readdress } from '../worlds/address.ts';
 import { unknownWorld } from '../worlds/hosted-world.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
@@ -77,7 +77,7 @@ export function controlPort(
 
 /** A request under `/w/<world_id>`, as if that world had its own control port. */
 function withPath(request: ControlRequest, path: string): ControlRequest {
-  return { ...readdressed(request, path), headers: request.headers };
+  return { ...readdress(request, path), headers: request.headers };
 }
 
 function refusalReply({ status, code, message }: Refusal): ApiReply {

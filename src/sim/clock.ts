@@ -38,7 +38,7 @@ export class VirtualClock {
   /** Epoch milliseconds. A property and not a method, so that it can be passed on as a function. */
   readonly now = (): number => this.#nowMs;
 
-  /** Timers that have not fired. */
+  /** The number of timers that have not fired. */
   get pending(): number {
     return this.#heap.items.length;
   }

@@ -55,7 +55,7 @@ export class MessageCounts {
     this.forgottenBefore += previous - forgottenMessages;
   }
 
-  /** Counts the ages of messages at a status. `createdPairs`: see `Cohort.created`. */
+  /** Counts the ages of messages at a status. `createdPairs`: see `Cohort.createdPairs`. */
   reached(status: Status, nowMs: number, createdPairs: readonly number[]): void {
     if (status === 'queued') return;
     const ages = this.ages[status];

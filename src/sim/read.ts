@@ -182,8 +182,8 @@ export type TasksDecision =
   | ServiceError;
 
 /**
- * One poll of a real device. Handing out a task is the pickup, so each task is handed out once. A
- * device that polls by itself, or is off, gets no tasks.
+ * One poll of a real device. Each task is handed out once. A simulated device, or one that is off,
+ * gets no tasks.
  */
 export function pollTasks(world: Registry, account: Account, deviceId: string): TasksDecision {
   const device = world.devices.get(deviceId);

@@ -59,7 +59,7 @@ test('STATE-3 the status of a message is written in one place', () => {
   ]);
 });
 
-test('accounts, keys, SIMs and messages enter and leave the world in world.ts alone', () => {
+test('accounts, keys, SIMs and messages enter and leave the world only in registry.ts', () => {
   const collections = 'accounts|keys|devices|messages|pool|received|keyRing|devicesByNumber';
   // `s` is the simulator, whose operations have such names too.
   const write = new RegExp(

@@ -46,7 +46,7 @@ export function prefixOf(worldId: string): string {
  * The request with another path. `clientIp` stays a getter, because the transport makes its text on
  * demand.
  */
-export function readdressed(request: ApiRequest, path: string): ApiRequest {
+export function readdress(request: ApiRequest, path: string): ApiRequest {
   return {
     method: request.method,
     path,
@@ -72,12 +72,14 @@ const pageLinks = /"(next|previous)":"\//g;
 
 /** The reply with the world's prefix added to its links, because the client used the prefix. */
 export function withLinksUnder(reply: ApiReply, worldId: string, isPage: boolean): ApiReply {
-  const prefix = prefixOf(worldId);
+  const worldPrefix = prefixOf(worldId);
   const location = reply.headers?.['location'];
   if (location !== undefined) {
-    return { ...reply, headers: { ...reply.headers, location: `${prefix}${location}` } };
+    return { ...reply, headers: { ...reply.headers, location: `${worldPrefix}${location}` } };
   }
-  return isPage ? { ...reply, body: reply.body.replace(pageLinks, `"$1":"${prefix}/`) } : reply;
+  return isPage
+    ? { ...reply, body: reply.body.replace(pageLinks, `"$1":"${worldPrefix}/`) }
+    : reply;
 }
 
 /** Server number `index` (from 0) of `count` servers that share the ids of worlds. */

@@ -12,7 +12,7 @@ import type { PastInstant } from '../recording/past.ts';
 import { OperationRefused, refuseMore } from '../sim/errors.ts';
 import {
   type NamedWorld,
-  readdressed,
+  readdress,
   type Share,
   WorldIds,
   withLinksUnder,
@@ -241,7 +241,7 @@ export class Worlds<S extends WorldSimulator> {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
     }
     if (path === undefined) return this.#answer(world, request, awaits);
-    const reply = this.#answer(world, readdressed(request, path), awaits);
+    const reply = this.#answer(world, readdress(request, path), awaits);
     // Only the list of received messages contains links in its body.
     return withLinksUnder(reply, worldId, path === routes.received.pattern);
   }

@@ -63,8 +63,10 @@ function declaredBy(cases: readonly AnyCase[]): Counts {
 }
 
 /** A flood finds the limits, and a case that waits may try again: time must pass for them by itself. */
-const needsTime = ({ throttled, waits, recordings = [] }: AnyCase) =>
-  [throttled, waits, ...recordings.map((one) => one.full ?? one.throttled)].some(Boolean);
+const needsTime = ({ throttled, waitSeconds, recordings = [] }: AnyCase) =>
+  [throttled, waitSeconds, ...recordings.map((one) => one.fullBuckets ?? one.throttled)].some(
+    Boolean,
+  );
 
 const checked = allCases.filter((one) => !needsTime(one));
 

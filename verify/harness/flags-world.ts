@@ -3,7 +3,7 @@
  * time and polls every second. Its world has an account for each flag of `conform`. Also runs the
  * harness against it; both clocks may run several times as fast as the wall clock.
  */
-import type { Clock } from '#conformance/target/clock.ts';
+import type { Clock } from '#conformance/target/client.ts';
 import {
   createSimulator,
   type InternalOptions,

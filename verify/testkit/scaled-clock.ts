@@ -1,5 +1,5 @@
 /** A fast clock for tests of the harness; the clock of the target must be as fast. */
-import { type Clock, wallClock } from '#conformance/target/clock.ts';
+import { type Clock, wallClock } from '#conformance/target/client.ts';
 
 /** A clock that runs `rate` times as fast as the wall clock. */
 export function scaledClock(rate: number, startMs = Date.now()): Clock {

@@ -82,25 +82,28 @@ export class Decisions {
 
   /** The first of these decisions, up to one more, that was surely not made before this time. */
   firstFrom(at: number, begin: number, until: number): number {
-    let [low, high] = [begin, until];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.all[middle] as Decision).from >= at) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstThat(begin, until, (i) => (this.all[i] as Decision).from >= at);
   }
 
   /** The first of these decisions, up to one more, that may have been made at this time or later. */
   firstTo(at: number, begin: number, until: number): number {
-    let [low, high] = [begin, until];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.all[middle] as Decision).to >= at) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstThat(begin, until, (i) => (this.all[i] as Decision).to >= at);
   }
+}
+
+/** The first number that it holds for, as it does for all above; `until` if for none below that. */
+export function firstThat(
+  begin: number,
+  until: number,
+  holds: (number: number) => boolean,
+): number {
+  let [low, high] = [begin, until];
+  while (low < high) {
+    const middle = low + Math.floor((high - low) / 2);
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Decisions of one outcome that follow each other closely. */

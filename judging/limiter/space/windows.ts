@@ -154,15 +154,11 @@ const manyWindows = 24;
 
 /** N requests in each window of a clock. */
 export const alignedWindow: PossibleLimits = (history, version, part) =>
-  counted(history, version, part, () => 0);
+  counted(history, version, part, false);
 
 /** The last window counts by the share of it that the sliding window still covers. */
 export const slidingCounter: PossibleLimits = (history, version, part) =>
-  counted(history, version, part, bounded);
-
-function bounded(share: number): number {
-  return Math.min(1, Math.max(0, share));
-}
+  counted(history, version, part, true);
 
 /**
  * The same counters, of windows whose first one is opened by a request after a pause of two windows.
@@ -204,7 +200,7 @@ function sinceOpeners(
     const { from, to } = history.decisions.all[first] as Decision;
     const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
     const part = { begin, since: i, until: i + 1 };
-    return counted(history, { ...version, phase }, part, bounded, { origin: from, firstWindow: 0 });
+    return counted(history, { ...version, phase }, part, true, { origin: from, firstWindow: 0 });
   });
   return hullOf(spans);
 }
@@ -215,7 +211,6 @@ interface Count {
   readonly version: Version;
   /** The number of the first decision that counts. */
   readonly begin: number;
-  readonly shareOf: (share: number) => number;
   readonly isSliding: boolean;
   /** Windows are numbered from this time on. */
   readonly origin: number;
@@ -229,13 +224,12 @@ function counted(
   history: History,
   version: Version,
   { begin, since, until }: Part,
-  shareOf: (share: number) => number,
+  isSliding: boolean,
   { origin, firstWindow } = ofClock,
 ): Span | undefined {
   const { groups, suspects, decisions } = history;
-  const isSliding = shareOf(1) > 0;
   const first = groups[begin]?.first ?? 0;
-  const count: Count = { history, version, begin: first, shareOf, isSliding, origin, firstWindow };
+  const count: Count = { history, version, begin: first, isSliding, origin, firstWindow };
   let [least, most] = version.limit;
   for (let n = since - mostSuspects; n < until && least <= most; n += 1) {
     const g = n < since ? (suspects[since - n - 1] as number) : n;
@@ -268,10 +262,14 @@ function mayBeIn(count: Count, { from, to }: Decision, number: number): boolean 
   return to >= earliest(count, number) && from < latest(count, number + 1);
 }
 
+function shareOf(restMs: number, windowMs: number): number {
+  return Math.min(1, Math.max(0, restMs / windowMs));
+}
+
 /** The lowest limit with which this window may have let the decision pass. */
 function leastIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
-  const { version, shareOf, isSliding } = count;
+  const { version, isSliding } = count;
   const { decisions } = count.history;
   const [begin, end] = [latest(count, number), earliest(count, number + 1)];
   // Who opened the first window is in it.
@@ -282,7 +280,7 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
   if (!isSliding && decisions.between(first, i, true) > before) return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
   const current = before + (isWhole ? decision.count - 1 : 0);
-  const share = shareOf((end - decision.to) / version.windowMs[1]);
+  const share = isSliding ? shareOf(end - decision.to, version.windowMs[1]) : 0;
   if (share === 0 || isFirst) return current + 1;
   const earlier = decisions.firstFrom(latest(count, number - 1), count.begin, i);
   const last = decisions.between(
@@ -296,14 +294,14 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
 /** The highest limit with which this window may have refused the decision. */
 function mostIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return 0;
-  const { version, shareOf, isSliding } = count;
+  const { version, isSliding } = count;
   const { decisions } = count.history;
   const { knownSince } = version;
   const refusalsSpend = isSliding && version.refusalsSpend;
   const [begin, end] = [earliest(count, number), latest(count, number + 1)];
   if (begin < knownSince) return Number.POSITIVE_INFINITY;
   const current = decisions.between(decisions.firstTo(begin, count.begin, i), i, refusalsSpend);
-  const share = shareOf((end - decision.from) / version.windowMs[0]);
+  const share = isSliding ? shareOf(end - decision.from, version.windowMs[0]) : 0;
   if (share === 0 || number === count.firstWindow) return current;
   const before = earliest(count, number - 1);
   if (before < knownSince) {

@@ -1,7 +1,7 @@
 /** The operations on the scripted fates of messages, by recipient. Rules: STATE-3, STATE-4. */
 import { z } from 'zod';
 import { outcomesOf } from '../../config/default-world.ts';
-import { type Outcome, outcomeSchema } from '../../config/world-schema.ts';
+import { outcomeSchema, type WorldFixture } from '../../config/world-schema.ts';
 import { mostOutcomes } from '../../sim/accounts/account.ts';
 import { defineOperation } from '../define.ts';
 import type { RunningWorld } from '../running-world.ts';
@@ -70,9 +70,9 @@ export const outcomes = {
 
 function inForce({ simulation }: RunningWorld) {
   // All of them were parsed by `outcomeSchema`.
-  return { outcomes: simulation.world.outcomes.list as readonly Outcome[] };
+  return { outcomes: simulation.world.outcomes.list as WorldFixture['outcomes'] };
 }
 
-function withoutRefusals({ outcomes: all }: { readonly outcomes: readonly Outcome[] }) {
+function withoutRefusals({ outcomes: all }: Pick<WorldFixture, 'outcomes'>) {
   return { outcomes: all.filter(({ ends }) => ends !== 'refused') };
 }

@@ -162,7 +162,7 @@ test('the files of a process killed at any moment of a checkpoint start again', 
 /** How many messages that still move together were accepted at each time. */
 function createdIn({ simulation }: Simulator): Map<number | undefined, number> {
   const counts = new Map<number | undefined, number>();
-  for (const { created = [] } of simulation.world.messages.cohorts) {
+  for (const { createdPairs: created = [] } of simulation.world.messages.cohorts) {
     for (let at = 0; at < created.length; at += 2) {
       counts.set(created[at], (counts.get(created[at]) ?? 0) + (created[at + 1] ?? 0));
     }

@@ -28,7 +28,7 @@ import {
   type StatePart,
 } from './state-format.ts';
 
-type Chunk = Registry['messages']['chunks'][number];
+type Chunk = Registry['messages']['rows']['chunks'][number];
 
 /** Messages in one part: reading them takes about a millisecond. */
 const rowsPerPart = 512;
@@ -100,7 +100,7 @@ export class StateImage {
       cohorts: merged.cohorts,
       batches: this.#groups.map((group) => batchOf(group, merged.indexesBySlot)),
     };
-    this.#chunks = new Set(world.messages.chunks);
+    this.#chunks = new Set(world.messages.rows.chunks);
   }
 
   /** Keeps this state while the simulator runs on: copies a chunk before it changes. */

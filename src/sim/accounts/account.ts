@@ -92,7 +92,7 @@ export class Account {
   readonly keys: ApiKey[] = [];
   readonly devices: Device[] = [];
   readonly received: ReceivedMessage[] = [];
-  /** All messages ever accepted, including forgotten ones. */
+  /** The number of messages ever accepted, by status; includes forgotten ones. */
   readonly counts: Record<Status, number> = {
     queued: 0,
     sending: 0,
@@ -129,7 +129,7 @@ export class Account {
     this.unbatched = new Cohort(this, undefined);
     // Starts at 1: otherwise `moveOut` would move the whole cohort when one message is left.
     this.unbatched.size = 1;
-    this.unbatched.created = undefined;
+    this.unbatched.createdPairs = undefined;
   }
 
   /** Restores the counts of forgotten messages, and the quota that all messages use. */

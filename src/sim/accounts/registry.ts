@@ -267,7 +267,7 @@ export class Registry {
     this.#addDevice(device);
   }
 
-  /** Restore messages in order of acceptance. */
+  /** Call this for messages in the order of acceptance. */
   restoreMessage(saved: SavedMessage, cohort: Cohort): void {
     assert(!this.messages.has(saved.messageId), 'message ids are unique');
     this.messages.restore(saved, cohort);

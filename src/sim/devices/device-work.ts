@@ -36,7 +36,7 @@ export interface WorkImage<M extends WorkMessage<M>> {
 }
 
 /**
- * The queues of one device. An operation or a deactivation may move a message on without a look at
+ * The queues of one device. An operation or a deactivation may move a message on and leave it in
  * its queue, so a reader of a queue checks the status and drops messages that have moved on.
  */
 export class DeviceWork<M extends WorkMessage<M>> {

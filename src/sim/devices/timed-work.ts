@@ -177,14 +177,10 @@ export class PacedSteps<M extends PacedMessage> {
     return steps.sort(byArrival);
   }
 
-  /** All steps, in no particular order. */
-  get unsorted(): PacedStep<M>[] {
-    return [...this.#byTime.values()].flat();
-  }
-
   /** All steps, in the order in which they are taken. */
   get items(): readonly PacedStep<M>[] {
-    return this.unsorted.sort((a, b) => a.dueAtMs - b.dueAtMs || byArrival(a, b));
+    const steps = [...this.#byTime.values()].flat();
+    return steps.sort((a, b) => a.dueAtMs - b.dueAtMs || byArrival(a, b));
   }
 
   /** Drops the messages of an account that is deleted. */

@@ -233,8 +233,8 @@ class AlignedBucket extends IntervalBucket {
 }
 
 /**
- * Counts what passes in each minute of the clock. A request passes while this minute's count, and
- * the share of the last minute's that the 60 s before now still cover, are less than N.
+ * Counts what passes in each minute of the clock. A request passes while the sum of this
+ * minute's count and a share of the last minute's, the part less than 60 s ago, is less than N.
  */
 class CounterBucket implements Bucket {
   readonly #limit: number;

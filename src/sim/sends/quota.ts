@@ -104,7 +104,7 @@ type QuotaRow = [
 ];
 
 const fewestRows = 8;
-/** 30 days have 43,200 minutes, so merging by minute always makes room. */
+/** The most rows of a log. 30 days have 43,200 minutes, so merging by minute always makes room. */
 export const mostQuotaRows = 65_536;
 
 /**
@@ -201,7 +201,7 @@ export class QuotaLog {
     }
   }
 
-  /** The first row that is not earlier: the row of a message of this time. */
+  /** The first row that is not earlier than `atMs`: it counts a message accepted at that time. */
   #firstRowFrom(atMs: number): number {
     let low = this.#first;
     let high = this.#next;

@@ -9,7 +9,7 @@ const blockSize = 4_096;
 /** The first block starts small and grows, because most batches have few messages. */
 const firstBlockSize = 4;
 const blockGrowth = 8;
-/** A shorter list is not worth the cost of a copy without its forgotten messages. */
+/** The shortest list that is copied without the messages that have left it. */
 const shortestThinned = 4_096;
 
 /** A message that a batch can list; `tables` finds other messages by their arrival numbers. */
@@ -25,8 +25,8 @@ interface Block {
 
 /**
  * An append-only list of messages, in blocks, so that its growth never copies a long list. Stores
- * arrival numbers, which no other message gets after one is forgotten. Each is stored with its
- * cohort, so that a walk can skip the messages of other cohorts.
+ * arrival numbers, which are never reused, even after a message is forgotten. Stores the cohort of
+ * each as well, so that a walk can skip the messages of other cohorts.
  */
 class Members<M extends Joinable<M>> {
   readonly #blocks: Block[] = [];

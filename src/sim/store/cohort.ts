@@ -57,7 +57,7 @@ export class Cohort {
    * When its messages were accepted: pairs of a time and a count, for histograms of ages. Undefined
    * if the cohort takes no more steps as a whole.
    */
-  created: number[] | undefined = [];
+  createdPairs: number[] | undefined = [];
   /** The batch in which it waits for polls, if any. */
   batch: { readonly cohorts: Cohort[] } | undefined = undefined;
 
@@ -84,7 +84,7 @@ export class Cohort {
     else if (status === 'sent') this.sentAtMs = atMs;
     else {
       this.endedAtMs = atMs;
-      this.created = undefined;
+      this.createdPairs = undefined;
       if (status === 'failed') this.failureReason = failureReason;
       this.account.noteEnded(this);
     }
@@ -140,29 +140,29 @@ export class Cohort {
 export function moveTo(cohort: Cohort, member: Member): void {
   const { createdAtMs, cohort: previous } = member;
   previous.size--;
-  if (previous.created !== undefined) countCreated(previous.created, createdAtMs, -1);
+  if (previous.createdPairs !== undefined) countCreated(previous.createdPairs, createdAtMs, -1);
   cohort.size++;
-  if (cohort.created !== undefined) countCreated(cohort.created, createdAtMs, 1);
+  if (cohort.createdPairs !== undefined) countCreated(cohort.createdPairs, createdAtMs, 1);
   if (member.arrival < cohort.firstArrival) cohort.firstArrival = member.arrival;
   member.cohort = cohort;
 }
 
-/** Adds a message to the pairs of `Cohort.created`, or removes one. */
-function countCreated(created: number[], atMs: number, count: 1 | -1): void {
+/** Adds a message to the pairs of `Cohort.createdPairs`, or removes one. */
+function countCreated(pairs: number[], atMs: number, count: 1 | -1): void {
   // Nearly every message has the time of the last pair, or a later one.
-  const last = created.length - 2;
-  if (created[last] === atMs) {
-    created[last + 1] = (created[last + 1] as number) + count;
+  const last = pairs.length - 2;
+  if (pairs[last] === atMs) {
+    pairs[last + 1] = (pairs[last + 1] as number) + count;
     return;
   }
   if (count === 1) {
-    created.push(atMs, 1);
+    pairs.push(atMs, 1);
     return;
   }
   for (let pair = 0; pair < last; pair += 2) {
-    if (created[pair] !== atMs) continue;
-    created[pair + 1] = (created[pair + 1] as number) - 1;
-    if (created[pair + 1] === 0) created.splice(pair, 2);
+    if (pairs[pair] !== atMs) continue;
+    pairs[pair + 1] = (pairs[pair + 1] as number) - 1;
+    if (pairs[pair + 1] === 0) pairs.splice(pair, 2);
     return;
   }
 }

@@ -122,7 +122,7 @@ export class RareValues<T> {
     this.#indices[place] = index;
   }
 
-  /** A copy for reading: it does not know which values it has stored. */
+  /** A copy for reading only: it lacks the entries that `set` looks up. */
   copy(): RareValues<T> {
     const copy = new RareValues<T>();
     copy.#indices = this.#indices.slice();

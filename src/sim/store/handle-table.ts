@@ -16,8 +16,8 @@ const wordsPerSlot = 2;
 const noEntries = new Int32Array(wordsPerSlot);
 
 /**
- * Entries are inserted together, unless a search comes first: the cache misses of several overlap,
- * those of single ones do not. At a million messages, that saves 7 % of the CPU of a send.
+ * The number of entries that are inserted together, unless a search comes first. Their cache misses
+ * overlap, which saves 7 % of the CPU of a send at a million messages.
  */
 const addedTogether = 64;
 

@@ -40,7 +40,7 @@ export interface SavedMessage extends AcceptedSend {
   readonly sender: string;
 }
 
-/** Keys are message ids; it iterates in the order of arrival. */
+/** Like a map from message ids to messages, in the order of arrival. */
 export class MessageStore implements AccountMessages {
   /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
@@ -48,7 +48,7 @@ export class MessageStore implements AccountMessages {
   readonly cohorts = new CohortSlots();
   readonly retention: Retention;
   readonly now: () => number;
-  readonly #rows: MessageRows<Tables>;
+  readonly rows: MessageRows<Tables>;
   /** The number of messages that are not final. Only this store writes it. */
   unfinished = 0;
   /** No message with a lower arrival number is final, so a search for the oldest starts here. */
@@ -57,45 +57,31 @@ export class MessageStore implements AccountMessages {
   constructor(now: () => number, retention: Retention) {
     this.now = now;
     this.retention = retention;
-    this.#rows = new MessageRows<Tables>(this);
+    this.rows = new MessageRows<Tables>(this);
   }
 
   get size(): number {
-    return this.#rows.size;
-  }
-
-  /** In the order of arrival. */
-  get chunks(): readonly Chunk<Tables>[] {
-    return this.#rows.chunks;
-  }
-
-  chunkOf(handle: number): Chunk<Tables> {
-    return this.#rows.chunkOf(handle);
-  }
-
-  /** The handles of the messages that a `request_id` finds. */
-  get useHandles(): Iterable<number> {
-    return this.#rows.useHandles;
+    return this.rows.size;
   }
 
   get(messageId: string): Message | undefined {
-    const handle = this.#rows.find(messageId);
+    const handle = this.rows.find(messageId);
     return handle < 0 ? undefined : this.#messageAt(handle);
   }
 
   has(messageId: string): boolean {
-    return this.#rows.find(messageId) >= 0;
+    return this.rows.find(messageId) >= 0;
   }
 
   /** The message with this arrival number, unless it was forgotten. */
   ofArrival(arrival: number): Message | undefined {
-    const chunk = this.#rows.chunkOfArrival(arrival);
+    const chunk = this.rows.chunkOfArrival(arrival);
     return chunk && new Message(chunk, arrival - chunk.firstArrival);
   }
 
   /** In the order of arrival. */
   *values(): IterableIterator<Message> {
-    for (const chunk of [...this.#rows.chunks]) {
+    for (const chunk of [...this.rows.chunks]) {
       for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
         yield new Message(chunk, row);
       }
@@ -112,7 +98,7 @@ export class MessageStore implements AccountMessages {
 
   /** The messages that arrived before `before`, newest first; of one account, if given. */
   *newestFirst(account?: Account, before = Number.POSITIVE_INFINITY): IterableIterator<Message> {
-    const chunks = [...this.#rows.chunks];
+    const chunks = [...this.rows.chunks];
     for (const chunk of chunks.reverse()) {
       const last = Math.min(before - chunk.firstArrival, rowsPerChunk) - 1;
       for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
@@ -127,7 +113,7 @@ export class MessageStore implements AccountMessages {
     const isWanted: boolean[] = [];
     for (const { slot } of cohorts) isWanted[slot] = true;
     if (isWanted.length === 0) return;
-    for (const chunk of [...this.#rows.chunks].reverse()) {
+    for (const chunk of [...this.rows.chunks].reverse()) {
       const last = rowsPerChunk - 1;
       for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
         const slot = chunk.columns.cohort[chunk.placeOf(row)] as number;
@@ -146,7 +132,7 @@ export class MessageStore implements AccountMessages {
     messageId?: string,
   ): Message {
     const { account, key, device, requestId } = send;
-    const chunk = this.#rows.addRow(arrival);
+    const chunk = this.rows.addRow(arrival);
     const { columns, slab } = chunk;
     const row = chunk.rows - 1;
     if (messageId === undefined) drawUuidWords(account.ids, columns.ids, 4 * row);
@@ -165,7 +151,7 @@ export class MessageStore implements AccountMessages {
     columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
     if (send.sendAtMs > 0) chunk.setSendAt(row, send.sendAtMs);
     if (fate !== undefined) chunk.fates.set(row, fate, columns.capacity);
-    this.#rows.registerRow(chunk);
+    this.rows.registerRow(chunk);
     device.messagesHeld++;
     this.unfinished++;
     return new Message(chunk, row);
@@ -179,7 +165,7 @@ export class MessageStore implements AccountMessages {
     if (cohort.endedAtMs > 0) this.unfinished--;
     const hasUse = key !== undefined && requestId !== '';
     if (hasUse && this.now() - createdAtMs <= replayWindowMs) {
-      this.#rows.addUse(account.slot, requestId, handleOf(message.chunk, message.row));
+      this.rows.addUse(account.slot, requestId, handleOf(message.chunk, message.row));
     }
     if (saved.sender !== '') message.sender = saved.sender;
   }
@@ -207,7 +193,7 @@ export class MessageStore implements AccountMessages {
   unfinishedOf(device: Device): Message[] {
     const unfinished: Message[] = [];
     if (device.messagesHeld === 0) return unfinished;
-    for (const chunk of this.#rows.chunks) {
+    for (const chunk of this.rows.chunks) {
       const { columns } = chunk;
       for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
         const place = chunk.placeOf(row);
@@ -246,24 +232,24 @@ export class MessageStore implements AccountMessages {
   usesOf(account: Account): AcceptedUses<Message> {
     return {
       of: (requestId) =>
-        this.#rows.usesOf(account.slot, requestId).map((handle) => this.#messageAt(handle)),
+        this.rows.usesOf(account.slot, requestId).map((handle) => this.#messageAt(handle)),
       add: (requestId, { chunk, row }) =>
-        this.#rows.addUse(account.slot, requestId, handleOf(chunk, row)),
+        this.rows.addUse(account.slot, requestId, handleOf(chunk, row)),
       replace: (requestId, { chunk, row }, by) => {
         const handle = handleOf(chunk, row);
-        this.#rows.replaceUse(account.slot, requestId, handle, handleOf(by.chunk, by.row));
+        this.rows.replaceUse(account.slot, requestId, handle, handleOf(by.chunk, by.row));
       },
     };
   }
 
   #messageAt(handle: number): Message {
-    return new Message(this.#rows.chunkOf(handle), rowOf(handle));
+    return new Message(this.rows.chunkOf(handle), rowOf(handle));
   }
 
   /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */
   #seekOldestFinal(): Message | undefined {
-    const { chunks } = this.#rows;
-    for (let index = this.#rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
+    const { chunks } = this.rows;
+    for (let index = this.rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
       const chunk = chunks[index] as Chunk<Tables>;
       const { columns } = chunk;
       let row = chunk.firstRowFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
@@ -292,7 +278,7 @@ export class MessageStore implements AccountMessages {
 
   #forget(message: Message): void {
     const { chunk, row, cohort, device } = message;
-    this.#rows.forget(chunk, row);
+    this.rows.forget(chunk, row);
     cohort.size--;
     if (cohort.size === 0) this.cohorts.release(cohort);
     device.messagesHeld--;

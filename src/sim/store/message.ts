@@ -54,11 +54,6 @@ export class StoredMessage<
     return this.chunk.tables;
   }
 
-  /** True if the store forgot the message to make room. Its status is then `delivered`. */
-  get isForgotten(): boolean {
-    return !this.chunk.hasMessage(this.row);
-  }
-
   get messageId(): string {
     return uuidText(this.chunk.columns.ids, 4 * this.#place);
   }

@@ -3,8 +3,8 @@
  * (`src/sim/devices/device-work.ts`), and that they wake in time.
  * Rules: SVC-1, SVC-3, AUTH-4, STATE-2, STATE-3, SEND-7, RES-6. Assumes: progressPace,
  * pollIntervalSeconds.
- * Readers check a message's status, so a queue may be out of date. Only current queues count, and
- * every message that can proceed must be in exactly one.
+ * A queue may list messages that have moved on, because its readers check the status. The others
+ * must wait where their status says, and each message that can proceed in exactly one queue.
  */
 
 import { secondMs } from '#contract/time.ts';

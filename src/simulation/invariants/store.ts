@@ -63,7 +63,7 @@ function periodStart(nowMs: number, quotaMonth: Assumptions['quotaMonth']): numb
 export function checkStore({ world }: Simulation, recounts: Recounts, found: Findings): void {
   const { messages } = world;
   let held = 0;
-  for (const chunk of messages.chunks) {
+  for (const chunk of messages.rows.chunks) {
     let rows = 0;
     for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) rows++;
     if (rows !== chunk.size) {
@@ -81,7 +81,7 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
       `the world counts ${unfinished} unfinished, not ${recounts.unfinished}`,
     );
   }
-  checkUses(world.messages, found);
+  checkUses(messages.rows, found);
   const devices = new Set<Device>([...world.devices.values(), ...recounts.messagesOf.keys()]);
   for (const device of devices) {
     const count = recounts.messagesOf.get(device) ?? 0;
@@ -91,10 +91,10 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
 }
 
 /** Every entry must lead to a message that has a `request_id`, and no two to the same one. */
-function checkUses(messages: Simulation['world']['messages'], found: Findings): void {
+function checkUses(rows: Simulation['world']['messages']['rows'], found: Findings): void {
   const seen = new Set<number>();
-  for (const handle of messages.useHandles) {
-    const chunk = messages.chunkOf(handle);
+  for (const handle of rows.useHandles) {
+    const chunk = rows.chunkOf(handle);
     const row = rowOf(handle);
     if (seen.has(handle)) found.report('SEND-4', `a use of request_id is listed twice`);
     seen.add(handle);
@@ -148,7 +148,7 @@ export function checkStoredUses({ clock }: Simulation, account: Account, found: 
   }
 }
 
-/** The uses of one id, newest first. */
+/** Checks the uses of one id: each must be at most as young as the one before. */
 function checkChain(account: Account, newest: FirstUse, nowMs: number, found: Findings): void {
   let youngerMs = nowMs;
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {

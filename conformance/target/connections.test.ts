@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KeptBodies, mostKeptBytes } from './kept-bodies.ts';
+import { KeptBodies, mostKeptBytes } from './connections.ts';
 
 test('equal long bodies are kept once, and others up to the bound', () => {
   const bodies = new KeptBodies();

@@ -26,7 +26,7 @@ export interface AccountUnderTest {
 export interface AccountPlan {
   /** The number of its SIMs; default: 1. */
   readonly sims?: number;
-  /** Undefined: one that no case reaches. `plan`: the quota of the target's own plan. */
+  /** Default: a quota that no case reaches. `plan`: the quota of the target's own plan. */
   readonly quota?: number | 'plan';
   /** Settings of each SIM, as the control port takes them. */
   readonly sim?: Readonly<Record<string, unknown>>;
@@ -53,10 +53,10 @@ export const sendPaths = [paths.send, paths.dashboard_send, paths.external_send]
 /** No message has this id. */
 export const unknownId = '00000000-0000-4000-8000-000000000000';
 
-/** So large that no case reaches it unless it asks for a smaller one. */
+/** The default quota: more than any case sends. */
 const ampleQuota = 1_000_000;
 
-/** One run of a case or recording. Only it writes its fields. */
+/** One run of a case or recording. Other code only reads its fields. */
 export class Trial extends RecordedRequests {
   readonly listings: Listing[] = [];
   readonly createdKeys: CreatedKey[] = [];
@@ -66,7 +66,7 @@ export class Trial extends RecordedRequests {
   #requestIds = 0;
   /** Real time that the joined trials took. */
   joinedMs = 0;
-  /** Set by `describeSends`. */
+  /** What it sends, if that differs from the case's own description (`describeSends`). */
   sendsInstead: string | undefined;
 
   /** Replaces the case's own description of what it sends. */
@@ -80,7 +80,7 @@ export class Trial extends RecordedRequests {
 
   /** How far the target's clock is ahead of `now`; with a control port they are one clock. */
   get ahead(): Ahead {
-    return this.controlled ? { least: 0, most: 0 } : this.target.facts.clock.ahead;
+    return this.hasControl ? { least: 0, most: 0 } : this.target.facts.clock.ahead;
   }
 
   /** A setting that the simulator reports; undefined if unknown. */
@@ -115,28 +115,29 @@ export class Trial extends RecordedRequests {
    * next `--seed` selects the rows that follow.
    */
   someOf<T>(table: readonly T[], most: number): readonly T[] {
-    if (this.controlled) return table;
+    if (this.hasControl) return table;
     const start = ((this.target.seed - 1) * most) % table.length;
     return [...table.slice(start), ...table.slice(0, start)].slice(0, most);
   }
 
   /** An account other than that of `account()`. */
   async otherAccount(): Promise<AccountUnderTest> {
-    if (this.controlled) return this.account();
+    if (this.hasControl) return this.account();
     const { flags } = this.target;
     const key = flags.secondApiKey ?? this.lack('--second-api-key');
     return { key, from: flags.secondFrom ?? '', sims: [] };
   }
 
-  /** An account whose quota is spent; undefined if the run has none. */
+  /** An account whose quota is spent; undefined if there is none. `from`: its number by default. */
   async exhaustedAccount(from = ''): Promise<AccountUnderTest | undefined> {
-    if (this.controlled) return this.account({ quota: 0 });
+    if (this.hasControl) return this.account({ quota: 0 });
     const { exhaustedApiKey: key, exhaustedFrom = from } = this.target.flags;
     return key === undefined ? undefined : { key, from: exhaustedFrom, sims: [] };
   }
 
+  /** Another key of the account. */
   async secondKey(account: AccountUnderTest): Promise<ApiKey> {
-    if (!this.controlled)
+    if (!this.hasControl)
       return { keyId: '', key: this.target.flags.otherApiKey ?? this.lack('--other-api-key') };
     return this.control.createKey(account.accountId ?? '', 'conformance-second');
   }
@@ -182,7 +183,7 @@ export class Trial extends RecordedRequests {
   requestId(): string {
     this.#requestIds += 1;
     const ordinal = this.#requestIds;
-    if (this.controlled)
+    if (this.hasControl)
       return ordinal <= letters.length ? letters.charAt(ordinal - 1) : `id-${ordinal}`;
     const time = Math.floor(this.target.clock.now()).toString(36);
     const random = Math.floor(Math.random() * 36 ** 3).toString(36);
@@ -203,8 +204,8 @@ export class Trial extends RecordedRequests {
     return this.post(paths.send, account.key, this.fields(account, fields));
   }
 
-  /** Sends a message that must be accepted; otherwise the precondition is missing. */
-  async queued(account: AccountUnderTest, fields: Fields = {}): Promise<Queued> {
+  /** Sends a message that must be accepted; otherwise the case's precondition is missing. */
+  async mustSend(account: AccountUnderTest, fields: Fields = {}): Promise<Queued> {
     const reply = await this.send(account, fields);
     const body = given(() => accepted(reply));
     return { reply, body, messageId: textOf(body['message_id']) };
@@ -214,7 +215,7 @@ export class Trial extends RecordedRequests {
     return this.get(paths.read(messageId), account.key);
   }
 
-  /** Adds the record of another trial, once. */
+  /** Adds the record of another trial to this one; a second call for it does nothing. */
   join(other: Trial): void {
     if (this.#joined.has(other)) return;
     this.#joined.add(other);
@@ -224,7 +225,7 @@ export class Trial extends RecordedRequests {
     this.joinedMs += other.#tookMs;
   }
 
-  /** Call it when the trial is over: its duration counts for the trials that join it later. */
+  /** Marks the trial as over, and notes its duration for the trials that join it later. */
   end(): void {
     this.#tookMs = performance.now() - this.#startedMs;
   }
@@ -237,8 +238,8 @@ export class Trial extends RecordedRequests {
       log,
       listings: this.listings,
       createdKeys: this.createdKeys,
-      knownSince: this.controlled ? Number.NEGATIVE_INFINITY : startedAt,
-      hasExactTimes: this.controlled,
+      knownSince: this.hasControl ? Number.NEGATIVE_INFINITY : startedAt,
+      hasExactTimes: this.hasControl,
       assumption: (name) => this.assumption(name),
     };
   }

@@ -1,0 +1,120 @@
+/**
+ * What a run without a control port starts as one: a case, or recordings that are made together. All
+ * cases and recordings become items here, in the order in which the schedule (`order.ts`) tries them.
+ */
+import { minuteMs } from '#contract/time.ts';
+import type { Capabilities } from '../target/target.ts';
+import { type Bucket, entriesOf, type Spends, sendsIn } from './budget.ts';
+import type { AnyCase } from './case.ts';
+import type { Recording } from './recording.ts';
+
+export interface Item {
+  readonly id: string;
+  readonly spends: Spends;
+  /** Buckets that must be full, and that no other item may use meanwhile. Only floods have any. */
+  readonly fullBuckets: readonly Bucket[];
+  /** Ids of items that must finish first. */
+  readonly after: readonly string[];
+  /** True if it mostly waits, so that other items can run at the same time. */
+  readonly isLong: boolean;
+  /** The case to run; undefined for recordings. */
+  readonly case?: AnyCase;
+  /** The recordings that are made at the same time; empty for a case. */
+  readonly recordings: readonly Recording[];
+  /** The number of 429s that it provokes. */
+  readonly throttled: number;
+  /** Its duration in real seconds, as planned. */
+  readonly seconds: number;
+}
+/** The planned duration of a few requests and their replies. */
+const secondsOfACase = 0.1;
+/** A case with a longer wait counts as mostly waiting. */
+const longWaitSeconds = 2;
+
+export function itemsOf(cases: readonly AnyCase[], capabilities: Capabilities): Item[] {
+  const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
+  const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
+  const others = all.filter((recording) => !isFlood(recording));
+  const first = others.filter(({ inIdleTime }) => !inIdleTime).map((recording) => [recording]);
+  const idle = others.filter(({ inIdleTime }) => inIdleTime).map((recording) => [recording]);
+  // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
+  // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
+  const areTogether = capabilities.timeoutMs > minuteMs && floods.length > 0;
+  const floodGroups = areTogether ? [floods] : floods.map((flood) => [flood]);
+  const groups = [...first, ...floodGroups, ...idle];
+  const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
+  return [
+    ...[...first, ...floodGroups].map(recordingItem),
+    ...cases.toSorted(byRankAndSends).map((each) => itemOfCase(each, groups)),
+    ...idle.map(recordingItem),
+  ];
+}
+
+type Groups = readonly (readonly Recording[])[];
+
+function isFlood({ fullBuckets }: Recording): boolean {
+  return fullBuckets !== undefined;
+}
+
+/** The flood of the address comes first: its 429s must not affect calls with a key. */
+function floodRank({ fullBuckets }: Recording): number {
+  return fullBuckets?.[0] === 'address' ? 0 : 1;
+}
+
+function itemOfRecordings(recordings: readonly Recording[], groups: Groups): Item {
+  return {
+    id: idOfGroup(recordings),
+    recordings,
+    spends: sum(recordings.map(({ spends }) => spends)),
+    fullBuckets: recordings.flatMap(({ fullBuckets = [] }) => fullBuckets),
+    after: idsWith(
+      recordings.flatMap(({ follows }) => follows ?? []),
+      groups,
+    ),
+    isLong: true,
+    throttled: recordings.reduce((total, { throttled = 0 }) => total + throttled, 0),
+    seconds: Math.max(...recordings.map(({ seconds = 1 }) => seconds)),
+  };
+}
+
+function itemOfCase(anyCase: AnyCase, groups: Groups): Item {
+  const { id, spends, throttled = 0, waitSeconds = 0, recordings = [] } = anyCase;
+  return {
+    id,
+    case: anyCase,
+    recordings: [],
+    spends,
+    fullBuckets: [],
+    after: idsWith(recordings, groups),
+    isLong: waitSeconds > longWaitSeconds,
+    throttled,
+    seconds: waitSeconds + secondsOfACase,
+  };
+}
+
+function byRankAndSends(a: AnyCase, b: AnyCase): number {
+  return rankOf(a) - rankOf(b) || sendsIn(a.spends) - sendsIn(b.spends);
+}
+
+/** Cases that mostly wait come first, so that they do not delay the end; observations come last. */
+function rankOf(anyCase: AnyCase): number {
+  const isObservation = 'run' in anyCase;
+  if ((anyCase.waitSeconds ?? 0) > longWaitSeconds) return isObservation ? 1 : 0;
+  return isObservation ? 3 : 2;
+}
+
+/** The ids of the groups that contain one of these recordings. */
+function idsWith(recordings: readonly Recording[], groups: Groups): string[] {
+  return groups.filter((group) => recordings.some((each) => group.includes(each))).map(idOfGroup);
+}
+
+function idOfGroup(recordings: readonly Recording[]): string {
+  return recordings.map(({ name }) => name).join(', ');
+}
+
+function sum(all: readonly Spends[]): Spends {
+  const total: Partial<Record<Bucket, number>> = {};
+  for (const spends of all)
+    for (const [bucket, count] of entriesOf(spends)) total[bucket] = (total[bucket] ?? 0) + count;
+  return total;
+}
