@@ -89,7 +89,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
-  readonly #journal = new WorldJournal(this);
+  readonly #worldJournal = new WorldJournal(this);
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
   readonly #inProcess = new InProcessFetch(serviceHandler(this), {
@@ -116,7 +116,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
-      this.#journal.noteDelayed(exchange);
+      this.#worldJournal.noteDelayed(exchange);
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
@@ -150,7 +150,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.wallClock.pump();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
-    const { journal } = this.#journal;
+    const { journal } = this.#worldJournal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
     if (this.activity.isWatched) this.wallClock.arm();
     if (write === undefined) return handled.reply;
@@ -174,18 +174,18 @@ export class Simulator implements RunningWorld, ReplayTarget {
     return operation === undefined ? undefined : { result: replay(operation, this, args) };
   }
 
-  readonly change: RunningWorld['change'] = (...input) => this.#journal.change(...input);
+  readonly change: RunningWorld['change'] = (...input) => this.#worldJournal.change(...input);
 
   get journalFailure(): string | undefined {
-    return this.#journal.journal?.failure;
+    return this.#worldJournal.journal?.failure;
   }
 
   journalText(): string {
-    return this.#journal.text;
+    return this.#worldJournal.text;
   }
 
   recordedRun(): RecordedRun {
-    return this.#journal.run;
+    return this.#worldJournal.run;
   }
 
   get baseUrl(): string {
@@ -217,7 +217,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    const { transport = this.#journal.journal?.isFile ? 'node' : undefined } = options;
+    const { transport = this.#worldJournal.journal?.isFile ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
@@ -287,12 +287,12 @@ export class Simulator implements RunningWorld, ReplayTarget {
     try {
       if (run !== undefined) {
         const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-        this.#journal.journal = run.resume(this, { journalMaxBytes, onNotice });
+        this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
         // The replayed inputs came to an earlier process: the counts of this one start at 0.
         this.exchangeRecord.counts = new RequestCounts();
         this.#messageCounts = new MessageCounts();
       } else if (options.journal !== false) {
-        this.#journal.journal = new MemoryJournal(this.settings, startMs);
+        this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
       }
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
@@ -314,7 +314,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();
-    await this.#journal.close();
+    await this.#worldJournal.close();
   }
 }
 
