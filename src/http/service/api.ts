@@ -6,7 +6,7 @@
  * clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape, tasksShape, replyTemplates.
  */
 
-import type { Struck } from '#contract/fault-kinds.ts';
+import type { StrikingFault } from '#contract/fault-kinds.ts';
 import type { EndpointName, SendEndpoint } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
@@ -45,7 +45,7 @@ export interface Handled {
   /** True if a fault forced the status, which then says nothing about the request. */
   readonly isForced?: boolean;
   /** The injected fault that struck it. */
-  readonly struck?: Struck | undefined;
+  readonly struck?: StrikingFault | undefined;
   /** The headers that faults looked at: the journal keeps them, so that a replay decides the same. */
   readonly lookedAt?: Readonly<Record<string, string>> | undefined;
 }
