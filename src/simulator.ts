@@ -76,7 +76,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulation: Simulation;
   readonly wallClock: WallClock;
   readonly exchangeRecord: ExchangeRecord;
-  readonly #journal = new WorldJournal(this);
+  readonly #worldJournal = new WorldJournal(this);
   readonly activity: Activity = new Activity(this);
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
@@ -115,7 +115,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
-      this.#journal.noteDelayed(exchange);
+      this.#worldJournal.noteDelayed(exchange);
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
@@ -149,7 +149,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.wallClock.catchUp();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
-    const { journal } = this.#journal;
+    const { journal } = this.#worldJournal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
     if (this.activity.isWatched) this.wallClock.arm();
     if (write === undefined) return handled.reply;
@@ -173,18 +173,18 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return operation === undefined ? undefined : { result: replay(operation, this, args) };
   }
 
-  readonly change: RunningWorld['change'] = (...input) => this.#journal.change(...input);
+  readonly change: RunningWorld['change'] = (...input) => this.#worldJournal.change(...input);
 
   get journalFailure(): string | undefined {
-    return this.#journal.journal?.failure;
+    return this.#worldJournal.journal?.failure;
   }
 
   journalText(): string {
-    return this.#journal.text;
+    return this.#worldJournal.text;
   }
 
   recordedRun(): RecordedRun {
-    return this.#journal.run;
+    return this.#worldJournal.run;
   }
 
   get baseUrl(): string {
@@ -216,7 +216,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    const { transport = this.#journal.journal?.isFile ? 'node' : undefined } = options;
+    const { transport = this.#worldJournal.journal?.isFile ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
@@ -285,12 +285,12 @@ export class Simulator implements RunningWorld, WorldSimulator {
     try {
       if (run !== undefined) {
         const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-        this.#journal.journal = run.resume(this, { journalMaxBytes, onNotice });
+        this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
         // The replayed inputs came to an earlier process: the counts of this one start at 0.
         this.exchangeRecord.counts = new RequestCounts();
         this.#messageCounts = new MessageCounts();
       } else if (options.journal !== false) {
-        this.#journal.journal = new MemoryJournal(this.settings, startMs);
+        this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
       }
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
@@ -312,7 +312,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();
-    await this.#journal.close();
+    await this.#worldJournal.close();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Waits until enough messages match a query: in simulated time, which the wait moves forward, or in
- * real time, where each change of a message makes the wait count again.
+ * real time. A wait in real time counts again after each change of a message.
  */
 import { z } from 'zod';
 import type { Registry } from '../../sim/accounts/registry.ts';

@@ -3,7 +3,6 @@
  * of each reply that a fault delays. `ExchangeRecord` records the requests. A world has no journal
  * while a recorded run is replayed, or once it is closed.
  */
-
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';

@@ -3,7 +3,6 @@
  * never stopped. The caller replaces the current simulation with the complete new one, so a state
  * that cannot be restored changes nothing.
  */
-
 import { endpointNames } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -42,10 +41,7 @@ export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Si
   });
 }
 
-/**
- * Restores a head and its parts. `check`: throws if the result is unsound. Throws an
- * OperationRefused, as `restoreSnapshot` does.
- */
+/** `check`: throws if the result is unsound. Errors are an OperationRefused, as above. */
 export function restoreState(
   head: StateHead,
   parts: Iterable<StatePart>,
