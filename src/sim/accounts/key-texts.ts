@@ -9,24 +9,26 @@ import type { ApiKey, KeyDigest } from './account.ts';
 
 /** The shortest key that is searched for: any word could be a shorter one. */
 const shortestSoughtKey = 12;
+/** The longest key that a user can choose. */
 const longestKey = 200;
 /** The shortest useful prefix: with a shorter one, too many texts look like a generated key. */
 const shortestPrefix = 3;
 /** The characters that a bearer token may have. */
 const keyCharacters = /^[A-Za-z0-9_.~+/=-]*/;
+/** Begins the stand-in of a hidden key. */
 const standInMark = 'hidKey';
 const standIn = `${standInMark}[0-9a-f]{6,}`;
 const noKeys: readonly string[] = [];
 
 export class KeyTexts {
   /**
-   * Matches every generated key that has one of these prefixes, so it also finds keys of other
-   * worlds and removed keys. Also matches stand-ins.
+   * Matches all that looks like a generated key and has the prefix of one, so it also finds keys of
+   * other worlds and removed keys. Also matches stand-ins.
    */
   readonly #generated: RegExp;
   /** Keys that are searched for as they are: chosen ones, or generated ones with a short prefix. */
   readonly #literalKeys: readonly string[];
-  /** A text without any of these holds no key: most texts have none. */
+  /** Each key contains one of these. Most texts contain none, so they are not searched further. */
   readonly #marks: readonly string[];
   /** The digests of keys whose text is not known, by their prefix. */
   readonly #digests = new Map<string, Set<string>>();
@@ -80,7 +82,7 @@ export class KeyTexts {
     else digests.add(sha256);
   }
 
-  /** The key's length is not known, so every length is tried. */
+  /** The key with one of these digests at `at`. Its length is not known, so each one is tried. */
   #keyAt(text: string, at: number, digests: ReadonlySet<string>): string | undefined {
     const run = keyCharacters.exec(text.slice(at, at + longestKey))?.[0] ?? '';
     for (let length = shortestSoughtKey; length <= run.length; length++) {

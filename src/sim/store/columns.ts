@@ -23,7 +23,7 @@ export class Columns {
   readonly to: Float64Array;
   /** The message ids, four words each. */
   readonly ids: Uint32Array;
-  /** The account, device and cohort of a message, as slots: see `Slots`. */
+  /** The slots of the account, device and cohort of a message: see `Slots`. */
   readonly account: Uint32Array;
   readonly device: Uint32Array;
   readonly cohort: Uint32Array;
