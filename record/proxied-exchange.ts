@@ -216,10 +216,7 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /**
-   * Ends the exchange because of an error. `what` failed in this process; by default, the upstream
-   * was not reached.
-   */
+  /** Ends the exchange for an error. `what` failed; by default, the upstream was not reached. */
   failed(error: NodeJS.ErrnoException, what?: string, reason = errorNameOf(error)): void {
     const { response } = this;
     const { code = '' } = error;

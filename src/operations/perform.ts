@@ -60,7 +60,7 @@ function runRecorded(
   const { recorded, target, inputFrom } = operation;
   const input = inputFrom === undefined ? userInput : inputFrom(live);
   if (recorded === false) {
-    live.wallClock.pump();
+    live.wallClock.catchUp();
     return run(operation, live, id, input);
   }
   const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];

@@ -49,6 +49,6 @@ export function checkReply({ status, headers, body }: RawReply, expected: Expect
   try {
     JSON.parse(body);
   } catch {
-    throw new WrongReply(`no JSON: ${summary}`);
+    throw new WrongReply(`not JSON: ${summary}`);
   }
 }

@@ -94,7 +94,7 @@ export function waitFor(live: RunningWorld, input: Wait): Promise<Waited> {
     live.waits.add(fail);
     const stops = [live.activity.watch(onChange), live.activity.listen('clock', onChange)];
     const onTimeout = () => {
-      live.wallClock.pump();
+      live.wallClock.catchUp();
       count();
       // Has no effect if the count has just resolved the promise.
       fail(timeout(live.simulation.world, wait, 'ms'));

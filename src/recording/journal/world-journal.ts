@@ -85,7 +85,7 @@ export class WorldJournal {
   recordEnd(requestNumber: number, isSeen: boolean): void {
     const { wallClock, exchangeRecord } = this.#world;
     exchangeRecord.settle();
-    wallClock.pump();
+    wallClock.catchUp();
     const nowMs = this.#world.simulation.clock.now();
     const requestsAgo = exchangeRecord.total - requestNumber + 1;
     const at = isoTime(nowMs);

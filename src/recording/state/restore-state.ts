@@ -8,7 +8,7 @@ import { sha256 } from '#io/digest.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { FaultState } from '../../http/service/fault.ts';
 import { Account, type ApiKey, Device } from '../../sim/accounts/account.ts';
-import { type Fate, unpromptedFate } from '../../sim/devices/outcomes.ts';
+import { type Fate, unpromptedFates } from '../../sim/devices/outcomes.ts';
 import { OperationRefused, type ServiceError } from '../../sim/errors.ts';
 import { Cohort } from '../../sim/store/cohort.ts';
 import { messageBody } from '../../sim/store/message-view.ts';
@@ -202,7 +202,7 @@ class Restoration {
     let fate = this.#fates.get(fields);
     if (fate === undefined) {
       const isDrawn = unprompted && status !== null;
-      fate = isDrawn ? unpromptedFate(status) : { ends, in: status ?? undefined, polls };
+      fate = isDrawn ? unpromptedFates[status] : { ends, in: status ?? undefined, polls };
       this.#fates.set(fields, fate);
     }
     return fate;
