@@ -1,7 +1,7 @@
 /** What `smstwin audit` says before it asks anything, and of what it did not ask. */
 import { expect, test } from 'vitest';
 import { learn } from '#audit/audit.ts';
-import { LimitedServer, fixedWindow, perKey } from '#verify/audit/limiters.ts';
+import { fixedWindow, LimitedServer, perKey } from '#verify/audit/limiters.ts';
 import { audit } from './audit.ts';
 
 const silent = 'http://127.0.0.1:9/';

@@ -2,7 +2,6 @@
  * One run of the client, before and after it is judged: how it ended, the client rules that it
  * broke, and the messages that were sent twice or not at all, compared with the run without faults.
  */
-
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';

@@ -1,7 +1,7 @@
 /**
- * What a fleet refuses with 409, since it cannot answer as one process would: settings that HAProxy
- * decides and, in a wide world (a world that spans all shards), whatever counts requests of several
- * accounts.
+ * What a fleet refuses with 409, because it cannot answer as one process would: settings that HAProxy
+ * decides and, in a wide world (a world that spans all shards), operations that count requests of
+ * several accounts or need one shard.
  */
 import type { Operation } from '#src/operations/define.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
@@ -13,7 +13,7 @@ export const fixedClientIp =
   'HAProxy decides the address of a client: it is x_forwarded_for on each shard; leave it out, and ' +
   'start with --trust-proxy if a proxy in front writes that header';
 
-/** Throws for what no world of a fleet can do. `readBody`: called only if it is needed. */
+/** Throws if no world of a fleet can do the operation. `readBody`: called only if it is needed. */
 export function refuseRouted({ name }: Operation, readBody: () => unknown): void {
   const isPatch = name === 'assumptions.patch';
   if (!isPatch && name !== 'worlds.create' && name !== 'snapshots.restore') return;
@@ -31,7 +31,7 @@ export function refuseRouted({ name }: Operation, readBody: () => unknown): void
   }
 }
 
-/** Throws for what a wide world cannot do exactly. `input`: the parsed body. */
+/** Throws if a wide world cannot do the operation exactly. `input`: the parsed body. */
 export function refuseInexact({ name }: Operation, input: unknown): void {
   const body = fieldsOf(input);
   const refuse = (message: string, path?: string) => {
@@ -49,9 +49,9 @@ export function refuseInexact({ name }: Operation, input: unknown): void {
       'sendsPerPoll',
     );
   }
-  const ofKeys = ['bearerSpace', 'bearerCase'].find((assumption) => assumption in body);
-  if (name === 'assumptions.patch' && ofKeys !== undefined) {
-    refuse('HAProxy finds the key of a request by it: start with it', ofKeys);
+  const aboutKeys = ['bearerSpace', 'bearerCase'].find((assumption) => assumption in body);
+  if (name === 'assumptions.patch' && aboutKeys !== undefined) {
+    refuse('HAProxy finds the key of a request by it: start with it', aboutKeys);
   }
   if (name === 'worlds.fork') {
     refuse('this world spans all shards, and a fork is on one: fork a world that was created');

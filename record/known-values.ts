@@ -132,10 +132,7 @@ function placesOf(value: string, text: string): readonly number[] {
   return places;
 }
 
-/**
- * Escapes of URLs, JSON and HTML, line breaks of HTML, and digits of other scripts. `unescaped`
- * reads the groups.
- */
+/** Escapes of URLs, JSON and HTML, and digits of other scripts, in groups for `unescaped`. */
 const escapes = new RegExp(
   [
     String.raw`(?:%[0-9a-f]{2}){1,999}(?!%[89ab])|\\[ux]\{?([0-9a-f]{2,6})\}?|&#x([0-9a-f]{1,6});?|&#(\d{1,7});?`,

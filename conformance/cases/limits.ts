@@ -4,7 +4,6 @@
  * the run makes one flood of each endpoint (`conformance/floods/floods.ts`), and nearly all of these
  * cases judge it.
  */
-
 import { documentedLimits, type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
@@ -83,10 +82,7 @@ const every429OfTheRun = about('ERR-3/every-429-of-the-run', ['sender'], 0, {
 /** Polls that other cases may have sent before. */
 const pollsOfOtherCases = 10;
 
-/**
- * Empties the bucket of tasks at the start of a run, so that the main flood of tasks happens in a
- * later minute.
- */
+/** Empties the bucket of tasks at the start of a run; the main flood is in a later minute. */
 const earlyFlood: Recording = {
   name: 'an early flood of tasks',
   needs: ['key', 'device'],
@@ -104,10 +100,7 @@ const earlyFlood: Recording = {
   },
 };
 
-/**
- * Sends one request at the start of a run, then leaves a minute for tokens to accumulate before the
- * flood.
- */
+/** One request at the start of a run, then a minute for tokens to accumulate before the flood. */
 const earlyRequest: Recording = {
   name: 'an early request for received',
   needs: ['key'],

@@ -4,7 +4,6 @@
  * those that a list of single requests can describe. An observation finds the target's answer to an
  * assumption and judges nothing.
  */
-
 import { documentedLimits } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';

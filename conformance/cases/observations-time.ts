@@ -3,7 +3,6 @@
  * finds the target's answer to an assumption and judges nothing. All but `taskPickup` need a clock
  * that can be moved.
  */
-
 import type { AssumptionName } from '#contract/assumptions.ts';
 import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';

@@ -2,7 +2,6 @@
  * Provokes refusals of each kind that the target's flags allow, once or twice each: the replies are
  * the samples from which their templates are inferred.
  */
-
 import type { OwnHeaders, Refusal } from '#judging/discovery/discovered-templates.ts';
 import type { Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';

@@ -1,7 +1,6 @@
 /**
  * Cases about the fields of a Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6.
  */
-
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging } from '../run/case.ts';

@@ -4,7 +4,6 @@
  * send invalid fields. A row of a table is a value that every permitted answer to an assumption
  * treats alike.
  */
-
 import { messageMaxCharacters } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';

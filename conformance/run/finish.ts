@@ -3,7 +3,6 @@
  * prints and writes the reports and the files of `--discover` and `--write-expected`, and returns
  * the exit code.
  */
-
 import { sentenceOf } from '#contract/assumptions.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';

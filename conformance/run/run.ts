@@ -3,7 +3,6 @@
  * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
  * cases share one account, and the schedule (`order.ts`) decides what starts when.
  */
-
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import type { Profile, SkipReason, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';

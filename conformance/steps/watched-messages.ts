@@ -4,7 +4,6 @@
  * deadline to deadline, and never by more than a fraction of the poll interval, so that no status
  * between two reads is missed.
  */
-
 import { minuteMs } from '#contract/time.ts';
 import { isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';

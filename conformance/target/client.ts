@@ -6,7 +6,6 @@
  * a send that may have arrived only if the send has a `request_id`. A request without a reply has
  * `status` 0 and a `failure`.
  */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { valueIn } from '#judging/evidence/reading.ts';
 import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts';

@@ -66,12 +66,14 @@ export class WideWorld {
     return this.#changes.isHolding;
   }
 
+  /** Brings a shard that has started again up to date. */
   async resume(shard: Shard): Promise<void> {
     // A change that is under way catches up with the shard itself.
     if (!this.isHolding) await this.#changes.catchUp(shard);
     await this.#clock.resume(shard);
   }
 
+  /** Answers an operation on the world: some by code of their own, the others by their scope. */
   async answer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
     const { operation } = found;
     const { shards } = this.#parts;
@@ -143,7 +145,7 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** `id`: the number of the request in the fleet, from which its shard and number there follow. */
+  /** One request. `id`: its number in the fleet, from which its shard and its number there follow. */
   async #requestDetail(id: string, shardRequest: ShardRequest): Promise<ControlReply> {
     const { shards } = this.#parts;
     const { number, shardIndex } = shardNumber(Number(id), shards.length);
@@ -158,6 +160,7 @@ export class WideWorld {
     return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
   }
 
+  /** The joined replies of all shards. */
   async #merged(
     operation: Operation,
     request: ShardRequest | ((shard: Shard) => ShardRequest),
@@ -195,7 +198,7 @@ export class WideWorld {
     return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
   }
 
-  /** An operation on an account, key, SIM or message: its shard answers, and others follow. */
+  /** An operation on an account, key, SIM, message or fault: the shard that has it answers first. */
   async #onOwner(
     { operation, id = '' }: FoundOperation,
     shardRequest: ShardRequest,

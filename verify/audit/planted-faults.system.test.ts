@@ -101,7 +101,7 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'one that fails open at every 500th request',
-    bench: () => new LimitedServer(failingOpen(window(), 500, 430)),
+    bench: () => new LimitedServer(failingOpen(window(), 500, 418)),
     ...none,
     says: 'it fails open now and then',
   },

@@ -30,7 +30,7 @@ export interface ForeignReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const inboundTexts = ['Yes', 'Please call'];
+const inboundTexts = ['Yes', 'Please call'];
 
 /** The assumptions of all variations, unless they name others. */
 const sharedAnswers = {
@@ -153,7 +153,7 @@ export class ForeignService {
     };
   }
 
-  #account(quota: number | 'unlimited' = 'unlimited'): string {
+  #account(quota = 100_000): string {
     const accountId = randomUUID();
     this.#model.accounts.push({ accountId, quota });
     return accountId;

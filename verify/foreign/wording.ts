@@ -102,7 +102,7 @@ export const wordings = {
         body: {
           data: {
             type: 'stats',
-            attributes: { accepted: '{accepted}', inbound: '{received}', monthly: 100_000 },
+            attributes: { accepted: '{accepted}', inbound: '{received}', monthly: '{quota_limit}' },
           },
         },
       },

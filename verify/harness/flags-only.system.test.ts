@@ -161,7 +161,8 @@ test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks
   const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
   const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
   const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
-  expect(verdicts, out).toEqual(['passed', 'passed']);
+  // A pickup that only the harness causes does not show how soon one comes.
+  expect(verdicts, out).toEqual(['passed', 'skipped']);
 }, 60_000);
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {

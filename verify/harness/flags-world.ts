@@ -67,8 +67,6 @@ export function flagValuesOf(simulator: Simulator): FlagValues {
   };
 }
 
-export type Callers = ReturnType<typeof callersIn>;
-
 /** The keys, numbers and the device of a world that flags describe. */
 export function callersIn(values: FlagValues) {
   const valueAt = (flag: string) => values[flag] ?? '';
@@ -132,7 +130,7 @@ export async function serveWithFlags({
     { journal: false, ...options },
   );
   const { baseUrl } = await simulator.listen();
-  simulator.wallClock.pump();
+  simulator.wallClock.catchUp();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
   const values = flagValuesOf(simulator);
   const { key, deviceId } = callersIn(values);

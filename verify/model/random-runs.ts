@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
 import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
-import { Session, type Setup } from '../testkit/twin/session.ts';
+import { Session, type SessionOptions, type Setup } from '../testkit/twin/session.ts';
 
 /** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [
@@ -40,9 +40,8 @@ export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(stepArbitr
   size: 'max',
 });
 
-interface PlayOptions {
-  /** True if the model must agree with each reply, and with the state at the end. */
-  readonly compares?: boolean;
+/** `compares`: the model must agree with each reply, and with the state at the end. */
+interface PlayOptions extends SessionOptions {
   readonly before?: (session: Session) => void;
   readonly afterEach?: (session: Session) => void;
 }
@@ -51,9 +50,9 @@ interface PlayOptions {
 export function play(
   setup: Setup,
   steps: readonly Step[],
-  { compares = false, before, afterEach }: PlayOptions = {},
+  { compares = false, before, afterEach, ...options }: PlayOptions = {},
 ): Session {
-  const session = new Session(setup, { compares });
+  const session = new Session(setup, { compares, ...options });
   try {
     before?.(session);
     for (const step of steps) {
