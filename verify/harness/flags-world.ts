@@ -1,7 +1,7 @@
 /**
  * A simulator that looks to the harness like a real service: it has no control port, runs in real
- * time and polls every second. Its world has an account for each flag of `conform`. Also runs the
- * harness against it; both clocks may run several times as fast as the wall clock.
+ * time or several times as fast, and polls every second. Its world has what each flag of `conform`
+ * describes.
  */
 import type { Clock } from '#conformance/target/client.ts';
 import {
@@ -10,7 +10,6 @@ import {
   type SettingsInput,
   type Simulator,
 } from '#src/simulator.ts';
-import { type ConformReport, runConform, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
@@ -20,7 +19,7 @@ export const secondFrom = '+12025550111';
 export const exhaustedFrom = '+12025550121';
 const poolFrom = '+12025550190';
 /** A number of no SIM. */
-export const unknownFrom = '+12025550199';
+const unknownFrom = '+12025550199';
 
 export const flagsSettings: SettingsInput = {
   clock: 'real',
@@ -42,7 +41,7 @@ export const flagsSettings: SettingsInput = {
   },
 };
 
-/** The values of `conform`'s flags that describe the world of a server, by the flags' names. */
+/** The values of the flags of `conform` that describe the world of a server, by name. */
 export type FlagValues = Readonly<Record<string, string>>;
 
 /** The values that describe the world of `flagsSettings`. Revokes its key `revoked`. */
@@ -67,8 +66,6 @@ export function flagValuesOf(simulator: Simulator): FlagValues {
     'device-id': simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
   };
 }
-
-export type Callers = ReturnType<typeof callersIn>;
 
 /** The keys, numbers and the device of a world that flags describe. */
 export function callersIn(values: FlagValues) {
@@ -115,7 +112,7 @@ export interface FlagsWorldPlan extends Pick<InternalOptions, 'simulation'> {
 }
 
 /** Starts the simulator on a free port. */
-async function serveWithFlags({
+export async function serveWithFlags({
   assumptions = {},
   rate = 1,
   asksForTasks = false,
@@ -133,7 +130,7 @@ async function serveWithFlags({
     { journal: false, ...options },
   );
   const { baseUrl } = await simulator.listen();
-  simulator.wallClock.pump();
+  simulator.wallClock.catchUp();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
   const values = flagValuesOf(simulator);
   const { key, deviceId } = callersIn(values);
@@ -154,37 +151,4 @@ async function serveWithFlags({
       return simulator.close();
     },
   };
-}
-
-/**
- * Fast enough for a test, and slow enough that a request's delay stays a small part of a second.
- */
-export const testRate = 8;
-
-/** A report, and the seconds of the target's time that the run took. */
-export type FlagsRun = ConformReport & { readonly seconds: number };
-
-export async function runWithFlags(
-  argv: readonly string[],
-  plan: FlagsWorldPlan = {},
-): Promise<FlagsRun> {
-  const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
-  const startedMs = clock.now();
-  try {
-    const report = await runConformWithReport([baseUrl, ...argv, ...flags, '--timeout', '2m'], {
-      clock,
-    });
-    return { ...report, seconds: (clock.now() - startedMs) / 1000 };
-  } finally {
-    await close();
-  }
-}
-
-/** The cost of a whole run that `conform --dry-run` announces. */
-export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
-  const { baseUrl, flags, close } = await serveWithFlags();
-  const { out } = await runConform([baseUrl, ...flags, '--timeout', '2m', '--dry-run']);
-  await close();
-  const [, sends, minutes] = /Sends: about (\d+)[\s\S]*Minutes: about ([\d.]+)/.exec(out) ?? [];
-  return { sends: Number(sends), minutes: Number(minutes) };
 }

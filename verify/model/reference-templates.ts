@@ -4,8 +4,9 @@
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '#contract/reply-template.ts';
+import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
-import { anyText, type Expected, type ModelRequest, parseJson } from './reference-replies.ts';
+import { anyText, type Expected, isUuid, type ModelRequest } from './reference-replies.ts';
 
 interface Context {
   readonly request: ModelRequest;
@@ -15,8 +16,8 @@ interface Context {
   readonly assumptions: Assumptions;
 }
 
+/** The values of the placeholders, by name; a function tests the value in its place. */
 type Values = Readonly<Record<string, unknown>>;
-type Fields = Readonly<Record<string, unknown>>;
 
 export function applyTemplate(reply: Expected, context: Context): Expected {
   const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
@@ -96,7 +97,7 @@ function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): V
   const wait = headers['retry-after'];
   const shared = {
     now: new Date(nowMs).toISOString(),
-    uuid: isUuidText,
+    uuid: isUuid,
     // The transport refuses a body that is too long before the request is read.
     path: reply.status === 413 ? '' : request.path,
     method: reply.status === 413 ? '' : request.method,
@@ -123,7 +124,7 @@ function endpointValues(
   template: ReplyTemplate,
   shared: Values,
 ): Values {
-  const fields = body as Fields;
+  const fields = body as Values;
   const list = (name: string): readonly unknown[] =>
     Array.isArray(body) ? body : (fields[name] as readonly unknown[]);
   const items = (name: string) =>
@@ -221,8 +222,4 @@ function headersOf(
     else headers[name] = fillText(value, values);
   }
   return headers;
-}
-
-function isUuidText(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }

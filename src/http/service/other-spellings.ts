@@ -26,7 +26,7 @@ export function allowedMethods(route: Route, headMethod: HeadMethod = 'as_get'):
   return takesMethod(route, 'HEAD', headMethod) ? 'GET, HEAD' : route.method;
 }
 
-/** HEAD is allowed where GET is, but not for tasks: they are handed out, and HEAD has no body. */
+/** HEAD is allowed if GET is, except for tasks: they are handed out, and HEAD has no body. */
 export function takesMethod(
   route: Route,
   method: string,

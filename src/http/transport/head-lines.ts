@@ -23,10 +23,7 @@ export class HeadLines {
     this.#portHeaders = Object.entries(headers).flat();
   }
 
-  /**
-   * Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end; Node then
-   * closes it after this response.
-   */
+  /** Names and values in turn, for `writeHead`. `ends`: also makes Node close the connection. */
   list(response: ServerResponse, ends: boolean): readonly string[] {
     this.#update();
     if (ends) response.shouldKeepAlive = false;

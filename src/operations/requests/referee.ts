@@ -11,7 +11,7 @@ import { defaultGraceMs } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
-import { accountCalled, durationMs, largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
+import { durationMs, findAccount, largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { keptReportOn, quietMs } from './kept-reports.ts';
 
@@ -202,7 +202,7 @@ function* reportOn(
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const { account, partial, strict, grace = defaultGraceMs, details, intents, most } = input;
-  const judged = account === undefined ? undefined : accountCalled(live.simulation.world, account);
+  const judged = account === undefined ? undefined : findAccount(live.simulation.world, account);
   if (account !== undefined && judged === undefined) {
     const message = `there is no account ${JSON.stringify(account)}`;
     throw new OperationRefused('invalid', message, 'account');

@@ -49,7 +49,7 @@ export const exchangeViewSchema = z
   .meta({ id: 'Exchange' });
 const { request, reply, fault } = exchangeViewSchema.shape;
 
-export const requestViewSchema = z
+const requestViewSchema = z
   .strictObject({
     number: z.int().min(1).describe('Counts all requests since the start.'),
     at: timeSchema,
@@ -121,7 +121,6 @@ export function viewOf(exchange: RecordedExchange): RequestView {
   };
 }
 
-/** The row of a request in the list. */
 export function rowOf(exchange: RecordedExchange): RequestRow {
   const { atMs, accountName = null, keyId, shownKey, repeats = null, isLost, waitRate } = exchange;
   const body = objectIn(shortText(exchange.body) ?? '');

@@ -69,10 +69,6 @@ export class MessageStore implements AccountMessages {
     return handle < 0 ? undefined : this.#messageAt(handle);
   }
 
-  has(messageId: string): boolean {
-    return this.rows.find(messageId) >= 0;
-  }
-
   /** The message with this arrival number, unless it was forgotten. */
   ofArrival(arrival: number): Message | undefined {
     const chunk = this.rows.chunkOfArrival(arrival);
@@ -90,10 +86,6 @@ export class MessageStore implements AccountMessages {
 
   *keys(): IterableIterator<string> {
     for (const { messageId } of this.values()) yield messageId;
-  }
-
-  *[Symbol.iterator](): IterableIterator<[string, Message]> {
-    for (const message of this.values()) yield [message.messageId, message];
   }
 
   /** The messages that arrived before `before`, newest first; of one account, if given. */

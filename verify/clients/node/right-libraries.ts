@@ -124,6 +124,7 @@ function undiciSend(dispatcher: Dispatcher): Sending {
   return { send, close: () => dispatcher.close() };
 }
 
+/** Sends by Node's own client, and reads a reply ten seconds after its head. */
 function lateSend(agent: HttpAgent): Sending {
   const send = async (job: Job, message: Message) => {
     const headers = headersOf(job.key);

@@ -62,7 +62,7 @@ export const patchSim = stepKind(
     if (sim === undefined) return 'no SIM to change';
     session.simulator.sims.patch(sim.deviceId, changes);
     session.model.patchSim(sim.deviceId, changes);
-    session.learnDelays();
+    session.learnOwnChanges();
     return `${sim.number} becomes ${JSON.stringify(changes)}`;
   },
 );
@@ -77,7 +77,7 @@ export const pollNow = stepKind(
     const actual = session.simulator.sims.poll(sim.deviceId).picked_up.join();
     const expected = session.model.pollNow(sim.deviceId).join();
     if (actual !== expected) throw new Error(`picked up ${actual}; the model: ${expected}`);
-    session.learnDelays();
+    session.learnOwnChanges();
     return `${sim.number} polls now`;
   },
 );
@@ -124,7 +124,7 @@ export function assume(
   const changes = { [name]: answer } as Partial<Assumptions>;
   session.simulator.assumptions.patch(changes);
   session.model.assume(changes);
-  session.learnDelays();
+  session.learnOwnChanges();
   return `assume ${JSON.stringify(changes)}`;
 }
 

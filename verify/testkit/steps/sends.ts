@@ -216,19 +216,17 @@ function send(session: Session, origin: SendOrigin, body: string): string {
 function bodyOf(session: Session, who: number, fields: SendFields): object {
   const { senderFields, sendAt } = fields;
   const from = numberOf(session, who, fields.sender);
-  const nowMs = session.model.nowMs;
+  const second = numberOf(session, who, fields.secondSender);
   return {
     ...fields.extra,
     to: fields.to,
     ...(senderFields === 'from' && { from }),
     ...(senderFields === 'from_number' && { from_number: from }),
-    ...(senderFields === 'both' && {
-      from,
-      from_number: numberOf(session, who, fields.secondSender),
-    }),
+    ...(senderFields === 'both' && { from, from_number: second }),
     message: fields.message,
     request_id: fields.requestId,
-    send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, nowMs)),
+    send_at:
+      sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, session.model.nowMs)),
   };
 }
 

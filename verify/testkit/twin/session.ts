@@ -27,6 +27,10 @@ export interface Setup {
 export interface SessionOptions {
   /** False for properties of the simulator alone, which do not need the model. */
   readonly compares?: boolean;
+  /** The assumptions of the model, if they are not the simulator's. */
+  readonly modelled?: Assumptions;
+  /** The content type that the model expects of usual replies. */
+  readonly contentType?: string | undefined;
 }
 
 /** One request of a run with its reply, and the step that sent it. */
@@ -84,16 +88,17 @@ export class Session {
   /** The times at which an advance of the clock pauses; only a property test sets it. */
   stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
   readonly #callers: Caller[] = [];
-  readonly #compares: boolean;
+  readonly #options: SessionOptions;
 
-  constructor({ seed, startMs, assumptions }: Setup, { compares = true }: SessionOptions = {}) {
-    this.#compares = compares;
+  constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
+    this.#options = options;
     const world = { pool: poolNumbers.map((number) => ({ number })) };
     this.simulator = new Simulator(
       { clock: 'manual', startTime: startMs, seed, world, assumptions },
       { journal: false },
     );
-    this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
+    const { modelled = { ...defaultAssumptions, ...assumptions } } = options;
+    this.model = new ReferenceModel(startMs, modelled);
     this.model.outcomes = scriptedFates;
     for (const sim of this.#world.pool) {
       this.model.sims.push({ ...simOf(sim), accountId: undefined });
@@ -130,13 +135,14 @@ export class Session {
     const reply = this.simulator.handle(request);
     const expected: Expected = this.model.handle(request);
     this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
-    const difference = this.#compares ? differenceOf(expected, reply) : undefined;
+    const { compares = true, contentType = 'application/json' } = this.#options;
+    const difference = compares ? differenceOf(expected, reply, contentType) : undefined;
     if (difference !== undefined) {
       throw new Error(`${requestText(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
     }
     expected.learn?.(reply);
     if (reply.status === 202) this.#learnFate(reply);
-    this.learnDelays();
+    this.learnOwnChanges();
     return reply;
   }
 
@@ -167,7 +173,7 @@ export class Session {
     for (const stopMs of [...this.stopsBetween(this.model.nowMs, ms), ms]) {
       this.simulator.clock.advance({ to: stopMs });
       this.model.advanceTo(stopMs);
-      this.learnDelays();
+      this.learnOwnChanges();
     }
     const now = this.simulator.clock.now();
     if (now !== ms) throw new Error(`now is ${now}, not ${ms}`);
@@ -185,7 +191,7 @@ export class Session {
   }
 
   /** Passes changes of status to the model that come at a time of their own, not at a poll. */
-  learnDelays(): void {
+  learnOwnChanges(): void {
     for (const message of this.model.messages) {
       if (changesOnItsOwn(message, this.model.assumptions)) {
         this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);

@@ -13,7 +13,6 @@ import type { ServedPort } from '../served-port.ts';
 import type { ControlRequest } from '../transport.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
 
-/** The outlet of a reply on a response of Node's HTTP server. */
 export class NodeOutlet implements Outlet {
   readonly method: string;
   readonly path: string;

@@ -19,7 +19,6 @@ import { NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
 
-/** An error that Node's parser reports. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;
   readonly bytesParsed?: number;
@@ -50,21 +49,14 @@ export class NodeTransport implements Transport {
     this.#port = new ServedPort(serve, options);
     this.#answers = new Answers(this.#port);
     this.#lines = new HeadLines(this.#port);
-    const { idleTimeoutMs } = this.#port;
-    const limits = {
-      maxHeaderSize: 16_384,
-      headersTimeout: idleTimeoutMs,
-      requestTimeout: idleTimeoutMs,
-      keepAliveTimeout: idleTimeoutMs,
-      connectionsCheckingInterval: 1_000,
-      // `#receive` checks `Host`: Node's own refusal has no body, and Node accepts two hosts.
-      requireHostHeader: false,
-    };
-    const { tls } = options;
-    const server =
-      tls === undefined
-        ? createServer(limits)
-        : createTlsServer({ ...limits, cert: tls.cert, key: tls.key });
+    this.#server = createNodeServer(this.#port.idleTimeoutMs, options.tls);
+    this.#handleEvents(this.#server);
+    if ('service' in serve) {
+      this.#servePlainly(options.tls === undefined ? 'connection' : 'secureConnection');
+    }
+  }
+
+  #handleEvents(server: Server): void {
     // A handshake that fails gets no reply: there is no connection to write it on.
     server.on('tlsClientError', (_, socket: Socket) => {
       this.#refused.add(socket);
@@ -81,15 +73,9 @@ export class NodeTransport implements Transport {
     server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
     // With a listener, Node closes no silent connection. Idle ones are closed here, and those whose
     // client does not read; event streams and delayed replies stay open.
-    server.setTimeout(idleTimeoutMs, (socket) => {
+    server.setTimeout(this.#port.idleTimeoutMs, (socket) => {
       if (this.#queues.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
-    // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
-    server.maxHeadersCount = 0;
-    this.#server = server;
-    if ('service' in serve) {
-      this.#servePlainly(tls === undefined ? 'connection' : 'secureConnection');
-    }
   }
 
   /** Gives each new connection to a `PlainConnection`, which may hand it over to `node:http`. */
@@ -209,8 +195,7 @@ export class NodeTransport implements Transport {
 
   /**
    * Serves a request with a method that Node's parser does not know, after the replies before it.
-   * `request`: undefined if its head could not be read. Ends the connection, because a body would
-   * not be read.
+   * `request`: undefined if its head could not be read. Ends the connection: no body can be read.
    */
   #serveUnusualMethod(request: IncomingMessage | undefined, socket: Socket): void {
     const incoming = request ?? new IncomingMessage(socket);
@@ -223,6 +208,25 @@ export class NodeTransport implements Transport {
       this.#receive(incoming, response);
     });
   }
+}
+
+function createNodeServer(idleTimeoutMs: number, tls: TransportOptions['tls']): Server {
+  const limits = {
+    maxHeaderSize: 16_384,
+    headersTimeout: idleTimeoutMs,
+    requestTimeout: idleTimeoutMs,
+    keepAliveTimeout: idleTimeoutMs,
+    connectionsCheckingInterval: 1_000,
+    // `#receive` checks `Host`: Node's own refusal has no body, and Node accepts two hosts.
+    requireHostHeader: false,
+  };
+  const server =
+    tls === undefined
+      ? createServer(limits)
+      : createTlsServer({ ...limits, cert: tls.cert, key: tls.key });
+  // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
+  server.maxHeadersCount = 0;
+  return server;
 }
 
 /** A connection with this many waiting requests is paused. */

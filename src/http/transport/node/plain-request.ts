@@ -141,11 +141,6 @@ export class PlainRequest implements ApiRequest, Outlet {
     resetSocket(this.#connection.socket);
   }
 
-  /** Only the control port has streams of events. */
-  openStream(): undefined {
-    return undefined;
-  }
-
   later(act: () => void): void {
     if (!this.#connection.socket.destroyed) act();
   }
@@ -160,7 +155,6 @@ export class PlainRequest implements ApiRequest, Outlet {
   }
 }
 
-/** The head of a plain request. */
 export interface PlainHead {
   readonly method: string;
   readonly path: string;
@@ -204,7 +198,7 @@ const singleHeaders = new Set(['host', 'content-length', 'authorization', 'conne
 /** A longer length is left to Node's parser. */
 const plainLength = /^\d{1,8}$/;
 
-/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the request before. */
+/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the last request. */
 export function readPlainHead(
   bytes: Buffer,
   offset: number,
