@@ -159,9 +159,7 @@ const findingSchema = z.object(
 export function readSchedule(file: string) {
   const place = `--schedule ${file}`;
   const value = parseJson(place, readGiven(file, '--schedule'));
-  if (Array.isArray(value)) {
-    return { schedule: parsed(scheduleSchema, value, place), intents: {} };
-  }
+  if (Array.isArray(value)) return { schedule: parsed(scheduleSchema, value, place), intents: {} };
   const { schedule, intents = {} } = parsed(findingSchema, value, place);
   return { schedule, intents: intents as KnownIntents };
 }

@@ -134,9 +134,8 @@ async function measuredWait(
   if (probe.length === 0) return 1;
   const { seen } = await runClient(probe, knownIntents, [1]);
   const arrivals = new Map<string, number>();
-  for (const { point, exchange } of seen) {
+  for (const { point, exchange } of seen)
     if (point !== undefined) arrivals.set(pointKey(point), exchange.sentAt);
-  }
   const waits = probe.map(({ at }) => {
     const refusedMs = arrivals.get(pointKey(at)) ?? 0;
     const retriedMs = arrivals.get(pointKey({ ...at, attempt: at.attempt + 1 })) ?? 0;

@@ -103,9 +103,8 @@ export function runOf(
   const failures = [...rules, ...counted];
   // To give up with an error is right after a refusal that the service documents.
   const isRefused = seen.some(({ fault }) => fault && refusalNamed(fault) !== undefined);
-  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused)) {
+  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused))
     failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
-  }
   failures.sort((one, other) => gravity(one) - gravity(other));
   return { schedule, trace: seen.flatMap(({ point }) => point ?? []), failures, ending, seen };
 }

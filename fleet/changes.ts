@@ -1,8 +1,7 @@
 /**
  * Changes of a wide world (a world that spans all shards). Every shard makes the same changes in
- * the same order, one after another, while HAProxy holds requests back. A step is one change on one
- * shard. A file lists the steps that are still to be taken: a shard takes its steps when it, or the
- * whole fleet, has started again.
+ * the same order, while HAProxy holds requests back. A step is one change on one shard. A file
+ * lists the steps still to be taken, for a shard or a fleet that starts again.
  */
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -91,9 +90,8 @@ export class Changes {
   }
 
   /**
-   * Makes a change on the shards. Returns the replies of those that have made it, or only the
-   * refusal of `first`. A shard that does not come back in time, or whose disk is full, makes the
-   * change when it starts again.
+   * Makes a change on the shards. Returns the replies of those that made it, or only the refusal of
+   * `first`. A shard that is late, or whose disk is full, makes it when it starts again.
    */
   async make(request: ShardRequest, options: ChangeOptions = {}): Promise<readonly ShardReply[]> {
     const { first, shards = this.#parts.shards, requestFor = () => request } = options;
@@ -195,9 +193,8 @@ export class Changes {
     const value = isHolding ? '1' : undefined;
     await haproxy.change(started.map(({ name }) => ({ map: 'held', key: name, value })));
     const untilMs = performance.now() + settleWithinMs;
-    while (isHolding && (await haproxy.countInFlight()) > 0 && performance.now() < untilMs) {
+    while (isHolding && (await haproxy.countInFlight()) > 0 && performance.now() < untilMs)
       await pause(pauseMs);
-    }
   }
 }
 

@@ -1,7 +1,6 @@
 /**
  * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
- * process. HAProxy passes each client's requests to the shard that has the client's world or
- * account.
+ * process. HAProxy passes each request to the shard that has the client's world or account.
  */
 import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -202,9 +201,8 @@ export class Fleet {
     const started: Shard[] = [];
     let nextIndex = 0;
     const startInTurn = async () => {
-      for (let index = nextIndex++; index < count; index = nextIndex++) {
+      for (let index = nextIndex++; index < count; index = nextIndex++)
         started[index] = await this.#startShard(index, baseUrl);
-      }
     };
     // A start keeps a core busy, so as many run at one time as there are cores.
     const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startInTurn);

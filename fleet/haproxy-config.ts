@@ -122,8 +122,7 @@ function configOf(plan: RouterPlan): string {
     `  http-request set-var(txn.shard) var(txn.host),field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
     `  http-request set-var(txn.authorization) req.fhdr(authorization,1),${trimmed}`,
     `  http-request set-var(txn.last_authorization) req.fhdr(authorization,-1),${trimmed}`,
-    // A request whose header lacks the word `Bearer`, or that has two such headers, has no key: it
-    // counts for its address.
+    // Without the word `Bearer`, or with two such headers, a request counts for its address.
     `  acl has_key var(txn.authorization) -m reg ${caseFlag}"${bearer}"`,
     '  acl has_one_key var(txn.authorization),strcmp(txn.last_authorization) eq 0',
     `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",${caseArgument}),sha2(256),hex if has_key has_one_key`,
@@ -153,9 +152,8 @@ function configOf(plan: RouterPlan): string {
 function keylessRules({ isWide, trustProxy, shards }: RouterPlan): readonly string[] {
   // All requests of an address reach one shard, so that its limits are counted in one place. A proxy
   // in front may spell an address in several ways, which HAProxy cannot compare: all go to shard 0.
-  if (!isWide || trustProxy) {
+  if (!isWide || trustProxy)
     return [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
-  }
   return [
     `  http-request set-var(txn.place) src,concat(),crc32(1),mod(${shards.length}) unless routed`,
     '  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed',

@@ -151,9 +151,8 @@ export class Haproxy {
     });
     this.#child = child;
     const end = await child.until(() => this.#answers(), startWithinMs);
-    if (end !== undefined) {
+    if (end !== undefined)
       throw new CommandError(3, `HAProxy did not start (${end}): ${reason || child.lastLine}`);
-    }
     this.#isReady = true;
   }
 

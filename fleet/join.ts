@@ -132,9 +132,8 @@ function joinCommon(lists: ListsOfShards, { by, fields }: AnyFields, joining: Jo
   }
   return [...copiesById.values()].flatMap((copies) => {
     const { account_id: accountId } = fieldsOf(copies.flat()[0] ?? null);
-    if (typeof accountId === 'string') {
+    if (typeof accountId === 'string')
       return copies[joining.shards.indexOf(joining.ownerOf(accountId))] ?? [];
-    }
     const firsts = copies.map(([copy = null]) => copy);
     return [joinValues(firsts, fields ?? 'equal', joining)];
   });

@@ -40,9 +40,8 @@ export class NewWorlds {
   ): Promise<ShardReply> {
     refuseMore(this.#routes.size, mostWorlds, 'worlds');
     const claims = claimsOf(input, this.#routes);
-    for (const { id, isTaken, refusal } of claims) {
+    for (const { id, isTaken, refusal } of claims)
       if (isTaken || this.#reserved.has(id)) throw refusal;
-    }
     for (const { id } of claims) this.#reserved.add(id);
     try {
       if (origin !== undefined) return await this.#createOn(origin, request);
@@ -61,9 +60,8 @@ export class NewWorlds {
   async #createOn(shard: Shard, request: ShardRequest): Promise<ShardReply> {
     try {
       const reply = await shard.ask(request);
-      if (reply.status === 201) {
+      if (reply.status === 201)
         await this.#routes.readWorld(shard, shard.parse('worlds.create', reply));
-      }
       return reply;
     } catch (error) {
       // The shard may have created the world, but the reply with its id is lost.

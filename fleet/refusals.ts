@@ -1,7 +1,6 @@
 /**
- * What a fleet refuses with 409, because it cannot answer as one process would: settings that HAProxy
- * decides and, in a wide world (a world that spans all shards), operations that count requests of
- * several accounts or need one shard.
+ * What a fleet refuses with 409, because it cannot answer as one process would: settings of HAProxy
+ * and, in a wide world (a world that spans all shards), what counts requests of several accounts.
  */
 import type { Operation } from '#src/operations/define.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
@@ -50,15 +49,12 @@ export function refuseInexact({ name }: Operation, input: unknown): void {
     );
   }
   const aboutKeys = ['bearerSpace', 'bearerCase'].find((assumption) => assumption in body);
-  if (name === 'assumptions.patch' && aboutKeys !== undefined) {
+  if (name === 'assumptions.patch' && aboutKeys !== undefined)
     refuse('HAProxy finds the key of a request by it: start with it', aboutKeys);
-  }
-  if (name === 'worlds.fork') {
+  if (name === 'worlds.fork')
     refuse('this world spans all shards, and a fork is on one: fork a world that was created');
-  }
-  if (name === 'referee.judge' && !('account' in body)) {
+  if (name === 'referee.judge' && !('account' in body))
     refuse('intents of a wide world are judged by account: name one', 'account');
-  }
 }
 
 /** True for a fault that strikes only some requests; `every: 1` and `probability: 1` strike all. */

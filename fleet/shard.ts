@@ -118,9 +118,8 @@ export class Shard {
     const { seed } = await this.#read('simulator.state');
     this.ready = { ...this.ready, accounts, pool, seed };
     const { clientIp } = await this.#read('assumptions.get');
-    if (clientIp !== 'x_forwarded_for') {
+    if (clientIp !== 'x_forwarded_for')
       throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
-    }
   }
 
   get state(): ShardState {
@@ -137,9 +136,8 @@ export class Shard {
   }
 
   /**
-   * Sends a request to its control port. If the shard ends, a request that it has not read is sent
-   * again once it is back; one that it may have read, only if that is a GET. Throws a
-   * ShardUnavailable.
+   * Sends a request to its control port. If the shard ends, sends it again once the shard is back,
+   * unless it may have read it and it is not a GET. Throws a ShardUnavailable.
    */
   async ask(request: ShardRequest): Promise<ShardReply> {
     return this.#untilAnswered(request, (own) => ask(this.ready.control_url, own));

@@ -55,11 +55,10 @@ const socketIn = (folder: string) => join(folder, 'owner.sock');
 const mostSocketBytes = 103;
 
 /**
- * Creates the temporary folder of a fleet, which holds the private key of HTTPS. The fleet listens on
- * a socket in it. If nothing listens on the socket of a folder, a killed fleet has left it, and the
- * next fleet of the same user removes it. A process id would not do, as it means nothing in another
- * container. Returns the path, and a function that removes the folder. Throws a CommandError if no
- * folder can be used.
+ * Creates the temporary folder of a fleet, which holds the private key of HTTPS. The fleet listens
+ * on a socket in it. If nothing listens there, a killed fleet has left it, and the next fleet of
+ * the same user removes it; a process id means nothing in another container. Returns the path, and
+ * a function that removes the folder. Throws a CommandError if none can be used.
  */
 export async function createPrivateFolder() {
   const owner = createServer((socket) => socket.destroy()).unref();

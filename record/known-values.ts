@@ -1,8 +1,7 @@
 /**
- * Finds known keys and texts, and pieces of them, in other texts. To find them in any notation, it
- * reads a text without escapes (`plainOf`), in lower case and with one kind of blank (`flatOf`). All
- * of it works in slices, in time that grows only with the length of the texts: a body can be a
- * mebibyte long.
+ * Finds known keys and texts, and pieces of them, in texts of any notation, which are read without
+ * escapes (`plainOf`), in lower case and with one kind of blank (`flatOf`). It works in slices, in
+ * time that grows only with the length of the texts, as a body can be a mebibyte long.
  */
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';

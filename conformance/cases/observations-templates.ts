@@ -1,7 +1,6 @@
 /**
- * Observations of how a target words its replies (`replyTemplates`). Each kind of reply is
- * requested once or twice, and a template is inferred from these samples. A reply in the
- * simulator's own shape needs no template.
+ * Observations of how a target words its replies (`replyTemplates`): templates are inferred from
+ * one or two samples of each kind of reply. The simulator's own shape needs no template.
  */
 import type { ReplyTemplate } from '#contract/reply-template.ts';
 import {

@@ -100,8 +100,7 @@ async function* wrongBodies(t: Trial, account: AccountUnderTest) {
   yield collectSamples('malformed_json', [400, 422], malformed);
   yield collectSamples('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
   const empty = t.post(paths.send, key, '');
-  // If the reply names fields, the target read the empty body as an object without fields
-  // (`emptyBody`).
+  // If the reply names fields, the empty body counts as an object without fields (`emptyBody`).
   const { json } = await empty;
   const isRead = requiredFields.some((name) => namesField(json, name));
   if (!isRead) yield collectSamples('empty_body', [400, 422], [[empty]]);

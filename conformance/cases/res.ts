@@ -38,10 +38,7 @@ const oneMessage: Recording = {
 };
 
 function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
-  return judging(id, oneMessage, {
-    sends: 'a send, a read of it, a replay of it',
-    demands,
-  });
+  return judging(id, oneMessage, { sends: 'a send, a read of it, a replay of it', demands });
 }
 
 const rulesOfBodies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5'] as const;

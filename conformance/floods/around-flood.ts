@@ -40,8 +40,7 @@ export async function prepareFlood(
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
   if (bucket !== 'address') return;
-  // All come from this address. But the requests of a user count for the user, and those with a
-  // revoked key do not (AUTH-6).
+  // From one address: those with a key count for the user, those with a revoked key do not (AUTH-6).
   await revokedCalls(t, account);
   await flood(userTimes, () => t.get(paths.received, account.key));
 }
@@ -137,8 +136,7 @@ async function requestOthers(
   let isThrottled = false;
   const flooded = bucket === 'address' ? undefined : bucket;
   for (const endpoint of limitedEndpoints) {
-    // Without a control port, only floods of sends send a message: they test this pair of endpoints
-    // from the other side.
+    // Without a control port, only floods of sends test pairs of endpoints of which one sends.
     const isCostly = isSending(endpoint) && !isSending(bucket) && !t.hasControl;
     if (endpoint === flooded || isCostly) continue;
     if (endpoint === 'tasks' && account.sims.length === 0) continue;

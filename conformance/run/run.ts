@@ -147,9 +147,8 @@ class Suite {
   }
 
   /**
-   * Judges failed cases again, now that the whole run is known, and replaces the results of those
-   * that do not fail. Statistics often show another client only after its messages made a limit
-   * look too small.
+   * Judges failed cases again by the whole run, and replaces the results of those that do not fail.
+   * Statistics often show another client only after its messages made a limit look too small.
    */
   judgeFailuresAgain(): void {
     for (const [failedCase, ran] of this.#failed) {

@@ -83,9 +83,8 @@ export async function waitForMessages(
   const countRequest = { ...routeOf('messages.wait'), body };
   const startedMs = performance.now();
   const start = await clock.state();
-  if (advance && start.mode !== 'manual') {
+  if (advance && start.mode !== 'manual')
     throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
-  }
   const untilMs = Date.parse(start.now) + timeoutMs;
   for (;;) {
     const replies = await Promise.all(shards.map((shard) => shard.ask(countRequest)));

@@ -1,9 +1,8 @@
 /**
  * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
- * pool, with the same ids and polling times; requests of an account reach one shard alone, its
- * owner. So each account's replies are byte for byte those of one process. An operation that
- * changes the world runs on every shard (`../changes.ts`); one that reads it is answered by the owner,
- * or joined.
+ * pool, with the same ids and polling times; requests of an account reach only its owner. So
+ * replies are byte for byte those of one process. An operation that changes the world runs on every
+ * shard (`../changes.ts`); one that reads it is answered by the owner, or joined.
  */
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
@@ -116,9 +115,8 @@ export class WideWorld {
         return this.#onShards(operation, shardRequest, { first: shards[0] });
       case 'merged': {
         const account = accountIn(request, input);
-        if (account !== undefined) {
+        if (account !== undefined)
           return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
-        }
         if (operation.name === 'messages.page') return pageOfMessages(shards, request);
         return this.#merged(operation, shardRequest, request.query);
       }
@@ -175,9 +173,8 @@ export class WideWorld {
     const given = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
     const { limit } = (given ?? {}) as { readonly limit?: number };
     const joined = this.#joinReplies(operation, replies, limit);
-    if (name === 'simulator.state') {
+    if (name === 'simulator.state')
       return okReply({ ...(joined as object), base_url: this.#baseUrl });
-    }
     if (name === 'simulator.invariants') {
       const { broken, checked } = joined as { broken: readonly string[]; checked: object };
       const all = [...broken, ...(await this.#owners.findMisplaced())];
