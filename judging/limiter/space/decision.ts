@@ -118,17 +118,14 @@ export function judgedIn({ passed, first, end }: Group): number {
   return passed ? end - 1 : first;
 }
 
-/** So many groups that have contradicted a version lately are remembered. */
-export const mostSuspects = 4;
-
 /** Decisions in groups: the fewer groups, the faster they are judged. What was spent is exact. */
 export class History {
   readonly decisions: Decisions;
   readonly groups: Group[] = [];
   /** The numbers of the groups that follow a refusal with a pass, and of the first. */
   readonly blocks: number[] = [];
-  /** Groups that have contradicted a version lately: they contradict its neighbours, too. */
-  readonly suspects = Array.from({ length: mostSuspects }, () => -1);
+  /** The group that contradicted a version last: it contradicts its neighbours, too. */
+  suspect = -1;
   readonly #withinMs: number;
 
   /** Decisions of one outcome within this time make one group. */
