@@ -153,6 +153,17 @@ function limitsOf(named: string, windowMs: number, list: readonly Decision[]) {
   return family?.possibleLimits(history, version, history.whole);
 }
 
+test('a question about what may follow leaves no trace', () => {
+  const at = (from: number) => ({ from, to: from + 4, passed: true, count: 1 });
+  const decisions = new Decisions();
+  const history = new History(decisions, 100);
+  decisions.add(at(0));
+  history.add();
+  const before = structuredClone(history.groups);
+  const asked = history.followedBy([at(10)], ({ since, until }) => until - since);
+  expect([asked, history.groups, decisions.all.length]).toEqual([1, before, 1]);
+});
+
 test('a window that has refused a request lets none pass before its end', () => {
   const at = (from: number, passed: boolean) => ({ from, to: from + 15, passed, count: 1 });
   const limits = (...list: Decision[]) => limitsOf('aligned_window', 1_000, list);

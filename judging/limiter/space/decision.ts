@@ -148,13 +148,14 @@ export class History {
     return { begin: 0, since: 0, until: this.groups.length };
   }
 
-  /** Takes in the latest decision. */
-  add(): void {
+  /** Takes in the latest decision; apart from the group before, or not. */
+  add(isApart = false): void {
     const end = this.decisions.all.length;
     const decision = this.decisions.all[end - 1] as Decision;
     const { from, to, passed, count } = decision;
     const last = this.groups.at(-1);
-    if (last?.passed === passed && to - last.from <= Math.max(this.#withinMs, to - from)) {
+    const isClose = last !== undefined && to - last.from <= Math.max(this.#withinMs, to - from);
+    if (isClose && last.passed === passed && !isApart) {
       Object.assign(last, { to, end, count: last.count + count });
       return;
     }
@@ -167,7 +168,7 @@ export class History {
     const since = this.groups.length;
     for (const each of further) {
       this.decisions.add(each);
-      this.add();
+      this.add(true);
     }
     const judged = judge({ begin: 0, since, until: this.groups.length });
     for (const _ of further) this.decisions.removeLast();
