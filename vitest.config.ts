@@ -2,27 +2,22 @@ import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What builds and earlier runs left is no test of this checkout. */
+/** Builds contain copies of tests. */
 const exclude = [...configDefaults.exclude, 'build/**'];
 
-/**
- * Looks at what happens when a module is loaded for the first time, so it needs a process of its
- * own.
- */
+/** Tests the first load of a module, so it needs a process of its own. */
 const alone = ['src/http/transport/open-transport.test.ts'];
-/**
- * Starts, loads and kills whole processes, drives a browser, or takes long: left out of `npm test`,
- * part of `npm run test:all`.
- */
+/** Tests with whole processes or a browser, and long ones: `npm run test:all` runs them, too. */
 const system = ['**/*.system.test.ts'];
 /**
- * Installs packages, needs root or the tools of other languages: each has a command of its own,
- * `npm run test:package` and those of its kind.
+ * Tests that install packages, need root, or need the tools of other languages. Each has its own
+ * command, such as `npm run test:package`.
  */
 const release = ['verify/**/*.release.test.ts'];
 
 /**
- * A long file that starts last leaves the other cores idle. Vitest knows this of a former run only.
+ * The longest files, which start first: one that starts last leaves the other cores idle. Vitest
+ * knows durations only from an earlier run.
  */
 const longest = [
   'verify/repository/types-and-lint.test.ts',
@@ -67,11 +62,11 @@ const shared = {
   // No test mocks a module, so files may share a process: loading everything anew for each costs a
   // third of `npm test`, and a minute of `npm run test:all`.
   isolate: false,
-  // Vitest leaves one core idle by default, which on a machine of two is half of it. Many of the long
-  // tests wait rather than compute.
+  // Vitest leaves one core idle by default, which is half of a small machine. Many long tests wait
+  // rather than compute.
   maxWorkers: availableParallelism() * 2,
   maxConcurrency: 10,
-  // A test that hangs shall end; one that others on the machine slow down shall not fail.
+  // Ends a test that hangs, but not one that is slow because the machine is busy.
   testTimeout: 120_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 20_000 } },

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// In a checkout runs the sources, so that a build left behind never shadows them; in the package
-// what was built.
+// Runs the sources in a checkout, even if an old build is there, and the build in the package.
 import { existsSync } from 'node:fs';
 
 const sources = new URL('../cli/main.ts', import.meta.url);

@@ -107,7 +107,7 @@ export async function audit(argv: readonly string[], io: CommandIo): Promise<num
 
 async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {
   refuseForeign(url, flags);
-  const timeoutMs = flags.timeout ?? Math.min(mostMs(flags), 20 * 60_000);
+  const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * 60_000);
   refuseTooLong(flags, timeoutMs);
   const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
   if (flags.dryRun) {
@@ -161,8 +161,8 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
 }
 
 /**
- * What may name a caller and was the same in all requests. Without `--caller` that may be a header
- * that none of them had. Some headers describe a body or a program.
+ * The headers that all requests had with one value, although the service may count by them.
+ * Headers that describe a body or a program are left out. Without `--caller`: any header.
  */
 function unvariedBy({ headers }: Template, { caller }: AuditFlags): readonly string[] {
   if (caller.length === 0) return ['headers'];
@@ -175,8 +175,8 @@ function unvariedBy({ headers }: Template, { caller }: AuditFlags): readonly str
 /** A request without a reply after this time counts as unanswered. */
 const patienceMs = 30_000;
 
-/** Six windows, and the time that its requests take at their rate. */
-function mostMs({ maxWindow, budget, rate }: AuditFlags): number {
+/** The longest time that an audit needs: six windows, and its requests at their rate. */
+function longestAuditMs({ maxWindow, budget, rate }: AuditFlags): number {
   return 6 * maxWindow + (budget / rate) * 1_000;
 }
 
@@ -208,7 +208,7 @@ function templateOf({ method, header, body }: AuditFlags): Template {
   return { method, headers: Object.fromEntries(header), body: text };
 }
 
-/** A request line, headers, an empty line, and a body. */
+/** Reads a raw request, without the headers that the HTTP client writes itself. */
 function rawRequest(file: string): Template {
   const text = readGiven(file, '--request').replaceAll('\r\n', '\n');
   const [head = '', ...rest] = text.split('\n\n');
@@ -217,8 +217,8 @@ function rawRequest(file: string): Template {
   if (method === undefined) {
     throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
   }
-  const own = /^(?:host|content-length|connection|transfer-encoding):/i;
-  const headers = lines.filter((each) => each !== '' && !own.test(each)).map(lowerHeader);
+  const framing = /^(?:host|content-length|connection|transfer-encoding):/i;
+  const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(lowerHeader);
   const body = rest.join('\n\n');
   return { method, headers: Object.fromEntries(headers), body: body === '' ? undefined : body };
 }

@@ -15,23 +15,23 @@ export async function completion(argv: readonly string[], io: CommandIo): Promis
   const command = newCommand('completion', about, io);
   addArgument(command, '<shell>', shells.join(', '), oneOf(shells));
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const text = printed(() => script(command.processedArgs[0], 'smstwin', 'smstwin'));
-  // Bash offers names of files where there is nothing else to offer, as the other shells do.
+  const text = capture(() => script(command.processedArgs[0], 'smstwin', 'smstwin'));
+  // Lets bash complete file names if there is no other suggestion, as the other shells do.
   io.out(text.replace('complete -F', 'complete -o default -F'));
   return 0;
 }
 
-/** Prints what may come next. `words`: the words after `smstwin`; the last one is unfinished. */
+/** Prints the words that may come next. `words`: those after `smstwin`; the last is unfinished. */
 export function complete(words: readonly string[], program: Command, io: CommandIo): void {
   const root = tab(program, { completionCommandName: 'scripts' });
-  // The command of the library, which prints what `completion` prints.
+  // The library adds this command, which does the same as `completion`.
   root.commands.delete('scripts');
-  // `:4` forbids names of files, which are all that can be offered if nothing else is.
-  io.out(printed(() => root.parse([...words])).replace(/^:4\n$/, ':0\n'));
+  // `:4` forbids file names and `:0` permits them: they help if there is no other suggestion.
+  io.out(capture(() => root.parse([...words])).replace(/^:4\n$/, ':0\n'));
 }
 
-/** What the library prints: it knows only the console. */
-function printed(print: () => void): string {
+/** Captures what the library prints: it can only write to the console. */
+function capture(print: () => void): string {
   const { log } = console;
   let text = '';
   console.log = (line: string) => {

@@ -27,7 +27,7 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
   return 0;
 }
 
-/** Whether `conform --traffic` can check the rule; `complete`: only in files of all traffic. */
+/** If `conform --traffic` can check the rule; `complete`: only if the files have all traffic. */
 function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
   const evidence = recordedRules[id];
   if (evidence === undefined) return 'no';

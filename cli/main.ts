@@ -26,6 +26,7 @@ async function withoutSubcommand(argv: readonly string[], io: CommandIo): Promis
   const program = await wholeProgram(io);
   if (name === 'complete') {
     const { complete } = await import('./completion.ts');
+    // The shell's script puts `--` before the words.
     complete(words.slice(1), program, io);
     return 0;
   }

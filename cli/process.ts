@@ -23,7 +23,7 @@ export function processIo(): CommandIo {
   };
 }
 
-/** After a text was lost, the process says so once and does not end with 0. */
+/** If a text is lost, the process says so once, and its exit code is not 0. */
 function printerTo(
   stream: NodeJS.WriteStream & { readonly fd: number },
   name: string,
@@ -83,7 +83,7 @@ export function noticesTo(io: Pick<CommandIo, 'error'>, prefix: string): (line: 
   return (line) => io.error(`${prefix}: ${foreignText(line)}\n`);
 }
 
-/** Returns a function that prints a line with the real time, as JSON if the log is. */
+/** Returns a function that prints a line with the real time, in the format of the log. */
 export function timedNoticesTo(io: Pick<CommandIo, 'error'>, log: (typeof logModes)[number]) {
   const toText = noticesTo(io, 'smstwin');
   return (notice: string) => {

@@ -33,7 +33,7 @@ export async function wholeProgram(io: CommandIo): Promise<Command> {
   return program;
 }
 
-/** Commands with their flags, which each declares when it is asked for its help. */
+/** The commands of these names. They declare their flags when they run, so each prints its help. */
 export async function commandsOf(names: readonly string[], io: CommandIo): Promise<Command[]> {
   const commands: Command[] = [];
   for (const name of names) {
@@ -43,7 +43,7 @@ export async function commandsOf(names: readonly string[], io: CommandIo): Promi
   return commands;
 }
 
-/** They set no flag: what clients, `smstwin/clock`, the action and the tests of smstwin read. */
+/** Variables of clients, `smstwin/clock`, the action and the tests of smstwin: they set no flag. */
 export const otherVariables: readonly string[] = [
   'API_KEY',
   'BASE_URL',
@@ -79,11 +79,12 @@ const setBy = 'Kubernetes and Docker set such variables for services';
 const serviceVariable =
   /^SMSTWIN_(?:\w+_)?(?:SERVICE_(?:HOST|PORT\w*)|PORT_\d+_(?:TCP|UDP|SCTP)\w*)$|^SMSTWIN_(?:NAME|ENV_\w+)$/;
 
-/** A line for each variable that is ignored when a command runs, and one for all of services. */
+/** One line for each variable that no flag reads, and one for all variables of services. */
 export async function ignoredVariables(name: string, io: CommandIo): Promise<readonly string[]> {
   const given = Object.keys(io.env).filter((each) => /^SMSTWIN_/i.test(each) && io.env[each]);
   const ofServices = given.filter((each) => serviceVariable.test(each));
   const lines = ofServices.length === 0 ? [] : [`${ofServices.join(', ')}: ignored; ${setBy}`];
+  // The other commands are loaded only if this one does not know a variable.
   let unknown = given.filter((each) => ![...ofServices, ...otherVariables].includes(each));
   for (const names of [[name], Object.keys(subcommands)]) {
     if (unknown.length === 0) return lines;
@@ -101,13 +102,15 @@ function variablesOf({ options }: Command): readonly string[] {
   return options.map(({ long }) => variableOf(long ?? ''));
 }
 
-/** Asks commander for the flag that is spelt alike. */
+/** Suggests a variable. Commander finds the flag with the most similar name. */
 function hint(variable: string, command: Command | undefined): string {
   if (command === undefined) return '';
   const alike = variable.toUpperCase();
   if (variablesOf(command).includes(alike)) return ` (did you mean ${alike}?)`;
   try {
-    command.parse([`--${variable.slice(8).toLowerCase().replaceAll('_', '-')}`], { from: 'user' });
+    command.parse([`--${variable.slice('SMSTWIN_'.length).toLowerCase().replaceAll('_', '-')}`], {
+      from: 'user',
+    });
   } catch (error) {
     const [, flags] = /\(Did you mean (.*)\?\)/.exec(String(error)) ?? [];
     if (flags !== undefined) return ` (did you mean ${flags.replace(/--[\w-]+/g, variableOf)}?)`;

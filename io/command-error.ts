@@ -36,12 +36,12 @@ export function printedError(command: string, { lines }: CommandError): string {
   return lines.map((line) => `${`smstwin ${command}`.trim()}: ${line}\n`).join('');
 }
 
-/** They ask a process to stop: Ctrl-C, a service manager, and a terminal that closes. */
+/** Signals that ask a process to stop: of Ctrl-C, a service manager, a terminal that closes. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Calls the listener at each of these signals, until the returned function is called. A signal to
- * `npx smstwin` ends npx and its shell alone: that they have ended counts as one.
+ * Calls the listener at each stop signal, until the returned function is called. `npx smstwin` does
+ * not pass a signal on, it only ends: under npx, the end of the parent process counts as a signal.
  */
 export function onStopSignal(listener: () => void): () => void {
   for (const signal of stopSignals) process.on(signal, listener);

@@ -6,7 +6,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { ValueError } from './flags.ts';
 import { type OwnKind, obstacleTo } from './own-file.ts';
 
-/** A reader of whole numbers within bounds, which are included. */
+/** Returns a reader of whole numbers from `least` to `most`, both included. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
@@ -15,7 +15,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** A reader of one of several words. */
+/** Returns a reader of one of several words, which the help lists. */
 export function oneOf<const W extends string>(words: readonly W[]) {
   const read = (text: string): W => {
     const word = words.find((each) => each === text);
@@ -26,7 +26,7 @@ export function oneOf<const W extends string>(words: readonly W[]) {
   return Object.assign(read, { words });
 }
 
-/** A reader of some of several words, with commas between. */
+/** Returns a reader of one or more of these words, with commas between. */
 export function someOf<const W extends string>(words: readonly W[]): (text: string) => W[] {
   return (text) => {
     const given = text.split(',').map((word) => word.trim());
@@ -50,7 +50,7 @@ export function readDuration(text: string): number {
   return Number(amount) * (unitMs[unit] ?? Number.NaN);
 }
 
-/** A reader of durations, in milliseconds, within bounds such as `1ms`, which are included. */
+/** Returns a reader of durations, in milliseconds. Bounds such as `1ms` are included. */
 export function duration(least: string, most: string): (text: string) => number {
   return (text) => {
     const ms = Math.round(readDuration(text));
@@ -65,7 +65,7 @@ export function fileValue(text: string): string {
   throw new ValueError('expected the name of a file');
 }
 
-/** A file for the results of a run: checked before it, since they would be lost otherwise. */
+/** A file for the results of a run. Checked before the run, so that no result is lost. */
 export function writableFile(kind: OwnKind): (text: string) => string {
   return (text) => checkWritable(fileValue(text), '', kind);
 }
@@ -106,7 +106,7 @@ export interface Report<Kind extends ReportKind = ReportKind> {
   readonly file?: string;
 }
 
-/** A reader of `kind=FILE`, for these kinds. */
+/** Returns a reader of `kind=FILE`, for these kinds. */
 export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) {
   return (text: string): Report<Kind> => {
     const [word = '', ...pieces] = text.split('=');
@@ -127,7 +127,7 @@ export function headerValue(text: string): string {
   throw new ValueError('holds a character that no header can carry, such as a line break');
 }
 
-/** What every HTTP client writes itself. */
+/** Headers that smstwin writes itself. */
 const framing =
   /^(?:authorization|connection|content-.*|expect|host|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -138,7 +138,7 @@ export function headerLine(text: string): readonly [name: string, value: string]
   return [name, headerValue(value)];
 }
 
-/** The same, but not one that smstwin writes. */
+/** Like `headerLine`, but refuses a header that smstwin writes itself. */
 export function headerPair(text: string): readonly [name: string, value: string] {
   const [name, value] = headerLine(text);
   if (framing.test(name)) throw new ValueError(`${name} is written by smstwin itself`);

@@ -25,7 +25,7 @@ export interface Flag {
   readonly about: string;
   /** Reads one value, or throws a ValueError. */
   readonly parse?: ((text: string) => unknown) | undefined;
-  /** The value without the flag. */
+  /** The value if the flag is not given. */
   readonly fallback?: unknown;
   /** The fallback as the help shows it. */
   readonly fallbackText?: string | undefined;
@@ -59,7 +59,7 @@ type ValueOf<Each extends Flag> = Each extends { repeatable: true }
     ? SingleValue<Each>
     : SingleValue<Each> | undefined;
 
-/** What `parse` returns; without it a text, or of a switch a boolean. */
+/** What `parse` returns. Without `parse`: a boolean for a switch, a text for another flag. */
 type SingleValue<Each extends Flag> = Each extends { parse: (text: string) => infer Value }
   ? Value
   : Each['flag'] extends `${string} <${string}`
@@ -77,7 +77,7 @@ export function flag<const Text extends string, Value>(
   about: string,
   parse: (text: string) => Value,
 ): { flag: Text; about: string; parse: (text: string) => Value };
-/** A value with its fallback. `shown`: the fallback as the help shows it. */
+/** A value with its fallback. `fallbackText`: the fallback as the help shows it. */
 export function flag<const Text extends string, Value>(
   flag: Text,
   about: string,
@@ -105,9 +105,7 @@ export function list<const Text extends string, Value>(
   return { flag, about, parse, fallbackText, repeatable: true } as const;
 }
 
-/**
- * An invalid flag value. The message says what was expected; the parser adds the flag and value.
- */
+/** An invalid value. The message says what was expected; the parser adds the flag and value. */
 export class ValueError extends Error {}
 
 /** Starts a group in the help: the flags after it have this heading. */
@@ -159,7 +157,7 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
   }
 }
 
-/** A positional argument, `<name>` or `[name]`. */
+/** Adds a positional argument, `<name>` or `[name]`. */
 export function addArgument(
   command: Command,
   argument: string,
@@ -190,7 +188,7 @@ export function readFlags(
       error.code === 'commander.excessArguments'
         ? `unexpected argument '${command.args.join(' ')}'`
         : oneLine(withoutValue(error, command));
-    // Without a subcommand, the caller says what there is.
+    // The caller adds the list of subcommands to an error of `smstwin` itself.
     const isClear = /Did you mean|takes no value/.test(line) || command.name() === 'smstwin';
     throw new UsageError(isClear ? line : `${line}; see ${command.name()} --help`);
   }

@@ -3,6 +3,7 @@
  * obey control characters, and CI logs obey lines that begin with `::` or contain `##[`, `##vso[`
  * or `##teamcity[`.
  */
+
 /** C0, DEL, C1, line separators, marks that reorder text, halves of surrogate pairs. */
 const invisible =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.

@@ -1,6 +1,6 @@
 /**
  * Which flags the user gave, on the command line or in the environment: `SMSTWIN_CONTROL_PORT` sets
- * `--control-port`. Also what a child process gets of them.
+ * `--control-port`. Also selects those that a child process gets.
  */
 import type { Command, Option } from 'commander';
 import { UsageError } from './command-error.ts';
@@ -96,7 +96,7 @@ export function withoutFlags(env: Environment): Record<string, string> {
   );
 }
 
-/** A flag that means nothing alone: its attribute name, what it needs, and whether that is there. */
+/** A flag that has no effect alone: its attribute name, what it needs, and if that is there. */
 export type DependentFlag = readonly [name: string, needs: string, isThere: boolean];
 
 /** Throws a UsageError for a flag that was given without what it needs. */

@@ -67,7 +67,7 @@ function intendedOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[]
   return options.length === 1 ? options[0] : undefined;
 }
 
-/** What a caller says of values that have names of their own. */
+/** A caller's own descriptions of keys and values, by path. */
 export interface Words {
   readonly unknownKey?: (key: string, path: readonly PropertyKey[]) => string | undefined;
   /** What is expected at a path; undefined: what zod says. */
@@ -153,7 +153,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** The name closest to the given one, by the letters to change; undefined if all are far from it. */
+/** The name with the fewest letters to change; undefined if all names are too different. */
 export function nearestOf(given: string, names: readonly string[]): string | undefined {
   const far = Math.max(2, Math.ceil(given.length / 2));
   const near = names

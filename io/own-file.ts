@@ -25,7 +25,7 @@ import { FileRefused, openPlain } from './plain-file.ts';
 
 export interface OwnKind {
   readonly name: string;
-  /** Whether a file begins like one of this kind, as this or an earlier version wrote it. */
+  /** True if a file with this start is of this kind, as this or an earlier version wrote it. */
   readonly isOwn: (start: string) => boolean;
   /** Changed in place, not replaced: a hard link is refused, since its other name would change. */
   readonly isContinued?: boolean;
@@ -36,7 +36,7 @@ export const ownerOnly = 0o600;
 /** Enough to recognise every kind. */
 const openingBytes = 8_192;
 
-/** Undefined if there is no such file. Throws a FileRefused if smstwin did not write it. */
+/** Opens a file; undefined if there is none. Throws a FileRefused if smstwin did not write it. */
 export function openOwn(
   path: string,
   kind: OwnKind,
@@ -134,7 +134,7 @@ export function obstacleTo(path: string, kind: OwnKind): string | undefined {
   }
 }
 
-/** Removes a file of its kind. One that is changed in place may be open: that frees its blocks. */
+/** Removes a file of its kind. Truncates one that a process may have open, to free the disk. */
 export function removeOwn(path: string, kind: OwnKind): void {
   const file = openOwn(path, kind, kind.isContinued ? constants.O_RDWR : constants.O_RDONLY);
   if (file === undefined) return;
@@ -148,7 +148,7 @@ export function removeOwn(path: string, kind: OwnKind): void {
   }
 }
 
-/** Without a byte order mark. Each byte is one character: binary data is not mistaken for text. */
+/** The start of a file, without a byte order mark. Each byte is one character, even of binaries. */
 export function openingOf(file: number): string {
   const block = Buffer.alloc(openingBytes);
   const text = block.toString('latin1', 0, readSync(file, block, 0, openingBytes, 0));
@@ -164,7 +164,7 @@ function openIfAny(path: string, flags: number): number | undefined {
   }
 }
 
-/** A random name, so that no other program can put a link there before. */
+/** A random name, so that no other program can create a link at this path first. */
 function temporaryBeside(path: string): string {
   return join(dirname(path), `.smstwin-${randomUUID()}.tmp`);
 }

@@ -26,12 +26,12 @@ export class WayOut {
 
   constructor(target: URL, env: NodeJS.ProcessEnv = process.env) {
     this.#target = target;
+    const spellingOf = (name: string) =>
+      [name, name.toUpperCase()].find((spelling) => (env[spelling] ?? '') !== '');
     const scheme = target.protocol.slice(0, -1);
-    const names = [`${scheme}_proxy`, 'all_proxy', 'no_proxy'].map((name) =>
-      [name, name.toUpperCase()].find((spelling) => (env[spelling] ?? '') !== ''),
-    );
-    const [variable = names[1], , exempt = ''] = names;
-    if (variable === undefined || isExempt(target, `${neverProxied} ${env[exempt] ?? ''}`)) return;
+    const variable = spellingOf(`${scheme}_proxy`) ?? spellingOf('all_proxy');
+    const exempt = env[spellingOf('no_proxy') ?? ''] ?? '';
+    if (variable === undefined || isExempt(target, `${neverProxied} ${exempt}`)) return;
     this.#variable = variable;
     this.#proxy = proxyAt(env[variable] ?? '', variable);
   }

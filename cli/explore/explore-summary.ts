@@ -82,7 +82,7 @@ function resultOf(finding: Finding, title: string): Result {
   };
 }
 
-/** NaN for an empty timeline. */
+/** The time of the first exchange; NaN for an empty timeline. */
 function startOf([first]: readonly TimelineEntry[]): number {
   return Date.parse(first?.at ?? '');
 }
@@ -143,7 +143,7 @@ export function findingText(finding: Finding, title: string, note: string | unde
   return `${lines.join('\n')}\n\n`;
 }
 
-/** The first and the last lines: the message of an error may stand at either end. */
+/** The first and the last lines: an error message may be at either end. */
 function endsOf(lines: readonly string[]): readonly string[] {
   const first = lines.slice(0, -shownOutputLines);
   if (first.length === 0) return lines;
@@ -160,7 +160,7 @@ function entryText(entry: TimelineEntry, startMs: number): string {
   return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
 }
 
-/** What became of a reply that the client did not see: no status if nothing was handled. */
+/** Describes a reply that the client did not see: by its status if the request was handled. */
 function unseenReply({ status, fault }: TimelineEntry): string {
   const { isHandled = true, reply } = fault === null ? {} : faultKinds[kindNamed(fault)];
   if (isHandled || reply === 'stated') return `${status}, not seen by the client`;

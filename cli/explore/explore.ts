@@ -152,7 +152,7 @@ async function run(
   }
 }
 
-/** Throws a UsageError if one of them, or of the given schedule, needs `--crash`. */
+/** Throws a UsageError if a fault to try, or one of the given schedule, needs `--crash`. */
 function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Schedule) {
   const faults: readonly FaultName[] =
     named ?? faultNames.filter((name) => crash || !isCrash(name));
@@ -228,7 +228,7 @@ function report(result: SearchResult, context: Context): number {
   });
 }
 
-/** Also writes the files of the findings. */
+/** Prints the findings and what else a user must know, and writes the files of the findings. */
 function printFindings(
   result: SearchResult,
   { command, flags, replayFlags, givenSchedule, io }: Context,
@@ -248,8 +248,8 @@ function printFindings(
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     complain(problem.line);
-    for (const line of problem.tail.split('\n'))
-      if (problem.tail !== '') io.error(`  | ${foreignText(line)}\n`);
+    const output = problem.tail === '' ? [] : problem.tail.split('\n');
+    for (const line of output) io.error(`  | ${foreignText(line)}\n`);
   }
   if (unmet > 0) {
     const faults = `${counted(unmet, 'fault')} of the schedule met no call of the client`;

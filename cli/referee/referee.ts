@@ -123,8 +123,8 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
 }
 
 /**
- * The exchanges of a journal as the run that wrote it had them, with its accounts. Undefined if
- * another version wrote it, or it was edited: its lines are then read as any recorded traffic.
+ * Replays a journal: its exchanges are then those of the recorded run, with the names of accounts.
+ * Undefined if a reply differs. The journal is then read like any other recorded traffic.
  */
 async function replayedJournal(file: string, notice: NoticeTaker) {
   const unpacked = await unpackedJournal(file);

@@ -1,10 +1,9 @@
 /**
  * `smstwin replay`: replays a recorded run from its journal file alone, and compares every reply,
  * byte for byte. Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be
- * played. For the referee, too: the simulator then has the same record of exchanges as the one that
- * wrote the journal.
+ * replayed. Also replays journals for the referee: the simulator then has the same record of
+ * exchanges as the one that wrote the journal.
  */
-
 import {
   closeSync,
   createReadStream,
@@ -129,12 +128,12 @@ function replayLines(
   }
 }
 
-/** The exchanges that are judged: they take about a gigabyte. */
-const bound = { exchanges: 500_000, characters: 512 * 1024 * 1024 };
+/** The most exchanges that the referee judges: they take about a gigabyte of memory. */
+const judgedBound = { exchanges: 500_000, characters: 512 * 1024 * 1024 };
 
 /** Throws a JournalError if the file cannot be played. */
 export function exchangesOfJournalFile(path: string) {
-  const { isTruncated, differing, exchangeRecord, world } = replayJournal(path, bound);
+  const { isTruncated, differing, exchangeRecord, world } = replayJournal(path, judgedBound);
   const truncated =
     'the last line is incomplete and was ignored: the rest is judged as a partial record';
   return {
@@ -169,7 +168,7 @@ export async function unpackedJournal(path: string) {
     createGunzip(),
     createWriteStream(copy),
   ).catch((error) => {
-    // What came before a cut is in the copy, whose last line is then incomplete.
+    // A file that was cut off: the copy has its start, and its last line is incomplete.
     if (error.code !== 'Z_BUF_ERROR') throw new JournalError(`${path}: ${reasonOf(error)}`);
   });
   return { file: copy, remove: () => rmSync(folder, { recursive: true }) };

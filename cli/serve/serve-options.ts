@@ -34,7 +34,7 @@ import { tlsOf } from '#src/config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '#src/config/world-file.ts';
 import { defaultMaxMessages } from '#src/sim/store/retention.ts';
 
-/** The flags of HTTPS, which other commands that serve have, too. */
+/** The flags of HTTPS. `record` has them, too. */
 export const tlsFlags = [
   flag('--tls-cert <file>', 'serve HTTPS with this certificate (PEM)', fileValue),
   flag('--tls-key <file>', 'the private key of --tls-cert (PEM)', fileValue),
@@ -146,7 +146,7 @@ const serveFlags = [
   ),
 ] as const satisfies readonly Flag[];
 
-/** A fleet passes its token to its shards in this variable: other users see a command line. */
+/** A fleet passes its token to its shards in this variable: other users can read a command line. */
 export const shardTokenVariable = 'SHARD_CONTROL_TOKEN';
 
 type ServeFlags = FlagValues<typeof serveFlags>;
@@ -210,7 +210,7 @@ export async function serveOptions(command: Command, passedToken?: string) {
 /** The host names that the URLs of the service show. */
 function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
-  // An IPv6 address in a URL stands in brackets.
+  // A URL has an IPv6 address in brackets.
   return names.map((name) => name.replace(/^\[|\]$/g, ''));
 }
 
@@ -223,7 +223,7 @@ function refuseWithoutPartner(command: Command, flags: ServeFlags): void {
     ['retryAfter', scaled, clock === 'scaled' || retryAfter === 'simulated'],
     ['startTime', `--clock manual; the clock is ${clock}`, clock === 'manual'],
     ['journalMax', '--journal or --journal-dir', (journal ?? journalDir) !== undefined],
-    // Not their variables, since the image of the container sets one.
+    // Their variables are permitted, because the container image sets one of them.
     ...ofControlPort.map((name): DependentFlag => {
       const isThere = flags.control || !isOnCommandLine(command, name);
       return [name, 'a control port: leave out --no-control', isThere];
