@@ -3,7 +3,6 @@
  * one in this process and runs in simulated time; `remoteAudit` loads a running one over HTTP. Both
  * count the requests in the simulator's record that passed, and read it before it overflows.
  */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
@@ -19,7 +18,7 @@ import {
   type ControlClient,
   type RemoteUser,
   unusedName,
-} from './servers/service.ts';
+} from './servers/control-client.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;
@@ -79,7 +78,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
   const rng = Rng.stream(1, 'limit-audit');
   const record = new RecordReader();
-  const beganMs = performance.now();
+  const realStartMs = performance.now();
   let sent = 0;
   const readRecord = () => record.take(simulator.requests.list());
   const callNext = (nowMs: number) => {
@@ -106,7 +105,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
     for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
     if (sent % progressEvery < perMs * stepMs) {
-      const leftMs = ((performance.now() - beganMs) / (nowMs - startMs)) * (endMs - nowMs);
+      const leftMs = ((performance.now() - realStartMs) / (nowMs - startMs)) * (endMs - nowMs);
       const simulated = `${secondsOf(nowMs - startMs)} of ${secondsOf(endMs - startMs)} s simulated`;
       const line = `limit-audit: ${simulated}, about ${secondsOf(leftMs)} s left`;
       options.onProgress(line, 'limit-audit');

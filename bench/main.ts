@@ -17,13 +17,8 @@ import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
-import {
-  bearerHeader,
-  boundedClient,
-  controlOf,
-  notReachable,
-  patienceMs,
-} from './servers/service.ts';
+import { bearerHeader, boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
+import { controlOf } from './servers/service.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;
@@ -35,12 +30,17 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
   addBenchFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const options = benchOptions(command);
-  await reach(options);
+  await checkReachable(options);
   return run(options, io);
 }
 
 /** Checks before a long load that a running service answers and accepts the key. */
-async function reach({ baseUrl, controlUrl, controlToken, apiKey }: BenchOptions): Promise<void> {
+async function checkReachable({
+  baseUrl,
+  controlUrl,
+  controlToken,
+  apiKey,
+}: BenchOptions): Promise<void> {
   if (baseUrl === undefined) return;
   const stats = new URL('/api/v1/account/stats/', baseUrl);
   const status = await statusOf(stats, bearerHeader(apiKey));

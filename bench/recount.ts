@@ -28,7 +28,7 @@ export const windowMs = 60_000;
 const shownBreaches = 5;
 
 /** Counts each endpoint that has a limit. `entries`: in the order of the service's decisions. */
-export function audit(
+export function recount(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
 ) {
@@ -121,7 +121,7 @@ export function auditRun(
     if (endpoint === 'send' && second !== undefined) second[passed ? 'accepted' : 'refused']++;
   }
   return {
-    endpoints: audit(entries, limits),
+    endpoints: recount(entries, limits),
     /** The duration of the load. */
     simulatedSeconds: (endMs - startMs) / 1_000,
     requests: entries.length,

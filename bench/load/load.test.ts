@@ -1,7 +1,11 @@
-/** Both load generators against servers that answer, delay, break off and never end. */
+/**
+ * Both load generators against servers that answer, delay, break off and never end, and the reasons
+ * for which a load is not valid.
+ */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { invalidity, type LoadResult, Tally } from './load-result.ts';
 import { runLoad } from './run-load.ts';
 import type { Target, Workload } from './workload.ts';
 
@@ -113,4 +117,26 @@ test.each([
   const target = { host: '127.0.0.1', port: (made.address() as AddressInfo).port };
   const load = { connections: 2, durationMs: 200, perSecond: 100 };
   expect(await runLoad(target, fresh, load)).toMatchObject({ requests: 20, errors: 0 });
+});
+
+function load(changed: Partial<LoadResult>): LoadResult {
+  return { ...new Tally([]).finish(), requests: 1_000, generatorCores: 0.5, ...changed };
+}
+
+test('a load without problems is valid', () => {
+  expect(invalidity([load({})], true)).toEqual([]);
+});
+
+test.each([
+  [{ requests: 0 }, 'no reply arrived'],
+  [{ errors: 1 }, '1 of 1000 requests failed'],
+  [{ late: 11 }, 'sent 11 of 1000 requests later than intended'],
+  [{ dropped: 1 }, '1 requests found no free connection'],
+  [{ generatorCores: 0.97 }, 'the generator was saturated'],
+])('%o invalidates an open loop', (changed, why) => {
+  expect(invalidity([load(changed)], true).join()).toContain(why);
+});
+
+test('a busy generator does not invalidate saturation', () => {
+  expect(invalidity([load({ generatorCores: 1 })], false)).toEqual([]);
 });

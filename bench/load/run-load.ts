@@ -4,7 +4,6 @@
  * counts from that time, so every request that a stalled server delays counts as slow. Requests that
  * the generator itself sends late are counted, because they invalidate the run.
  */
-
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';

@@ -1,7 +1,6 @@
 /**
  * The result of a bench run. Written as it is, it is the JSON report; the other reports read it.
  */
-
 import { invalidity, median } from '../load/load-result.ts';
 import { cpuOf, type Measurement, type Round, throughputOf } from '../measure.ts';
 import type { AuditRun } from '../recount.ts';

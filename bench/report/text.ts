@@ -2,7 +2,6 @@
  * The text of a bench run at the terminal. For a case: its headline, which is the CPU per request
  * as a multiple of the bare handler's, then a table of its servers, then its thresholds.
  */
-
 import { servers } from '../measure.ts';
 import { type AuditRun, isBroken } from '../recount.ts';
 import { type BenchResult, type CaseResult, type ServerFigures, withoutRatio } from './result.ts';
@@ -55,7 +54,7 @@ export function breachesOf({ over, under }: AuditRun['endpoints'][number]): read
   ];
 }
 
-/** A sentence for each load at which the limit was broken first. */
+/** A sentence for each of the first breaches of a limit. */
 export function firstBreaches(audited: AuditRun['endpoints'][number]): readonly string[] {
   return audited.firstBreaches.map(({ kind, user, atMs, passedBefore }) => {
     const act = kind === 'over' ? 'passed' : 'was refused';

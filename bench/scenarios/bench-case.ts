@@ -5,7 +5,7 @@
 import type { SettingsInput } from '#src/simulator.ts';
 import { type RequestTemplate, type Slot, sendTemplate, type Workload } from '../load/workload.ts';
 
-/** All of them run if none is named. */
+/** All scenarios run if no flag names one. */
 export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -130,7 +130,7 @@ const readStride = 7_919;
 
 function readTemplate({ apiKey, messageIds }: Caller): RequestTemplate {
   const placeholder = '00000000-0000-4000-8000-000000000000';
-  // Messages that follow each other in memory are not read one after the other.
+  // A stride, so that consecutive reads are not of messages that are adjacent in memory.
   const textOf = (n: number) => messageIds[(n * readStride) % messageIds.length] ?? placeholder;
   return {
     method: 'GET',

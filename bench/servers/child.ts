@@ -2,7 +2,6 @@
  * The program of a child process: runs one server, as the parent orders over IPC. It exits with its
  * parent. The server is the service, or the floor that it is compared with.
  */
-
 import { createSimulator, type Simulator } from '#src/simulator.ts';
 import type { Order, Report, ServerSpec } from './server-process.ts';
 

@@ -1,0 +1,99 @@
+/**
+ * The clients of a service that the bench has not started: one for single requests, and one for the
+ * operations of its control port that a bench needs.
+ */
+import { Client } from '#conformance/target/client.ts';
+import { Masks } from '#conformance/target/masks.ts';
+import { CommandError } from '#io/command-error.ts';
+import { describe } from '#judging/service/expectations.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
+import { type OperationName, routeOf } from '#src/operations/table.ts';
+
+/** The exit code of a run whose base_url or control port cannot be used. */
+export const notReachable = 3;
+export const patienceMs = 10_000;
+
+/**
+ * A client for single requests to a running service or its control port. It is bounded in time and
+ * size, because the service may answer anything.
+ */
+export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
+  const bound = maxBodyBytes === undefined ? {} : { maxBodyBytes };
+  const masks = new Masks();
+  return new Client({ baseUrl: origin, timeoutMs: patienceMs, masks, retries: false, ...bound });
+}
+
+/** The header of a key or token; none without one. */
+export function bearerHeader(secret: string | undefined): Readonly<Record<string, string>> {
+  return secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+}
+
+export interface RemoteUser {
+  readonly accountId: string;
+  readonly apiKeys: readonly string[];
+  readonly from: string;
+}
+
+/** Enough for a thousand recorded requests. */
+const mostBytes = 16_777_216;
+
+/** Creates and removes callers on a control port, and reads its record of requests and memory. */
+export class ControlClient {
+  readonly #url: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #client: Client;
+
+  constructor(url: URL, token: string | undefined) {
+    this.#url = url;
+    this.#headers = bearerHeader(token);
+    this.#client = boundedClient(url, mostBytes);
+  }
+
+  /** An account with an unlimited plan, its keys and one SIM. */
+  async createUser(name: string, number: string, keyCount: number): Promise<RemoteUser> {
+    const account = await this.#call('accounts.create', '', { name, monthly_quota: 'unlimited' });
+    const accountId = String(account['account_id']);
+    const apiKeys: string[] = [];
+    for (let n = 0; n < keyCount; n++) {
+      const made = await this.#call('accounts.createKey', accountId, { name: `bench-${n}` });
+      apiKeys.push(String(made['key']));
+    }
+    await this.#call('sims.create', accountId, { number });
+    return { accountId, apiKeys, from: number };
+  }
+
+  async deleteUser({ accountId }: RemoteUser): Promise<void> {
+    await this.#call('accounts.delete', accountId);
+  }
+
+  /** The record of requests, newest first. */
+  async requests(): Promise<readonly RequestView[]> {
+    const { requests } = await this.#call('requests.list');
+    return requests as RequestView[];
+  }
+
+  async rssBytes(): Promise<number> {
+    const { memory } = await this.#call('simulator.state');
+    return (memory as { rss_bytes: number }).rss_bytes;
+  }
+
+  async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {
+    const { method, path } = routeOf(name, id);
+    const headers = { ...this.#headers, 'content-type': 'application/json' };
+    const json = body !== undefined && { body: JSON.stringify(body), headers };
+    const request = { method, path, headers: this.#headers, ...json };
+    const reply = await this.#client.request(request);
+    if (reply.status >= 200 && reply.status < 300) return Object(reply.json);
+    const what = `${this.#url.origin}: ${method} ${path}`;
+    throw new CommandError(notReachable, `${what} was answered ${describe(reply)}`);
+  }
+}
+
+/**
+ * A name for an account and a number for its SIM, which are unlikely to be in use: the seven digits
+ * that a number has room for repeat every 2.8 hours.
+ */
+export function unusedName(): { readonly name: string; readonly number: string } {
+  const run = `${Date.now()}`.slice(-7);
+  return { name: `bench-${run}-${process.pid}`, number: `+1212${run}` };
+}
