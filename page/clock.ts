@@ -31,7 +31,7 @@ export const nowMs = computed(() => {
 });
 
 const tickPeriodMs = 250;
-/** Requests of all clients that a user can follow. */
+/** More requests per second than this, of all clients together, are too many to follow. */
 const mostPerSecond = 200;
 
 export function followClock(): void {

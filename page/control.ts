@@ -1,6 +1,6 @@
 /**
  * Calls the operations of the control port from the page. If the port requires a token, the first
- * 401 makes the page ask for it (`page/parts/token.tsx`); the token is kept for this tab only.
+ * 401 makes the page ask for it (`page/shell.tsx`); the token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import type { DeclaredOperation } from './field.ts';
@@ -84,7 +84,7 @@ export function call<Name extends OperationName>(
 /** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
-/** When this page last changed something; what follows events is then read again. */
+/** When this page last changed something: resources that follow events then read again. */
 export const lastWriteMs = signal(Number.NEGATIVE_INFINITY);
 
 /** The last operation of this page that can be undone, and its input. */

@@ -2,7 +2,6 @@
  * A field of an operation's input or output, as the page needs it. `page/build/declared.ts` makes
  * the fields from the schemas when the page is built. `typed-values.ts` reads their values.
  */
-
 export interface Field {
   readonly name: string;
   readonly kind:

@@ -67,13 +67,13 @@ export interface ListDeclaration {
   readonly settingColumn?: string;
   readonly actions?: readonly RowAction[];
   readonly forms?: readonly FormDeclaration[];
-  /** True if only operations change it, as they do settings. */
+  /** True if the list changes only by operations, like a list of settings. */
   readonly isSteady?: true;
   /** The filter of the page's own search, if it has one for several lists. */
   readonly searchedBy?: string;
   /** Shown in place of an empty list. */
   readonly emptyText?: string;
-  /** What it means that a search finds nothing. */
+  /** The sentence for a search that finds nothing, by its text. */
   readonly emptySearches?: Readonly<Record<string, string>>;
   /** A sentence above the list. */
   readonly lead?: string;

@@ -59,7 +59,7 @@ export class Resource<T> {
     };
   }
 
-  /** In place of a read that an event has delayed for longer. */
+  /** Replaces a read that is due later, so that the outcome of a write shows at once. */
   readonly #readAfterWrite = (): void => {
     this.#clearTimer();
     this.readSoon();

@@ -74,7 +74,7 @@ export class SharedEvents {
     let pauseMs = 0;
     while (this.#listeners.size > 0 && !this.#isFinal) {
       const outcome = await this.#readStream();
-      // A stream that worked is reopened without a word; only a failure is published.
+      // A stream that worked is reopened silently; only a failure is published.
       if (outcome !== 'ended' && outcome !== 'left') this.#setState(outcome);
       const failurePauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2));
       pauseMs = outcome === 'lost' ? failurePauseMs : reopenPauseMs;

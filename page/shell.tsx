@@ -1,12 +1,13 @@
 /**
- * The frame around every page: the header, the links to the pages, notices about the connection, and
- * the keys. `pages` is the table of all pages.
+ * The frame around every page: the header, the links to the pages, notices about the connection,
+ * the keys, and the request for the control token. `pages` is the table of all pages.
  */
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { tokenIsMissing } from './control.ts';
+import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
+import type { Field, Typed } from './field.ts';
 import type { ListDeclaration } from './list-declaration.ts';
 import { faultList, outcomeList, receivedList } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
@@ -21,10 +22,10 @@ import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { WorldsPage } from './pages/worlds.tsx';
 import { Action, Dialog, Form } from './parts/action.tsx';
+import { FieldInput } from './parts/fields.tsx';
 import { Header } from './parts/header.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
-import { TokenDialog } from './parts/token.tsx';
 import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts } from './parts/values.tsx';
 import { addressOf, pageName, shownWorld } from './route.ts';
@@ -222,5 +223,41 @@ function ConnectionNotice() {
         </div>
       )}
     </div>
+  );
+}
+
+const tokenField: Field = {
+  name: 'token',
+  title: 'Control token',
+  kind: 'secret',
+  hint: 'Kept in this tab until it is closed.',
+};
+
+/** Asks for the control token, in place of every page while it is missing or wrong. */
+function TokenDialog() {
+  const typed = useSignal<Typed>({});
+  useEffect(() => document.querySelector('input')?.focus(), []);
+  const mistakes = controlToken() === null ? {} : { token: 'This token is wrong.' };
+  const enter = () => {
+    const { token = '' } = typed.value;
+    if (token === '') return;
+    keepToken(token);
+    location.reload();
+  };
+  return (
+    <main class="token">
+      <Form class="card form" aria-label="Control token" act={enter}>
+        <h1>smstwin</h1>
+        <p>
+          This control port requires the token that <code>--control-token</code> set.
+        </p>
+        <FieldInput field={tokenField} typed={typed} mistakes={mistakes} choices={{}} />
+        <div class="actions">
+          <button type="submit" class="button main">
+            Continue
+          </button>
+        </div>
+      </Form>
+    </main>
   );
 }

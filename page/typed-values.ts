@@ -1,6 +1,4 @@
-/**
- * Reads typed texts as values of fields, and shows values as text.
- */
+/** Reads typed texts as values of fields, and shows values as text. */
 import { type Field, innerFields, labelOf, pathOf, type Typed } from './field.ts';
 
 /** An input that this page or the control API refuses. */

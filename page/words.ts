@@ -5,7 +5,7 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
 }
 
-/** How the name begins of a copy of a world in an hour. */
+/** The start of the name of a copy of a world that was advanced by an hour. */
 export const aheadName = 'an hour after';
 
 /** The prefix of the paths of a world on the control port. */
@@ -13,7 +13,7 @@ export function prefixOf(worldId: string): string {
   return worldId === 'default' ? '' : `/w/${worldId}`;
 }
 
-/** What a finding says, without the time of its last request, which is beside it. */
+/** The text of a finding without the time of its last request, which is shown separately. */
 export function findingText(what: string): string {
   return what.replace(/ \(request at [^)]*\)$/, '');
 }

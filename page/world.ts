@@ -44,7 +44,7 @@ export function useReport(partial: boolean, most: number) {
   });
 }
 
-/** The report as of a client that has finished, read once the one so far is of all requests. */
+/** The report as if the client had finished, read when `soFar` covers all requests. */
 export function useFinalReport(soFar: RefereeReport | undefined) {
   const judged = useRef<number | undefined>(undefined);
   if (soFar !== undefined && soFar.again_in_ms === undefined) judged.current = soFar.exchanges;
@@ -61,7 +61,7 @@ export function useWorldChoices() {
   return { error, worlds: [['default', 'default'] as const, ...others] };
 }
 
-/** Accounts as choices of a select. By default, needs `useWorld` on the page, as do the others. */
+/** Accounts as choices of a select. The default is empty unless the page calls `useWorld`. */
 export function accountChoices(accounts: readonly Account[] = world.value?.accounts ?? []) {
   return accounts.map(({ account_id: id, name }) => [id, name] as const);
 }

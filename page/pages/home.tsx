@@ -47,7 +47,7 @@ export function HomePage() {
 /** The referee's report so far, and as of a client that has finished. */
 type ReportProps = Readonly<Record<'report' | 'finished', RefereeReport | undefined>>;
 
-/** What a reader must know at once: who is throttled, what waits for them, faults, broken rules. */
+/** What a user must see first: throttled accounts, waiting messages, faults and broken rules. */
 function Now({ report, finished }: ReportProps) {
   const world = useWorld();
   const buckets = useBuckets();

@@ -19,7 +19,7 @@ import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '.
 import type { Message, Reply, State } from '../wire.ts';
 
 type Journal = Reply<'past.inputs'>;
-/** Its field `entry` is the number of its line. */
+/** An input of the journal; `entry` is the number of its line. */
 type Entry = Journal['entries'][number];
 
 const shownInputs = 12;

@@ -23,14 +23,14 @@ import { ruleColumn, ruleText } from './rules.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
 
-/** `open`: it holds so far, and would not if the client has finished. */
+/** `open`: the rule holds so far, but would be broken if the client sent nothing more. */
 const verdicts = ['failed', 'open', 'advice', 'passed', 'not_exercised'] as const;
 /** For each rule: the findings to read, the rows to show at first, and the requests in a row. */
 const mostFindings = 500;
 const firstRows = 3;
 const mostNumbers = 6;
 
-/** The tick of the page's box; it stays while other pages are shown, and a link may set it. */
+/** The page's checkbox; it keeps its state while other pages are shown, and a link may set it. */
 const isFinished = signal(false);
 
 export function RefereePage() {
@@ -176,7 +176,7 @@ function groupOf(group: RuleVerdict['findings']) {
   );
 }
 
-/** Whose requests a finding is about, and which. */
+/** The account and the requests that a finding is about. */
 function sourceOf({ account_id: id, endpoint }: RuleVerdict['findings'][number]): string {
   return `${id === null ? 'not authenticated' : accountName(id)}, ${endpoint ?? 'unknown path'}`;
 }

@@ -29,7 +29,7 @@ import { Replay, RequestDetail } from './request-detail.tsx';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
-/** Of a list that the user points at; a button shows the others. Until then a windowful is read. */
+/** The most rows of a list that the user points at. Before, only those in the window are read. */
 const firstRows = 100;
 
 export function RequestsPage() {

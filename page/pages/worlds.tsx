@@ -84,7 +84,7 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
           const paths = new Set(both.flatMap((leaves) => [...leaves.keys()]));
           const differing = [...paths].filter((path) => {
             const [text, otherText] = both.map((leaves) => leaves.get(path)?.text);
-            // Two clocks that run in real time are read one after the other.
+            // Clocks of real time differ a little: they are read one after the other.
             const ms = Date.parse(text ?? '') - Date.parse(otherText ?? '');
             return text !== otherText && !(path === 'Clock: now' && Math.abs(ms) < secondMs);
           });

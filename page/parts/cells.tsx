@@ -11,7 +11,7 @@ import { accountName } from '../world.ts';
 import { Input } from './fields.tsx';
 import { badge, CodeText, Time } from './values.tsx';
 
-/** A value as text; the id of an account becomes its name. What is drawn already has no text. */
+/** A value as text, with an account by its name; empty for a value that is an element already. */
 export function cellText(name: string, value: unknown): string {
   if (isValidElement(value)) return '';
   return name === 'account_id' ? accountName(value as string | null) : textOf(value);
@@ -49,7 +49,7 @@ export function cellOf(
   // What an assumption leaves open and answers: a sentence with names of fields in it.
   if (name === 'means') return <CodeText text={text} />;
   if (typeof value === 'number') return value.toLocaleString('en');
-  // The start of a key, of which the rest is secret.
+  // The start of a key; the rest is secret.
   return name === 'prefix' ? `${text}…` : text;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Buttons that copy a text to the clipboard, or save a file as text, JSON or CSV.
- */
+/** Buttons that copy a text to the clipboard, or save a file as text, JSON or CSV. */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';

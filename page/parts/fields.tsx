@@ -31,7 +31,7 @@ interface FieldProps {
   readonly suggestions?: ByPath<readonly Choice[]> | undefined;
 }
 
-/** One field. Of an object: all its fields. Of variants: a choice, and the chosen one's fields. */
+/** One field; for an object all its fields; for variants a choice, and the fields of the chosen. */
 export function FieldInput(props: FieldProps) {
   const { field, typed, path = field.name, choices } = props;
   const hint = props.hints?.[path] ?? field.hint;

@@ -43,7 +43,7 @@ export function LiveTable<T>({ label, rows, children, onRead, ...table }: LiveTa
       moreDrawn.value += 40;
     }
   };
-  // The first row may have left the list: the row that has its place is held instead.
+  // If the first row has left the list, the row in its place is held instead.
   useLayoutEffect(holdWhileRead, [firstShown]);
   const showNewRows = () => {
     firstKey.value = undefined;

@@ -18,7 +18,7 @@ interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
   readonly rows?: readonly Row[];
   /** Names of declared fields, or fields in place of the declared ones. Default: all declared. */
   readonly fields?: readonly (string | Field)[];
-  /** What is typed, if the page reads it, too; it then stays after the form was sent. */
+  /** The typed texts, if the page reads them, too; they then stay after the form was sent. */
   readonly typed?: Signal<Typed>;
   /** Replace the declared hints, by the names of fields. */
   readonly hints?: Readonly<Record<string, ComponentChildren>>;

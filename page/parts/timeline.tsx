@@ -105,7 +105,7 @@ function classesOf({ kind, text }: TraceEvent): string {
   return kind === 'status' ? `status status-${text}` : kind;
 }
 
-/** A fault may set any `Retry-After`; later ends than this are not computed. */
+/** The largest `Retry-After` whose end is computed: a fault may set any number. */
 const longestWaitMs = 366 * dayMs;
 
 /** The `Retry-After` of a reply, and when it ends in simulated time. */
@@ -133,7 +133,7 @@ function waitOf(request: TraceEvent, until: string) {
   );
 }
 
-/** The number of one of its requests, or its message. */
+/** An intent is found by the number of one of its requests, or by its message. */
 type Intent = Readonly<{ number: string } | { message_id: string }>;
 type TraceProps = Readonly<{
   intent: Intent;
@@ -141,7 +141,7 @@ type TraceProps = Readonly<{
   expectedStatuses?: readonly Status[];
 }>;
 
-/** What happened to an intent, what it is, if wanted, and the statuses that are still to come. */
+/** The events of an intent, if wanted a description of it, and the statuses that are to come. */
 export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
   const expected = expectedStatuses.map((text) => ({ kind: 'expected', at: '', text }) as const);
   const trace = useReply('requests.trace', [intent], ['traffic', 'messages', 'clock']);
