@@ -66,7 +66,7 @@ function readOf(message: string) {
   return { method: 'GET', path, headers: send.headers } as const;
 }
 
-/** What the placeholders of `contenders.yaml` stand for. */
+/** The values of the placeholders in `contenders.yaml`. */
 async function valuesOf({ path, ...init }: typeof send): Promise<Record<string, string>> {
   const queued = await (await simulator.fetch(path, init)).text();
   const { path: readPath, ...readInit } = readOf(queued);
@@ -146,7 +146,7 @@ async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Pr
   for (const request of [send, { ...readOf(server.queued), body: '' }]) {
     const workload = { requests: [request], expects: [request === send ? 202 : 200] } as const;
     const round = (durationMs: number) => runRound(server, workload, { connections, durationMs });
-    // A warm-up.
+    // Warms the server up; the result does not count.
     await round(3_000);
     const measured: Round[] = [];
     while (measured.length < Number(rounds)) measured.push(await round(1_000));

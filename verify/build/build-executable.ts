@@ -50,7 +50,7 @@ async function bundleProgram(): Promise<void> {
     ...options,
     stdin: { contents, resolveDir: root },
     outfile: bundle,
-    // Another path than that of the executable, or every module would take itself for the entry.
+    // Not the path of the executable: every module would then take itself for the entry.
     ...asCommonJs("__filename + '/main.cjs'"),
   });
 }

@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { builtPage } from '#io/shipped-files.ts';
 import { options, root } from './bundle-options.ts';
 
-/** The ways in by output name, without those of a tool that was deleted. */
+/** The entry files by output name, without those of a tool that was deleted. */
 export function existing(entries: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(entries).filter(([, path]) => existsSync(root + path)));
 }

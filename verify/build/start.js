@@ -27,9 +27,9 @@ function current() {
 async function built() {
   const outdir = `build/start/${Date.now()}-${process.pid}`;
   fs.mkdirSync(new URL(outdir, root), { recursive: true });
-  // By the clock of the file system, which may be that of another machine.
+  // The time of the file system, which may be that of another machine.
   const startedMs = fs.statSync(new URL(outdir, root)).ctimeMs;
-  // It is built when it is first asked for. A checkout may be without it.
+  // The page is built when it is first asked for. A checkout may be without it.
   const page = './page/build/bundle.ts';
   const load = fs.existsSync(new URL(page, root)) ? `() => import('${page}')` : 'undefined';
   const { build } = await import('esbuild');

@@ -1,7 +1,7 @@
 /**
  * The mixed load of a long run, and what its clients know of their sends: which texts may be
- * messages, and which bytes a replay must return. The service's journal cannot show that, as a
- * process that loses an acknowledged send may lose its line as well. Rules: SEND-4.
+ * messages, and which bytes a replay must return. The service's journal cannot show that: a process
+ * that loses an acknowledged send may lose its journal line, too. Rules: SEND-4.
  */
 import { dayMs, hourMs } from '#contract/time.ts';
 import type { Rng } from '#src/sim/random.ts';

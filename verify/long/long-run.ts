@@ -23,7 +23,7 @@ export type RoundEnd = Ending | 'snapshot' | 'none';
 export interface LongPlan {
   readonly seed: number;
   readonly transport: (typeof transports)[number];
-  /** One of each round. */
+  /** How the service ends, for each round. */
   readonly ends: readonly RoundEnd[];
   readonly journalMax?: string | undefined;
   /** The most messages of a round before its end, beyond the least. */
@@ -136,7 +136,7 @@ function accountsOf(service: Service): Promise<Account[]> {
   return Promise.all(prepared);
 }
 
-/** True if its end left an unfinished checkpoint behind. */
+/** Runs one round. Resolves to true if its end left an unfinished checkpoint behind. */
 async function playRound(plan: LongPlan, service: Service, load: Load, round: number) {
   const { sends, journalMax, dayLoadMs } = plan;
   const end = plan.ends[round] ?? 'none';
@@ -212,7 +212,7 @@ async function moveOn(service: Service): Promise<void> {
   await service.ask('faults.clear');
 }
 
-/** Has no deadline: how long a checkpoint takes to come depends on `--journal-max`. */
+/** Waits without a deadline: the time until a checkpoint depends on `--journal-max`. */
 async function until({ served }: Service, isReached: () => boolean): Promise<void> {
   while (!isReached()) {
     if (served.hasEnded) throw new Error(`the service ended under load: ${served.errors}`);

@@ -24,7 +24,7 @@ export class Service {
   readonly complaints: string[] = [];
   /** The number of answers by status; 0 for lost ones. */
   readonly answers: Record<number, number> = {};
-  /** Counts the times at which faults or ends began and ceased; odd while they last. */
+  /** Counts the starts and ends of disturbances (faults or ends): odd during a disturbance. */
   #disturbances = 0;
   longestStartMs = 0;
   longestEndMs = 0;

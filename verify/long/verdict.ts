@@ -14,11 +14,11 @@ import type { Load } from './load.ts';
 import type { Service } from './service.ts';
 
 const pastAllHolds = '6d';
-/** A device polls every 20 s; a second more, so that each step holds a poll of each device. */
+/** A device polls every 20 s. One second more, so that every device polls in each step. */
 const pollEvery = '21s';
 /** A slow message takes three steps of three polls each; the other three polls are a margin. */
 const lastPolls = 12;
-/** A final status, or a recipient whose scripted fate keeps the message from one. */
+/** True for a final status, or if the scripted outcome of the recipient prevents one. */
 const endsWell = /^(delivered|failed)|\+1202555016[345]$/;
 /** What a reset may leave: the log of recent requests, and code compiled under load. */
 const heapAllowanceBytes = 8 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * The files of the repository that hold code, with their text and imports, and what each test of
- * them reads.
+ * The code files of the repository, with their text and imports, and the selections of them that
+ * the tests of code read.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
@@ -69,7 +69,7 @@ export const rooms = Object.keys(manifest.imports)
   .map((key) => key.slice(1, -2))
   .filter(isThere);
 export const everything = [...rooms, 'bin'].flatMap(modulesUnder);
-/** What may ship, and its tests. */
+/** The modules outside `verify/`: those that may ship, and their tests. */
 export const source = everything.filter(({ path }) => !path.startsWith('verify/'));
 export const code = source.filter(({ isTest }) => !isTest);
 export const tests = source.filter(({ isTest }) => isTest);
@@ -77,9 +77,8 @@ export const tests = source.filter(({ isTest }) => isTest);
 const codeIn = (pattern: RegExp) => code.filter(({ path }) => pattern.test(path));
 
 /**
- * What the tests that look at the text of code read, each named by its question. A folder that
- * moves away must not leave a test with nothing to look at: `scans.test.ts` states how many files
- * each has.
+ * The selections of files that tests of code read. `scans.test.ts` states the size of each, so that
+ * a test fails, and does not pass without a file, when a folder is moved.
  */
 export const scans = {
   everything,

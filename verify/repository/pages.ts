@@ -44,7 +44,7 @@ interface Told {
   readonly isAside?: boolean;
 }
 
-/** What pages say around their commands, by the beginnings of these. */
+/** What pages state about their commands, by the start of the command. */
 export const told: Readonly<Record<string, Told>> = {
   'npm start -- --journal': { after: send },
   'npx smstwin serve --journal': { after: send },
@@ -76,7 +76,7 @@ const records = /\brecord --upstream/;
 const usesServer =
   /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|\bURL\b|ask\.go|Ask\.java|sms\.example\.com/;
 const loopback = '127.0.0.1';
-/** `npm ci` included. */
+/** Long enough for `npm ci`. */
 const startWithinMs = 500_000;
 
 /** The groups of processes of all servers: a page that fails or takes too long may leave some. */
@@ -87,7 +87,7 @@ export function killGroups(): void {
     try {
       process.kill(-group, 'SIGKILL');
     } catch {
-      // All of them have ended.
+      // All processes of the group have ended.
     }
   }
   groups.clear();
@@ -140,7 +140,7 @@ export class PageRun {
         continue;
       }
       const exited = once(child, 'exit');
-      // One that did not get ready is in the group of its command.
+      // A server that did not get ready is in the process group of its command.
       process.kill(this.#pids.get(child) ?? -(child.pid ?? 0), 'SIGTERM');
       const [code] = await exited;
       if (code !== 0) failures.push(`${command}: ended with ${code}`);
@@ -200,7 +200,7 @@ export class PageRun {
     }
     const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;
     this.#pids.set(child, ready.pid);
-    // The key is that of the service behind a recorder.
+    // A recorder has no key: the key is that of the service behind it.
     if (records.test(line)) this.#env['URL'] = ready.base_url;
     else this.#env = { ...this.#env, ...placeholdersOf(ready) };
   }
