@@ -14,7 +14,7 @@ import {
 import { performForPort } from '../operations/perform.ts';
 import type { RunningWorld } from '../operations/running-world.ts';
 import { draining } from '../operations/worlds/simulator.ts';
-import type { KeyTexts } from '../sim/accounts/key-ring.ts';
+import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { controlPort } from './control-port.ts';
 import type { GuardOptions } from './guard.ts';

@@ -26,7 +26,6 @@ const messageIdField = '"message_id":"';
 const idCharacters = 13;
 const hyphen = 0x2d;
 
-/** The bound of the first exchanges. */
 export interface RecordBound {
   readonly exchanges: number;
   readonly characters: number;
@@ -60,7 +59,7 @@ export class ExchangeRecord {
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
-  readonly #acceptedSends = new AcceptedSends();
+  #acceptedSends = new AcceptedSends();
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
@@ -169,7 +168,7 @@ export class ExchangeRecord {
   clear(): void {
     this.#clearedNumber = this.#total;
     this.seconds.clear();
-    this.#acceptedSends.clear();
+    this.#acceptedSends = new AcceptedSends();
   }
 
   /** Continues numbering after `total`. */
@@ -238,8 +237,8 @@ export class ExchangeRecord {
 /** The last accepted sends, in a ring: finds the one whose reply a replay repeats. */
 class AcceptedSends {
   /** 48 bits of the id of each message, and the number of the send. */
-  #idBits: number[] = [];
-  #numbers: number[] = [];
+  readonly #idBits: number[] = [];
+  readonly #numbers: number[] = [];
   #next = 0;
 
   add(reply: string, number: number): void {
@@ -251,12 +250,6 @@ class AcceptedSends {
   /** The number of the send that had this reply, if it is still known. */
   numberOf(reply: string): number | undefined {
     return this.#numbers[this.#idBits.indexOf(messageIdBits(reply))];
-  }
-
-  clear(): void {
-    this.#idBits = [];
-    this.#numbers = [];
-    this.#next = 0;
   }
 }
 

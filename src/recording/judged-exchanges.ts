@@ -7,7 +7,7 @@ import { atOnce } from '#io/slices.ts';
 import type { ClientCaller, ClientExchange } from '#judging/client/exchange.ts';
 import { clientExchangeOf, type MutableExchange } from '#judging/evidence/exchanges-of-traffic.ts';
 import { plainAddress, plainJson } from '#judging/evidence/reading.ts';
-import type { KeyTexts } from '../sim/accounts/key-ring.ts';
+import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import { type RecordedExchange, textOf } from './recorded-exchange.ts';
 

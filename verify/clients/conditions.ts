@@ -15,9 +15,6 @@ export interface Conditions {
   readonly rng: Rng;
 }
 
-/** The longest delay of a reply; a wrong client's own timeout must be shorter. */
-export type LongestDelayMs = Readonly<Record<'wrong' | 'right', number>>;
-
 type FaultOf = (delayMs: number) => FaultInput['fault'];
 
 /** A fault of each kind; undefined for kinds that no client meets here. */
@@ -46,18 +43,19 @@ const wrongFaults: Readonly<Record<Exclude<Trouble, 'throttle' | 'quota'>, Fault
 export function impose(
   { name, rule, meets = [] }: ClientRow,
   seed: number,
-  longestDelayMs: LongestDelayMs,
+  longestDelayMs: number,
   simulator: Simulator,
 ): Conditions {
   const rng = Rng.stream(seed, name);
   return rule === undefined
-    ? severalTroubles(rng, longestDelayMs.right, simulator)
-    : troublesOf(meets, rng, longestDelayMs.wrong, simulator);
+    ? severalTroubles(rng, longestDelayMs, simulator)
+    : troublesOf(meets, rng, longestDelayMs, simulator);
 }
 
 /**
  * What a wrong client meets: only the troubles that show its mistake, at requests that the seed
- * draws. A delayed reply takes from half of `longestDelayMs` to all of it.
+ * draws. A delayed reply takes from half of `longestDelayMs` to all of it, which must be more than
+ * the client's own timeout.
  */
 function troublesOf(
   meets: readonly Trouble[],

@@ -47,7 +47,7 @@ export async function runInNode(
   simulator: Job['simulator'],
   clock: ClientClock,
 ): Promise<Run> {
-  const conditions = impose(client, seed, { wrong: 8_000, right: 8_000 }, simulator);
+  const conditions = impose(client, seed, 8_000, simulator);
   if (client.onSocket === true) {
     await simulator.listen({ transport: client.onNodeServer === true ? 'node' : 'hyperexpress' });
   }
@@ -119,7 +119,7 @@ function newWorld(server: Simulator, client: ClientRow, seed: number): OpenRun {
   const simulator = server.hosting.get(created.world_id)?.simulator;
   if (simulator === undefined) throw new Error(`no world ${created.world_id}`);
   return {
-    ...impose(client, seed, { wrong: 400, right: 200 }, simulator),
+    ...impose(client, seed, 200, simulator),
     client,
     seed,
     simulator,

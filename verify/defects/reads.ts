@@ -29,18 +29,15 @@ function firstSim({ key }: AnsweredCall) {
 }
 
 /** Message ids are numbers, in the body and in the path. */
-const numberedMessages = handling(({ world }) => {
-  const numberOf = (id: unknown) => (world.messages.get(String(id))?.arrival ?? 0) + 1;
-  const { around } = describing(({ message_id: id }) => ({ message_id: String(numberOf(id)) }));
-  return ({ request, simulation }, next) => {
-    const [, number] = /^\/api\/v1\/sms\/(\d+)\/$/.exec(request.path) ?? [];
-    const message = [...world.messages.values()].find(
-      ({ arrival }) => arrival + 1 === Number(number),
-    );
-    const path = message === undefined ? request.path : `/api/v1/sms/${message.messageId}/`;
-    // Reads by the id of the message; the reply passes the change of the body on its way back.
-    return (around?.(next, simulation) ?? next)(changed(request, { path }));
-  };
+const numberedMessages = handling(({ world }) => (call, next) => {
+  const [, number] = /^\/api\/v1\/sms\/(\d+)\/$/.exec(call.request.path) ?? [];
+  const named = [...world.messages.values()].find(({ arrival }) => arrival + 1 === Number(number));
+  const path = named === undefined ? call.request.path : `/api/v1/sms/${named.messageId}/`;
+  const handled = next(changed(call.request, { path }));
+  const shown = messageOf({ ...call, reply: handled.reply });
+  if (shown === undefined) return handled;
+  const fields = { ...JSON.parse(handled.reply.body), message_id: String(shown.arrival + 1) };
+  return { ...handled, reply: { ...handled.reply, body: JSON.stringify(fields) } };
 });
 
 /** Changes reads of another account's message. */

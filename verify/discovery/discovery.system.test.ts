@@ -5,11 +5,11 @@
  */
 import { expect, test } from 'vitest';
 import { variations } from '../foreign/variation.ts';
-import { differences, discover, lostOnTheWay } from './discovery.ts';
+import { answersNotReproduced, differences, discover } from './discovery.ts';
 
 /** What discovery does not see. */
 const unseen = [
-  // No wait of one second, which the simulator words otherwise.
+  // A wait of one second, which the simulator words in another way.
   /available in 1 seconds\./,
   // The content type of the tasks of a device that had none.
   /\/tasks\/ .*\n.*got 200 \S+ (\{"tasks":\[\]\}); the model expects 200 .*charset\S+ \1$/,
@@ -27,7 +27,7 @@ test.each(one === undefined ? ['jsonapi', 'gateway', 'odd', 'framework'] : [one]
     const { requests, found } = differences(variation, discovery, 150);
     expect(requests).toBeGreaterThan(5_000);
     expect(found.filter((text) => !unseen.some((known) => known.test(text)))).toEqual([]);
-    expect(await lostOnTheWay(discovery)).toEqual([]);
+    expect(await answersNotReproduced(discovery)).toEqual([]);
   },
   180_000,
 );

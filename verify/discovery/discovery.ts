@@ -22,10 +22,12 @@ import {
 import { scaledClock } from '../testkit/scaled-clock.ts';
 import { anyStep } from '../testkit/steps/steps.ts';
 
-/** The assumptions file that `--discover` wrote, and what it leaves open. */
+/** What `--discover` found out. */
 export interface Discovery {
+  /** The content of the file that it wrote. */
   readonly assumptions: Partial<Assumptions>;
-  readonly untold: ConformReport['assumptions']['untold'];
+  /** Why the answers that the file lacks are unknown. */
+  readonly undetermined: ConformReport['assumptions']['untold'];
 }
 
 /** Assumptions about floods and waits, which take minutes. */
@@ -33,6 +35,7 @@ const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrott
 /** The harness waits for limits to refill, so both clocks run faster. */
 const rate = 8;
 
+/** Discovers the answers of a foreign server of this variation. */
 export async function discover(variation: Variation): Promise<Discovery> {
   const clock = scaledClock(rate);
   const server = await serveForeign(variation, () => Math.round(clock.now()));
@@ -42,7 +45,10 @@ export async function discover(variation: Variation): Promise<Discovery> {
     const asked = assumptionNames.filter((name) => !slow.includes(name));
     const flags = [...server.flags, '--discover', file, '--timeout', '65s'];
     const report = await runConformWithReport([server.baseUrl, ...asked, ...flags], { clock });
-    return { assumptions: await readAssumptionsFile(file), untold: report.assumptions.untold };
+    return {
+      assumptions: await readAssumptionsFile(file),
+      undetermined: report.assumptions.untold,
+    };
   } finally {
     await rm(folder, { recursive: true });
     await server.close();
@@ -50,20 +56,23 @@ export async function discover(variation: Variation): Promise<Discovery> {
 }
 
 /** The discovered answers that the harness does not observe on a simulator that gives them. */
-export async function lostOnTheWay({ assumptions }: Discovery): Promise<string[]> {
+export async function answersNotReproduced({ assumptions }: Discovery): Promise<string[]> {
   const names = Object.keys(assumptions) as AssumptionName[];
   const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
   const { exitCode, assumptions: observed } = await runConformWithReport(names, { startOwn });
-  const lost = names
+  const notReproduced = names
     .filter((name) => !holds(observed.answers[name], assumptions[name]))
     .map((name) => {
       const answers = [assumptions[name], observed.answers[name], observed.untold[name]];
       return `${name}: ${answers.map((each) => JSON.stringify(each)).join(', then ')}`;
     });
-  return exitCode === 0 ? lost : [...lost, `exit code ${exitCode}`];
+  return exitCode === 0 ? notReproduced : [...notReproduced, `exit code ${exitCode}`];
 }
 
-/** True if `observed` has all that `stated` says. A device that polls first leaves no task to see. */
+/**
+ * True if `observed` has all members of `stated`. It may have more: on the server, a device that
+ * polled first left no task to see.
+ */
 function holds(observed: unknown, stated: unknown): boolean {
   if (typeof stated !== 'object' || stated === null || Array.isArray(stated))
     return isDeepStrictEqual(observed, stated);
@@ -74,16 +83,20 @@ function holds(observed: unknown, stated: unknown): boolean {
 const sequences = fc.array(anyStep(), { minLength: 30, maxLength: 30 });
 const startMs = Date.parse('2026-01-15T10:00:00Z');
 
-/** How many requests were played, and the differences, of which a sequence ends with its first. */
+/**
+ * Plays random sequences, each up to its first difference. Returns the number of requests and the
+ * differences.
+ */
 export function differences(
   variation: Variation,
-  { assumptions, untold }: Discovery,
+  { assumptions, undetermined }: Discovery,
   count: number,
 ): { readonly requests: number; readonly found: readonly string[] } {
-  // The server has keys of another form.
+  // A key of the server does not have the form that simulators give their keys.
   const modelled = { ...answersOf(variation), keyFormat: 'smst_' };
+  // The simulator gets these answers of the server, as discovery could not see them.
   const hidden = assumptionNames.filter(
-    (name) => slow.includes(name) || untold[name]?.includes('--control-url'),
+    (name) => slow.includes(name) || undetermined[name]?.includes('--control-url'),
   );
   const given = Object.fromEntries(hidden.map((name) => [name, modelled[name]]));
   const setup = { seed: 1, startMs, assumptions: { ...given, ...assumptions } };

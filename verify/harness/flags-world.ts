@@ -14,9 +14,9 @@ import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 const mainFrom = '+12025550102';
-export const inactiveFrom = '+12025550103';
-export const secondFrom = '+12025550111';
-export const exhaustedFrom = '+12025550121';
+const inactiveFrom = '+12025550103';
+const secondFrom = '+12025550111';
+const exhaustedFrom = '+12025550121';
 const poolFrom = '+12025550190';
 /** A number of no SIM. */
 const unknownFrom = '+12025550199';
@@ -41,11 +41,8 @@ export const flagsSettings: SettingsInput = {
   },
 };
 
-/** The values of the flags of `conform` that describe the world of a server, by name. */
-export type FlagValues = Readonly<Record<string, string>>;
-
-/** The values that describe the world of `flagsSettings`. Revokes its key `revoked`. */
-export function flagValuesOf(simulator: Simulator): FlagValues {
+/** The flags of `conform` that describe the world of `flagsSettings`. Revokes its key `revoked`. */
+export function flagValuesOf(simulator: Simulator) {
   const accounts = [...simulator.simulation.world.accounts.values()];
   const keysOf = (name: string) => accounts.find((account) => account.name === name)?.keys ?? [];
   const [revoked, key, other] = keysOf('main');
@@ -64,27 +61,6 @@ export function flagValuesOf(simulator: Simulator): FlagValues {
     'unknown-from': unknownFrom,
     to: '+12025550150',
     'device-id': simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
-  };
-}
-
-/** The keys, numbers and the device of a world that flags describe. */
-export function callersIn(values: FlagValues) {
-  const valueAt = (flag: string) => values[flag] ?? '';
-  return {
-    key: valueAt('api-key'),
-    /** Another key of the same account. */
-    otherKey: valueAt('other-api-key'),
-    /** The key of the second account. */
-    secondKey: valueAt('second-api-key'),
-    revokedKey: valueAt('revoked-key'),
-    /** The key of an account whose quota is spent. */
-    exhaustedKey: valueAt('exhausted-api-key'),
-    from: valueAt('from'),
-    secondFrom: valueAt('second-from'),
-    exhaustedFrom: valueAt('exhausted-from'),
-    inactiveFrom: valueAt('inactive-from'),
-    /** The id of the SIM with the number `from`. */
-    deviceId: valueAt('device-id'),
   };
 }
 
@@ -133,7 +109,7 @@ export async function serveWithFlags({
   simulator.wallClock.catchUp();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
   const values = flagValuesOf(simulator);
-  const { key, deviceId } = callersIn(values);
+  const { 'api-key': key, 'device-id': deviceId } = values;
   if (asksForTasks || isUnattended) simulator.sims.patch(deviceId, { polling: 'external' });
   const polling = asksForTasks
     ? setInterval(() => simulator.sims.poll(deviceId), 1_000 / rate).unref()

@@ -5,14 +5,11 @@ import { type FlagsWorldPlan, serveWithFlags } from './flags-world.ts';
 /** Fast enough for a test; slow enough that a request takes a small part of a simulated second. */
 export const testRate = 8;
 
-/** A report, and the seconds of the target's time that the run took. */
-export type FlagsRun = ConformReport & { readonly seconds: number };
-
-/** Runs the harness against a new simulator of this plan. */
+/** Runs the harness against a new simulator of this plan. `seconds`: of the target's time. */
 export async function runWithFlags(
   argv: readonly string[],
   plan: FlagsWorldPlan = {},
-): Promise<FlagsRun> {
+): Promise<ConformReport & { readonly seconds: number }> {
   const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
   const startedMs = clock.now();
   try {

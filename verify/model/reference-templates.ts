@@ -8,6 +8,7 @@ import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
 import { anyText, type Expected, isUuid, type ModelRequest } from './reference-replies.ts';
 
+/** What decides which template applies, and what its placeholders stand for. */
 interface Context {
   readonly request: ModelRequest;
   /** Undefined: the path is not one of the document's. */
@@ -19,6 +20,7 @@ interface Context {
 /** The values of the placeholders, by name; a function tests the value in its place. */
 type Values = Readonly<Record<string, unknown>>;
 
+/** The expected reply in the form of its template; unchanged if no template applies. */
 export function applyTemplate(reply: Expected, context: Context): Expected {
   const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
   const name = templateNamesOf(reply, context).find((each) => Object.hasOwn(templates, each));
@@ -61,8 +63,8 @@ function templateNamesOf({ status, body, failing }: Expected, context: Context):
     return [templateOfBadBody(request.body), 'malformed_json', ...coded];
   }
   if (status === 404) {
-    const what = { read: 'not_found', tasks: 'device_not_found', received: 'page_not_found' };
-    const missing = what[endpoint as keyof typeof what] ?? 'path_not_found';
+    const names = { read: 'not_found', tasks: 'device_not_found', received: 'page_not_found' };
+    const missing = names[endpoint as keyof typeof names] ?? 'path_not_found';
     return [missing, 'not_found', ...(assumptions.notFoundBody === 'code_detail' ? ['error'] : [])];
   }
   if (status === 403) {
@@ -118,6 +120,7 @@ function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): V
   };
 }
 
+/** The values of placeholders that only successful replies of one endpoint have. */
 function endpointValues(
   endpoint: string,
   { body, page }: Expected,

@@ -14,7 +14,6 @@ import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
 import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { callersIn } from '../harness/flags-world.ts';
 import { testRate } from '../harness/run-with-flags.ts';
 import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
@@ -94,8 +93,9 @@ export async function recordForeign(
   try {
     const argv = [server.baseUrl, ...rules, ...server.flags, '--timeout', '2m'];
     const report = await runConformWithReport(argv, { clock });
-    const { key, otherKey, revokedKey, secondKey, exhaustedKey } = callersIn(server.values);
-    const joined = [[key, otherKey, revokedKey], [secondKey], [exhaustedKey]];
+    const keysOf = (...flags: string[]) => flags.map((flag) => server.values[flag] ?? '');
+    const main = keysOf('api-key', 'other-api-key', 'revoked-key');
+    const joined = [main, keysOf('second-api-key'), keysOf('exhausted-api-key')];
     return { exchanges: recorder.exchanges, journal: recorder.exchanges, joined, report };
   } finally {
     await server.close();

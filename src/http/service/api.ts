@@ -6,7 +6,7 @@
  * unauthenticatedThrottle, clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape,
  * tasksShape, replyTemplates.
  */
-import type { Struck } from '#contract/fault-kinds.ts';
+import type { StrikingFault } from '#contract/fault-kinds.ts';
 import type { EndpointName, SendEndpoint } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
@@ -44,7 +44,7 @@ export interface Handled {
   readonly reply: ApiReply;
   /** True if a fault forced the status, which then says nothing about the request. */
   readonly isForced?: boolean;
-  readonly struck?: Struck | undefined;
+  readonly struck?: StrikingFault | undefined;
   /** The headers that faults looked at. The journal keeps them, as a replay needs the same ones. */
   readonly lookedAt?: Readonly<Record<string, string>> | undefined;
 }

@@ -9,7 +9,7 @@ import {
   type FaultKind,
   faultKinds,
   isHandled,
-  type Struck,
+  type StrikingFault,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
 import type { SendRefusal } from '#contract/refusals.ts';
@@ -45,7 +45,7 @@ export interface FaultEffect {
   /** The one fault that acts besides the delays. */
   readonly acting: (ActingFault & Chosen) | undefined;
   /** The fault that the record names: the acting one, or else the first delay. */
-  readonly struck: Struck | undefined;
+  readonly struck: StrikingFault | undefined;
 }
 
 export class Faults {
@@ -117,7 +117,7 @@ export class Faults {
   effectOn(subject: FaultSubject, chosen?: ChosenFault): FaultEffect {
     let delayMs = (chosen?.heldMs ?? 0) + (chosen?.kind === 'delay' ? chosen.ms : 0);
     let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
-    let struck: Struck | undefined = chosen && { faultId: undefined, kind: chosen.kind };
+    let struck: StrikingFault | undefined = chosen && { faultId: undefined, kind: chosen.kind };
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;

@@ -1,7 +1,4 @@
-/**
- * What the assumptions in force add to the documented routes: other spellings of paths, and HEAD.
- * Assumes: trailingSlash, pathCase, headMethod.
- */
+/** Other spellings of documented paths, and HEAD. Assumes: trailingSlash, pathCase, headMethod. */
 import { matchRoute, type Route, type RouteMatch } from '#contract/routes.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 

@@ -22,7 +22,7 @@ import { accountIdOf, limitSchema, numberFilterSchema, timeSchema } from '../que
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
 
 export const matchSchema = z.strictObject({
-  account_id: z.string().exactOptional().describe('Its id or its name.'),
+  account_id: z.string().exactOptional().describe('The id or the name of the account.'),
   to: numberFilterSchema.exactOptional().describe('The whole recipient number.'),
   from: numberFilterSchema.exactOptional().describe('The whole sender number.'),
   status: z.enum(shownStatuses).exactOptional().describe('The status that a read shows.'),

@@ -157,7 +157,7 @@ export const standstillSchema = z
     from: z.string().describe('The number of their SIM.'),
     to: z.string().nullable().describe('Their recipient, if it is why they wait.'),
     messages: z.int().min(1),
-    message_id: z.uuid().describe('Of the oldest.'),
+    message_id: z.uuid().describe('The oldest of these messages.'),
     since: timeSchema.describe('When the oldest was accepted.'),
     sentence: z.string().describe('Why each of them waits.'),
   })

@@ -38,7 +38,7 @@ export const exchangeViewSchema = z
       .strictObject({
         fault_id: z.string().nullable().describe('Null: the explorer chose the fault.'),
         kind: z.enum(faultKindNames),
-        status: z.int().nullable().describe('Of a reply that the fault made itself.'),
+        status: z.int().nullable().describe('The status of a reply that the fault made itself.'),
         delay_ms: z.int().nullable(),
         cut: z.enum(cutNames).nullable(),
       })
@@ -95,7 +95,7 @@ export const requestDetailSchema = requestRowSchema.extend({
   request: request.extend({ body: keptBody }).meta({
     id: 'KeptRequest',
     description:
-      'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
+      'The headers that the service reads, `traceparent`, and the headers that faults match.',
   }),
   reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
   message_id: z.uuid().nullable().describe('The message that the reply is.'),

@@ -32,7 +32,7 @@ const fewestBars = 12;
 const mostFineBars = 3_600;
 
 const countsQuerySchema = z.strictObject({
-  account_id: z.string().exactOptional().describe('Its id or its name.'),
+  account_id: z.string().exactOptional().describe('The id or the name of the account.'),
   endpoint: z.enum(endpointNames).exactOptional().describe('Counts this endpoint alone.'),
   bar_s: ordinalSchema(86_400)
     .exactOptional()
@@ -149,7 +149,9 @@ export const requests = {
       kept: countSchema.describe('All of the last requests.'),
       marks: z
         .strictObject(eachOf(countedMarkNames, countSchema))
-        .describe('Of all of them; `faults`: struck by one, `refused`: answered 4xx.'),
+        .describe(
+          'How many of `kept` have each mark; `faults`: struck by one, `refused`: answered 4xx.',
+        ),
     }),
     fleet: { joined: { matched: 'sum', kept: 'sum', marks: eachOf(countedMarkNames, 'sum') } },
     examples: [{ search: 'fault:any' }],

@@ -33,7 +33,7 @@ export const surroundingFields = {
     .string()
     .nullable()
     .describe(
-      'Of a fault: what it did, and on which requests. Of a 429: how many requests had spent a token, and since when. Of a 401: its key.',
+      'For a fault: what it did, and on which requests. For a 429: how many requests had spent a token, and since when. For a 401: what is wrong with its key.',
     ),
 };
 

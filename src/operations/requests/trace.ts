@@ -18,8 +18,10 @@ import { exchangeViewSchema, faultOf } from './request-views.ts';
 import { sameSendSchema, sendBefore } from './surroundings.ts';
 
 export const traceQuerySchema = z.strictObject({
-  number: ordinalSchema(largestInQuery).exactOptional().describe('Of one of its requests.'),
-  message_id: z.string().exactOptional().describe('Its message instead.'),
+  number: ordinalSchema(largestInQuery)
+    .exactOptional()
+    .describe('The number of one of its requests.'),
+  message_id: z.string().exactOptional().describe('Or its message.'),
 });
 
 const textOrNull = z.string().nullable();
@@ -31,7 +33,7 @@ const eventSchema = z
   .strictObject({
     at: timeSchema,
     kind: z.enum(traceKinds).describe('`replay`: answered as the first use of its request_id was.'),
-    number: z.int().nullable().describe('Of the request.'),
+    number: z.int().nullable().describe('The number of the request.'),
     reply: z.int().nullable().describe('The status of its reply.'),
     seen: z.boolean().describe('False: the client did not get the reply.'),
     fault: exchangeViewSchema.shape.fault,

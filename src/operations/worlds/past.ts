@@ -31,8 +31,8 @@ export const instantSchema = z.strictObject({
 });
 
 const querySchema = instantSchema.extend({
-  message_id: z.string().exactOptional().describe('That message instead of the state.'),
-  device_id: z.string().exactOptional().describe('That SIM instead of the state.'),
+  message_id: z.string().exactOptional().describe('Shows this message instead of the state.'),
+  device_id: z.string().exactOptional().describe('Shows this SIM instead of the state.'),
 });
 
 const entrySchema = z
@@ -41,8 +41,8 @@ const entrySchema = z
     at: timeSchema,
     input: z.string().describe('Method and path of a request, or the name of an operation.'),
     how: z.string().nullable().describe('The input of an operation, without keys; null: none.'),
-    status: z.int().nullable().describe('Of the reply; null: an operation.'),
-    number: z.int().nullable().describe('Of the request.'),
+    status: z.int().nullable().describe('The status of the reply; null: an operation.'),
+    number: z.int().nullable().describe('The number of the request.'),
     message_id: z.string().nullable().describe('The message that the reply is.'),
   })
   .meta({ id: 'JournalEntry' });
@@ -111,7 +111,7 @@ export const past = {
       .prefault({}),
     output: z.strictObject({
       entries: z.array(entrySchema),
-      lines: z.int().describe('Of the journal, its header included.'),
+      lines: z.int().describe('The number of lines in the journal, its header included.'),
       earliest: timeSchema.describe('The earliest time that `time` may name.'),
     }),
     refusals: [409],

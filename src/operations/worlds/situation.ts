@@ -28,7 +28,10 @@ import {
 } from './situation-subject.ts';
 
 export const situationSchema = z.strictObject({
-  language: z.enum(['vitest', 'pytest']).default('vitest').describe('Of the test file.'),
+  language: z
+    .enum(['vitest', 'pytest'])
+    .default('vitest')
+    .describe('The language of the test file.'),
   message_id: z.string().exactOptional().describe('What happened to this message.'),
   number: ordinalSchema(largestInQuery).exactOptional().describe('Or to this request.'),
   entry: ordinalSchema(largestInQuery)

@@ -33,8 +33,8 @@ export interface Fate {
 }
 
 /**
- * The fates of random failures, by the status in which they happen. There is one object for each, so
- * that such a fate is recognised by identity.
+ * The fates of random failures, by the status in which they happen. There is one object for each,
+ * so that such a fate is recognised by identity.
  */
 export const unpromptedFates = Object.fromEntries(
   unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),

@@ -155,9 +155,7 @@ export class Limiter {
     if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
 
-  /**
-   * The bucket of a caller, created at its first use. New addresses share one if there are many.
-   */
+  /** The bucket of a caller, created at first use. New addresses share one if there are many. */
   #bucketOf(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
     if (nowMs - buckets.turnedAtMs >= generationMs) turnGeneration(buckets, nowMs);
     const recent = buckets.recent.get(caller);

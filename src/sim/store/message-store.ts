@@ -20,10 +20,10 @@ import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, CohortSlots, moveTo } from './cohort.ts';
+import { Slots } from './columns.ts';
 import type { MessageTables } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
-import { Slots } from './slots.ts';
 
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;

@@ -10,8 +10,8 @@ import { performance } from 'node:perf_hooks';
 import { plainIp } from '../../plain-ip.ts';
 import type { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
-import type { HeadLines } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
+import type { HeadLines } from './node-reply.ts';
 import { type PlainHead, PlainRequest, type ReplyWriter, readPlainHead } from './plain-request.ts';
 
 export interface PlainShared {

@@ -6,10 +6,9 @@
  */
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { HeadLines } from '../head-lines.ts';
 import type { Outlet } from '../outlet.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
-import { resetSocket } from './node-reply.ts';
+import { type HeadLines, resetSocket } from './node-reply.ts';
 
 /** The connection of a plain request. */
 export interface ReplyWriter {
