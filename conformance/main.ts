@@ -39,7 +39,6 @@ type GivenIo = Pick<CommandIo, 'out' | 'error'> & Partial<CommandIo>;
 export interface ConformIo extends GivenIo {
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
-  /** Reads recorded traffic. */
   readonly readTraffic?: TrafficReader;
   /** Default: the wall clock. */
   readonly clock?: Clock;

@@ -102,8 +102,7 @@ export class ExchangeRedaction {
       if (result !== value) edits.push({ ...member, text: encodeContent(result, member) });
     }
     if (text === '' || (isRead && form !== 'parameter')) return edited(text, edits);
-    // A secret can be written across the members of other texts, so these are also read and replaced
-    // as a whole.
+    // A secret can be written across members of other texts: these are also read as a whole.
     const name = isRead ? '' : 'body';
     const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
     if (step === 'replace') return yield* this.#replaced(whole, text, text, texts);
@@ -114,7 +113,7 @@ export class ExchangeRedaction {
   *#learn(member: Member, value: string, texts: Texts): Generator<undefined, void> {
     if (isSecret(member)) this.learnKey(value.replace(/^"(.*)"$/, '$1'));
     const plain = yield* plainOf(value);
-    // A key of the service may stand anywhere, such as that of another account in a message.
+    // A key of the service may be anywhere, such as that of another account in a message.
     for (const [key, random] of plain.matchAll(serviceKey))
       this.#keys.add(key, this.#secrets.digest('key', `smst_${random}`));
     yield;

@@ -228,7 +228,6 @@ interface ReplayPlan {
   /** What happens between the first send and the replay, for reports. */
   readonly event: string;
   readonly account?: AccountPlan;
-  /** Makes the event happen. */
   readonly cause: (t: Trial, account: AccountUnderTest) => Promise<unknown>;
 }
 

@@ -199,7 +199,6 @@ const mostTries = 6;
 /** The end of a flood. */
 interface EmptyBucket {
   readonly account: AccountUnderTest;
-  /** The name of the bucket. */
   readonly bucket: string;
   readonly refusals: readonly Reply[];
   readonly tookMs: number;

@@ -202,7 +202,6 @@ async function sendUntilRefused(
   return replies;
 }
 
-/** A send of a flood. */
 interface Sent {
   readonly body: Fields;
   readonly reply: Promise<Reply>;

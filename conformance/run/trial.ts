@@ -36,7 +36,6 @@ type SimChange = Readonly<Partial<Record<'active' | 'allowed' | 'connected', boo
 /** The fields of a request's JSON body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The documented paths. */
 export const paths = {
   send: '/api/v1/sms/send/',
   dashboard_send: '/api/sms/send/',

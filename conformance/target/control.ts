@@ -28,7 +28,6 @@ interface Route {
   readonly path: string;
 }
 
-/** The arguments of an operation. */
 interface OperationArguments {
   /** The id in the operation's path. */
   readonly id?: string | undefined;
