@@ -42,7 +42,7 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
   return (fields.length === 1 && first?.item?.fields) || fields;
 }
 
-/** The texts of schemas. Without their ids, a schema holds others in place of references to them. */
+/** Schemas without ids, so that a schema contains the others instead of references to them. */
 class WithoutIds extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   override get(schema: z.core.$ZodType) {
     const { id: _, ...texts } = z.globalRegistry.get(schema) ?? {};
@@ -157,7 +157,7 @@ function isWord(field: Field): field is Field & { readonly only: string } {
   return typeof field.only === 'string';
 }
 
-/** By the title of the variant's schema, or its fixed value, or the name of its first field. */
+/** Named by the title of its schema, or else its fixed value, or the name of its first field. */
 function nameOfVariant({ title, hint, fields = [] }: Field): Pick<Field, 'name' | 'title'> {
   const fixedValue = fields.find(({ only }) => only !== undefined)?.only;
   const name = title ?? String(fixedValue ?? fields[0]?.name);

@@ -44,7 +44,7 @@ export function HomePage() {
   );
 }
 
-/** The referee's report so far, and as of a client that has finished. */
+/** The referee's report so far, and the one as if the client had finished. */
 type ReportProps = Readonly<Record<'report' | 'finished', RefereeReport | undefined>>;
 
 /** What a user must see first: throttled accounts, waiting messages, faults and broken rules. */
@@ -124,7 +124,7 @@ function Now({ report, finished }: ReportProps) {
   );
 }
 
-/** The rules that the client breaks, or those of advice that it does not follow. */
+/** The rules that the client breaks, or the advice that it does not follow. */
 function brokenIn(report: ReportProps['report'], breach: 'failed' | 'advice' = 'failed') {
   return (report?.rules ?? []).filter(({ verdict }) => verdict === breach);
 }

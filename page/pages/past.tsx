@@ -1,5 +1,5 @@
 /**
- * The page Time machine. The journal holds every input of the run, one a line. The page lists the
+ * The page Time machine. The journal has a line for every input of the run. The page lists the
  * inputs and shows the world after the chosen one: what that line changed, one message as of then if
  * the address names it, and a fork from there.
  */
@@ -23,7 +23,7 @@ type Journal = Reply<'past.inputs'>;
 type Entry = Journal['entries'][number];
 
 const shownInputs = 12;
-/** `before` is this many lines after the chosen one, and exclusive: up to five inputs follow it. */
+/** The list ends before this many lines after the chosen one, so up to five inputs follow it. */
 const linesToEnd = shownInputs / 2;
 
 export function PastPage() {

@@ -73,7 +73,7 @@ export function RefereePage() {
   );
 }
 
-/** `finished`: the report as of a client that has finished. */
+/** `finished`: the report as if the client had finished. */
 function reportOf(report: RefereeReport, finished: RefereeReport | undefined) {
   const { exchanges, unattributable, notices } = report;
   if (exchanges === 0) {
@@ -146,7 +146,7 @@ function findingsOf({ id, verdict, findings, found = 0 }: ShownRule) {
 
 const findingColumns = [{ head: 'Finding', isHeadHidden: true, cell: groupOf }];
 
-/** Findings that say the same of one account. */
+/** One row for all findings of an account and an endpoint that have the same text. */
 function groupOf(group: RuleVerdict['findings']) {
   const [first] = group;
   if (first === undefined) return null;
@@ -176,12 +176,12 @@ function groupOf(group: RuleVerdict['findings']) {
   );
 }
 
-/** The account and the requests that a finding is about. */
+/** The account and the endpoint of a finding. */
 function sourceOf({ account_id: id, endpoint }: RuleVerdict['findings'][number]): string {
   return `${id === null ? 'not authenticated' : accountName(id)}, ${endpoint ?? 'unknown path'}`;
 }
 
-/** `later`: how many more findings it would have, if the client has finished. */
+/** `later`: how many findings are added if the client has finished. */
 type ShownRule = RuleVerdict & Readonly<{ later: number; shown: (typeof verdicts)[number] }>;
 
 const columns: readonly Column<ShownRule>[] = [
@@ -200,7 +200,7 @@ const columns: readonly Column<ShownRule>[] = [
 
 /** Opens a file of `smstwin explore`. */
 function FindingFile() {
-  /** A text says why the file is not a finding. */
+  /** The finding, or a text that says why the file is not one. */
   const opened = useSignal<FindingView | string>('');
   const open = async (file: File | undefined) => {
     if (file === undefined) return;

@@ -77,7 +77,7 @@ export function RequestPlot({ accounts, buckets }: Props) {
   );
 }
 
-/** What an account asked for; a bar is a second, the first one from `start` in epoch seconds. */
+/** The requests of an account, one bar a second; `start`: epoch seconds of the first bar. */
 type Chart = Pick<Reply<'requests.counts'>, 'bars'> & Readonly<{ name: string; start: number }>;
 
 type MinutePlotProps = Readonly<{ charts: Chart[]; limit: number | null; endpoint: string }>;
@@ -88,7 +88,7 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   if (used.length === 0) return <Empty title="No request yet." />;
   const first = Math.min(...used.map(({ start }) => start));
   const lastBar = Math.max(...used.map(({ start, bars }) => start + bars.length));
-  // Until now, or until nothing counts any more.
+  // The plot ends now, or when the last request no longer counts.
   const now = Math.floor((nowMs.peek() ?? 0) / secondMs);
   const last = Math.max(lastBar, Math.min(now, lastBar + minuteMs / secondMs));
   const x = Array.from({ length: last - first + 1 }, (_, index) => first + index);

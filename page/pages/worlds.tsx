@@ -102,7 +102,7 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
   );
 }
 
-/** What differs in a group: what both worlds have, then what only one has, folded if it is long. */
+/** The differences of a group: those in both worlds, then what only one has, folded if long. */
 function tablesOf(group: string, both: readonly Leaves[], names: string[], differing: string[]) {
   const paths = differing.filter((path) => path.startsWith(`${group}: `));
   return [both, ...both.map((leaves) => [leaves]).reverse()].map((worlds) => {
@@ -136,7 +136,7 @@ function tablesOf(group: string, both: readonly Leaves[], names: string[], diffe
 
 /** A value of a world. */
 type Leaf = Readonly<{ text: string; href?: string | undefined }>;
-/** By their path: the group, a colon, and names. */
+/** The values by path, which is the group, a colon, and names. */
 type Leaves = ReadonlyMap<string, Leaf>;
 
 const isoForm = /^\d{4}-\d\d-\d\dT/;

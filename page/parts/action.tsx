@@ -47,7 +47,7 @@ interface ActionProps extends Pick<ButtonHTMLAttributes, 'title' | 'disabled' | 
   readonly warning?: string | undefined;
 }
 
-/** The button of everything that a user does. */
+/** A button that runs an action and shows its error. */
 export function Action(props: ActionProps) {
   const { act, children, kind = 'plain', label, warning, ...attributes } = props;
   const { error, isBusy, run } = useRunning(act);
@@ -92,7 +92,7 @@ type DialogProps = Readonly<{
 /** A modal dialog. When it closes, the browser returns the focus to what opened it. */
 export function Dialog({ title, closeText = 'Close', onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // Before the next key, which may follow at once.
+  // A layout effect, so that the dialog gets even a key that is pressed at once.
   useLayoutEffect(() => {
     const { current } = dialog;
     current?.showModal();

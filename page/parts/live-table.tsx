@@ -27,7 +27,7 @@ export function LiveTable<T>({ label, rows, children, onRead, ...table }: LiveTa
   const moreDrawn = useSignal(0);
   const mostDrawn = rowsInWindow() + moreDrawn.value;
   const firstShown = rows[newRows];
-  /** Only events set it: asking for it after a change would make the browser lay out the rows twice. */
+  /** Set by events only: reading it after each change would make the browser lay out rows twice. */
   const isRead = useRef(false);
   const holdWhileRead = () => {
     if (newRows > 0) return;
