@@ -25,8 +25,8 @@ interface Contender {
   readonly spec: string;
   readonly files: Readonly<Record<string, string>>;
   readonly command: readonly string[];
-  /** Added for the load. */
-  readonly loaded?: readonly string[];
+  /** Arguments added to the command before the load. */
+  readonly loadArguments?: readonly string[];
 }
 
 const [given, rounds = '5'] = process.argv.slice(2);
@@ -75,7 +75,7 @@ async function valuesOf({ path, ...init }: typeof send): Promise<Record<string, 
   const document = openApi({ assumptions, limits, baseUrl: 'http://127.0.0.1' }) as {
     readonly paths: Record<string, { post: { responses: Record<string, unknown> } }>;
   };
-  // Prism answers with the lowest 2xx: a replay.
+  // Without the 200 of a replay, because Prism answers with the lowest 2xx.
   delete document.paths[path]?.post.responses['200'];
   mkdirSync(folder, { recursive: true });
   await npm('.', 'pack', '--silent', '--pack-destination', folder);
@@ -112,7 +112,7 @@ async function started(cwd: string, command: readonly string[]) {
   }
 }
 
-/** The CPU time of all threads; no server has further processes. `/proc` counts hundredths. */
+/** CPU time and memory of the process. `/proc` counts hundredths of a second of CPU. */
 function usageOf(pid: number | undefined) {
   const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
   const fields = read('stat').split(') ').at(-1)?.split(' ') ?? [];
@@ -124,7 +124,13 @@ function usageOf(pid: number | undefined) {
 const rounded = (value: number) =>
   (value > 1_000 ? Math.round(value / 100) * 100 : Math.round(value)).toLocaleString('en-US');
 
-async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Promise<string[]> {
+async function rowOf({
+  name,
+  spec,
+  files,
+  command,
+  loadArguments = [],
+}: Contender): Promise<string[]> {
   const own = join(folder, name);
   for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
     mkdirSync(dirname(join(own, file)), { recursive: true });
@@ -138,7 +144,7 @@ async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Pr
   const startsMs = [server.startedMs];
   while (startsMs.length < 3) {
     await server.stop();
-    server = await started(own, [...command, ...loaded]);
+    server = await started(own, [...command, ...loadArguments]);
     startsMs.push(server.startedMs);
   }
   const memory = [server.usage()];
@@ -161,9 +167,9 @@ async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Pr
   memory.push(server.usage());
   await server.stop();
   const version = filled(spec).split(/[@-]/).at(-1)?.replace('.tgz', '');
-  const manners = replies.map(({ status }) => status).join(', ');
+  const statuses = replies.map(({ status }) => status).join(', ');
   const megabytes = (await Promise.all(memory)).map(({ rssBytes }) => rounded(rssBytes / 1e6));
-  return [`${name} ${version}`, rounded(median(startsMs)), manners, ...megabytes, ...figures];
+  return [`${name} ${version}`, rounded(median(startsMs)), statuses, ...megabytes, ...figures];
 }
 
 const text = readFileSync(new URL('contenders.yaml', import.meta.url), 'utf8');

@@ -15,7 +15,7 @@ const keptMs = 7 * 86_400_000;
 function current() {
   try {
     const { startedMs, path, sources } = JSON.parse(fs.readFileSync(record, 'utf8'));
-    // Not `mtimeMs`: an older file that takes the place of another one keeps that.
+    // Not `mtimeMs`: an older file that replaces a source has an earlier one.
     const hasChanged = (source) => fs.statSync(new URL(source, root)).ctimeMs >= startedMs;
     return sources.some(hasChanged) ? undefined : path;
   } catch {
@@ -48,7 +48,7 @@ async function built() {
     packages: 'external',
     platform: 'node',
     format: 'esm',
-    // So the program knows that it runs in a checkout, and finds its files.
+    // Tells the program that it runs in a checkout, and where its files are.
     define: { 'import.meta.url': JSON.stringify(new URL('build/start.ts', root)) },
   });
   const bundled = Object.keys(metafile.inputs).filter((source) => source !== '<stdin>');

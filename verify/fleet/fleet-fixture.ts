@@ -95,7 +95,7 @@ function askHaproxy(socketPath: string, command: string): Promise<string> {
   return text(socket);
 }
 
-/** A fleet that starts although it should refuse to is ended after this time. */
+/** A fleet that starts instead of refusing its flags is ended after this time. */
 const endWithinMs = 20_000;
 
 /** Runs `smstwin fleet` until it ends. */

@@ -1,7 +1,7 @@
 /**
  * One of many test processes that use a fleet at once: `world-client.ts CONTROL_URL NAME COUNT`.
  * Creates worlds one after another, and checks that each behaves as in a single process, untouched
- * by the others. Leaves a copy of each that expires, and deletes it. Ends with an error otherwise.
+ * by the others. Then forks each with a short time to live, and deletes it. Throws if a check fails.
  */
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
@@ -59,7 +59,7 @@ async function useWorld(worldName: string): Promise<void> {
 /** Sends more than the limit at once; returns an accepted message's id, from a replay of its send. */
 async function expectLimit(world: World, worldName: string): Promise<string> {
   const send = sendsTo(world, worldName);
-  // A busy machine may have held up this process until its connections were closed.
+  // Opens new connections: on a busy machine, the old ones may have been closed meanwhile.
   caller.leave();
   const sends = Array.from({ length: limit + surplus }, (_, index) => send(index, `r${index}`));
   const answers = await Promise.all(sends);

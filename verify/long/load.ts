@@ -37,7 +37,7 @@ export class Load {
   readonly #service: Service;
   readonly accounts: readonly Account[];
   /** The texts of sends that were accepted or got no answer. Each send has a text of its own. */
-  readonly possible = new Set<string>();
+  readonly possibleTexts = new Set<string>();
   /** The messages that answers named, each at least once. */
   readonly messages: { readonly messageId: string; readonly account: Account }[] = [];
   /** The used ids that are not being replayed: two replays at once could confuse their answers. */
@@ -63,7 +63,7 @@ export class Load {
     else if (draw < 80) await this.#get(account, '/api/v1/sms/received/');
     else if (draw < 85) await this.#get(account, '/api/v1/account/stats/');
     else if (draw < 91) await this.poll(account);
-    else await this.#sendOddly(account);
+    else await this.#sendOdd(account);
   }
 
   /** A device asks for its work; only an external one gets some. */
@@ -127,7 +127,7 @@ export class Load {
   }
 
   /** A send that is odd in one respect. Whether the answer is right is for the judges. */
-  async #sendOddly(account: Account): Promise<void> {
+  async #sendOdd(account: Account): Promise<void> {
     const fields = this.#pick([
       { to: this.#pick(oddNumbers) },
       { from: this.#pick([...oddNumbers, ...this.#pick(this.accounts).numbers]) },
@@ -149,9 +149,9 @@ export class Load {
     const path = paths[count % paths.length] ?? '';
     const call = { method: 'POST', path, key: keys[count % keys.length], body, ...more };
     const expected = [200, 202, 429, deviceId === undefined ? 402 : 202, ...refusals];
-    this.possible.add(text);
+    this.possibleTexts.add(text);
     const answer = await this.#service.call(call, expected);
-    if (answer !== undefined && answer.status !== 202) this.possible.delete(text);
+    if (answer !== undefined && answer.status !== 202) this.possibleTexts.delete(text);
     if (answer !== undefined && answer.status <= 202) {
       const { messageId, createdAtMs } = fieldsOf(answer.body);
       this.messages.push({ messageId, account });

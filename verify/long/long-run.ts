@@ -40,7 +40,7 @@ export function endsOfDays(days: number): RoundEnd[] {
   });
 }
 
-/** One never finishes a body, which may delay an end for the whole grace. */
+/** Slow clients. One never finishes a body, which may delay an end for the whole grace period. */
 const slowPeers = { count: 5, streams: 1, unfinishedBodies: 1 };
 const workers = 16;
 const leastMessages = 100;
@@ -50,7 +50,7 @@ const pauseMs = 20;
 const replayedIds = 2_000;
 /** The share of a simulated day that passes under load; the clock skips the rest. */
 const flowingShare = 0.9;
-/** More than the limits of an account allow in a minute. */
+/** The sends of a burst: more than the limits of an account allow in a minute. */
 const burstSends = 600;
 const warmUpRequests = 500;
 
@@ -106,7 +106,7 @@ async function play(plan: LongPlan, service: Service, rng: Rng) {
   return { ...figures, ...judged, heapBytes, complaints };
 }
 
-/** Uses the code of the service so that it is in memory, resets it, and measures it. */
+/** Loads the service, so that its code is in memory, resets it, and measures its holdings. */
 async function warmUp(service: Service, rng: Rng): Promise<Holdings> {
   const load = new Load(rng, service, await accountsOf(service));
   for (let count = 0; count < warmUpRequests; count++) await load.next();
@@ -170,7 +170,7 @@ async function playRound(plan: LongPlan, service: Service, load: Load, round: nu
   isOver = true;
   await working;
   await peers.close();
-  if (end === 'snapshot') await moveOn(service);
+  if (end === 'snapshot') await continueFromSnapshot(service);
   else if (end !== 'none') await service.start('same journal');
   service.isDisturbed = false;
   return isInterrupted;
@@ -200,7 +200,7 @@ async function passDay(service: Service, load: Load, round: number, loadMs: numb
   if (account.deviceId) await service.ask('sims.receive', account.accountId, inbound);
 }
 
-async function moveOn(service: Service): Promise<void> {
+async function continueFromSnapshot(service: Service): Promise<void> {
   await service.ask('clock.setMode', '', { mode: 'manual' });
   const snapshot = JSON.stringify(await service.ask('snapshots.take'));
   await service.end('SIGTERM');
@@ -208,7 +208,7 @@ async function moveOn(service: Service): Promise<void> {
   await service.ask('snapshots.restore', '', snapshot);
   const restored = JSON.stringify(await service.ask('snapshots.take'));
   if (restored !== snapshot) service.complain('the snapshot after the restore differs');
-  // Otherwise the judges suspect that the snapshot has brought faults along.
+  // Shows the judges that no fault of the snapshot is in force.
   await service.ask('faults.clear');
 }
 

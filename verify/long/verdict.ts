@@ -18,7 +18,7 @@ const pastAllHolds = '6d';
 const pollEvery = '21s';
 /** A slow message takes three steps of three polls each; the other three polls are a margin. */
 const lastPolls = 12;
-/** True for a final status, or if the scripted outcome of the recipient prevents one. */
+/** Matches status and recipient: a final status, or a scripted outcome that prevents one. */
 const endsWell = /^(delivered|failed)|\+1202555016[345]$/;
 /** What a reset may leave: the log of recent requests, and code compiled under load. */
 const heapAllowanceBytes = 8 * 1024 * 1024;
@@ -48,7 +48,7 @@ export async function auditMessages(service: Service, load: Load): Promise<numbe
   for (let query: string | undefined = '?limit=1000'; query !== undefined; ) {
     const page: Page = await service.ask('messages.page', query);
     for (const { message_id: id, message: text, to, status } of page.messages) {
-      if (!load.possible.has(text)) service.complain(`${text} was not accepted, but exists`);
+      if (!load.possibleTexts.has(text)) service.complain(`${text} was not accepted, but exists`);
       if (texts.has(text)) service.complain(`${text} exists twice`);
       if (!endsWell.test(`${status} ${to}`)) service.complain(`${text} ends as ${status}`);
       ids.add(id);

@@ -85,7 +85,7 @@ export const scans = {
   code,
   tests,
   /** Knows no other time and chance than those that it is given. */
-  deterministic: codeIn(/^(?:contract|src\/(?:sim|actors))\/|^io\/at-once\.ts$/),
+  deterministic: codeIn(/^(?:contract|src\/(?:sim|actors))\//),
   /** Opens with a sentence that says what it is. */
   headed: codeIn(/^(?:contract|io|src\/(?:sim|actors|http|control))\/.*\.ts$/),
   /** Decides how the service answers: reads the assumptions, and does not declare them. */

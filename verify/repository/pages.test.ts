@@ -2,12 +2,12 @@
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandsOf, linksOf } from '../testkit/doc-commands.ts';
-import { entryOf, leftOut, pages, told } from './pages.ts';
+import { entryOf, leftOut, pageContext, pages } from './pages.ts';
 
 const all = pages.flatMap(commandsOf);
 
 test('each command that the tests of the pages leave out, or know more about, is on a page', () => {
-  const starts = [...Object.keys(leftOut), ...Object.keys(told)];
+  const starts = [...Object.keys(leftOut), ...Object.keys(pageContext)];
   expect(starts.filter((start) => !all.some((line) => line.startsWith(start)))).toEqual([]);
 });
 

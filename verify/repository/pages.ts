@@ -34,18 +34,18 @@ const send =
   'curl -sS $URL/api/v1/sms/send/ -H "Authorization: Bearer $KEY" -H "Content-Type: application/json"' +
   ' -d \'{"to":"+12025550123","from":"+12025550101","message":"Hello"}\'';
 
-interface Told {
+interface PageContext {
   /** The exit codes that the page names; 0 if it names none. */
   readonly exits?: readonly number[];
-  /** What the page tells the reader to have, or to have done, before it and once it serves. */
+  /** Shell commands that the reader is asked to run before it, and once it serves. */
   readonly before?: string;
   readonly after?: string;
-  /** True for a server that the commands after it are not about. */
-  readonly isAside?: boolean;
+  /** True for a server that the later commands of the page do not use. */
+  readonly isUnusedLater?: boolean;
 }
 
 /** What pages state about their commands, by the start of the command. */
-export const told: Readonly<Record<string, Told>> = {
+export const pageContext: Readonly<Record<string, PageContext>> = {
   'npm start -- --journal': { after: send },
   'npx smstwin serve --journal': { after: send },
   'smstwin record': { after: send },
@@ -59,7 +59,7 @@ export const told: Readonly<Record<string, Told>> = {
   'npm start -- --tls-cert': {
     before:
       'openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.pem',
-    isAside: true,
+    isUnusedLater: true,
   },
   'smstwin conform --traffic april': {
     before: 'cp week.ndjson april.ndjson; echo "expected: []" > known.yaml',
@@ -110,7 +110,7 @@ export class PageRun {
 
   /** Rejects if the exit code is not the one that the page names. */
   async run(line: string): Promise<void> {
-    const { exits = [0], before, after, isAside = false } = entryOf(told, line) ?? {};
+    const { exits = [0], before, after, isUnusedLater = false } = entryOf(pageContext, line) ?? {};
     if (usesServer.test(line) && this.#running.length === 0) await this.#serve('npm start');
     if (!usesServer.test(line) && !serves.test(line)) await this.end();
     if (before !== undefined) await this.#shell(line, before);
@@ -118,7 +118,7 @@ export class PageRun {
       const env = { ...this.#env };
       await this.#serve(line);
       if (after !== undefined) await this.#shell(line, after);
-      if (isAside) this.#env = env;
+      if (isUnusedLater) this.#env = env;
     } else {
       const code = await this.#shell(line, line).catch((error) => {
         if (!exits.includes(error.code)) throw error;
@@ -174,12 +174,12 @@ export class PageRun {
     const cwd = this.#folderOf(line);
     const readyFile = join(cwd, /--ready-file (\S+)/.exec(line)?.[1] ?? `ready-${port}.json`);
     const ports = { SMSTWIN_PORT: `${port}`, SMSTWIN_CONTROL_PORT: `${controlPort}` };
-    // With one seed two servers give equal ids, which a service that is recorded twice does not; a
-    // journal goes on with its own seed.
+    // Each server has its own seed: with one seed, the ids of two servers would be equal. A journal
+    // continues with the seed that it has.
     const seed = line.includes('--journal ') ? {} : { SMSTWIN_SEED: `${port}` };
     const env = { ...process.env, ...this.#env, ...ports, ...seed };
     const here = this.#here(line).replace('-port 8081', `-port ${controlPort}`);
-    // The shell gives its place to the last command of the line.
+    // `exec`: the last command replaces the shell, so that a signal reaches it.
     const command = here.replace('--port 8080', `--port ${port}`).replace(/^(.* && )?/, '$1exec ');
     const withReadyFile = { ...env, SMSTWIN_READY_FILE: readyFile };
     rmSync(readyFile, { force: true });
