@@ -65,7 +65,13 @@ export async function measure(
         if (round !== undefined) rounds[name].push(round);
       }
     }
-    return { case: benchCase, rounds, withoutFloor, startMs: started.startedMs, idleRssBytes };
+    return {
+      case: benchCase,
+      rounds,
+      withoutFloor,
+      startMs: started.startDurationMs,
+      idleRssBytes,
+    };
   } finally {
     await Promise.all(Object.values(running).map((server) => server.stop()));
   }

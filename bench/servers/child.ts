@@ -32,17 +32,17 @@ async function start(spec: ServerSpec): Promise<Report> {
   const noCaller = { apiKey: '', from: '', messageIds: [] };
   if (spec.kind === 'hyperexpress') {
     const port = await bareHyperExpress();
-    return { kind: 'started', port, startedMs: sinceStart(), ...noCaller };
+    return { kind: 'started', port, startDurationMs: sinceStart(), ...noCaller };
   }
   const simulator = await createSimulator(spec.settings);
   const { baseUrl } = await simulator.listen();
-  const startedMs = sinceStart();
+  const startDurationMs = sinceStart();
   const [account] = simulator.readyFile().accounts;
   const caller = { apiKey: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };
   return {
     kind: 'started',
     port: Number(new URL(baseUrl).port),
-    startedMs,
+    startDurationMs,
     ...caller,
     messageIds: preload(simulator, caller, spec.preload),
   };

@@ -30,7 +30,7 @@ export type Report =
   | {
       readonly kind: 'started';
       readonly port: number;
-      readonly startedMs: number;
+      readonly startDurationMs: number;
       readonly apiKey: string;
       readonly from: string;
       readonly messageIds: readonly string[];
@@ -48,7 +48,7 @@ const startWithinMs = 600_000;
 /** A server to be measured, in a child process or elsewhere. */
 export interface LoadedServer {
   readonly target: Target;
-  readonly started: Pick<Started, 'apiKey' | 'from' | 'startedMs'>;
+  readonly started: Pick<Started, 'apiKey' | 'from' | 'startDurationMs'>;
   readonly messageIds: readonly string[];
   /** Undefined if it cannot be measured. */
   usage(): Promise<Usage | undefined>;

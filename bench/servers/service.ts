@@ -37,7 +37,7 @@ async function remoteService(
   return {
     // A socket takes an IPv6 address without the brackets that a URL has.
     target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
-    started: { apiKey, from, startedMs: Number.NaN },
+    started: { apiKey, from, startDurationMs: Number.NaN },
     messageIds: await sendMessages(baseUrl, count, { apiKey, from, to: options.to }),
     usage: async () => {
       if (control === undefined) return undefined;
