@@ -84,12 +84,12 @@ function csvOf(rows: readonly object[]): string {
 function csvCell(value: unknown): string {
   const isObject = typeof value === 'object' && value !== null;
   const text = isObject ? JSON.stringify(value) : `${value ?? ''}`;
-  // Quoted, so that a spreadsheet does not run the text as a formula.
+  // With an apostrophe, so that a spreadsheet does not run the text as a formula.
   const safeText = /^[=@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
 }
 
-/** Without a secure origin, as on a local network, there is no clipboard API: selects the text. */
+/** Copies a text, without the clipboard API if the origin is not secure, as on a local network. */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -82,7 +82,7 @@ export function OperationForm(props: FormProps) {
   );
 }
 
-/** The mistakes by the path of a field; the form makes the first element of `listField`. */
+/** The mistakes by field. Their paths begin with `listField[0]` if the form makes an element. */
 function mistakesIn(error: unknown, listField = ''): Refusal['mistakes'] {
   if (!(error instanceof Refusal)) return {};
   const prefix = `${listField}[0].`;
@@ -103,7 +103,7 @@ function shownFields({ operation, listField, fields }: FormProps): readonly Fiel
   );
 }
 
-/** A select shows its first choice until another one is chosen; that choice is then typed, too. */
+/** Adds the first choice of each select that the user has not touched: the select shows it. */
 function withFirstChoices(
   typed: Typed,
   choices: Readonly<Record<string, readonly Choice[]>>,

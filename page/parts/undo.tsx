@@ -1,6 +1,6 @@
 /**
- * A notice for some seconds after an operation of this page that changed the world, until the user
- * acts again or leaves the page: it takes the world back. Later, the time machine does the same.
+ * A notice with an Undo button, after an operation of this page that changed the world. It goes
+ * after some seconds, or when the user acts again or leaves the page.
  */
 import { useEffect } from 'preact/hooks';
 import { call, lastChange } from '../control.ts';
