@@ -14,8 +14,7 @@ import {
   type OneVersion,
   Space,
 } from '#judging/limiter/space/space.ts';
-import type { AuditedExchange } from './exchange.ts';
-import { decisionOf } from './run.ts';
+import { type AuditedExchange, decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
 const fewWindows = 2;
@@ -34,6 +33,13 @@ const longerPause = 3;
 const mostLooks = 6;
 /** So many of them are looked into at once. */
 const manySpans = 4_000;
+
+export interface Race {
+  readonly sent: readonly AuditedExchange[];
+  /** The requests that would have passed one by one. */
+  readonly most: number;
+  readonly passed: number;
+}
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {

@@ -1,5 +1,5 @@
 /** Planted limiters, sound ones and faulty ones, on a clock that is passed in. */
-import type { Reply, Subject } from '../../audit/exchange.ts';
+import type { Reply, Subject } from '../../audit/run.ts';
 
 export interface Decided {
   readonly passes: boolean;

@@ -1,7 +1,7 @@
 /** What the windows of a clock permit where their border is not known exactly. */
 import { expect, test } from 'vitest';
+import { alignedWindow } from './counters.ts';
 import { type Decision, History } from './decision.ts';
-import { alignedWindow } from './windows.ts';
 
 const at = (from: number, passed: boolean) => ({ from, to: from + 15, passed, count: 1 });
 const version = {
