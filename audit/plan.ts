@@ -190,7 +190,7 @@ export class Audit {
     const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
     const opened = this.#run.now();
-    if (!this.#isCounter) {
+    if (isSpread || !this.#isCounter) {
       await this.#requests.ask();
       await this.#run.until(opened + (isSpread ? 0.5 : 0.35) * windowMs);
     }
@@ -214,8 +214,8 @@ export class Audit {
     // Where the clock has its windows, those of the next bursts begin at other places of them.
     const share = (this.#fresh * goldenShare) % 1;
     const isWhole = this.#fresh % 2 === 1 || !this.#allowance.isShortWindow;
-    const part = isWhole ? 1.01 + share : 0.2 + share / 2;
-    const windows = this.#isCounter ? counterWindows : part;
+    const whole = this.#isCounter ? counterWindows : 1.01 + share;
+    const windows = isWhole ? whole : 0.2 + share / 2;
     // Who shares the limit shows when nothing of before the audit counts any more.
     const isUntested = this.keyTests.length === 0;
     const untested = isUntested ? this.#allowance.begin.ms + pastWindows * likely : 0;

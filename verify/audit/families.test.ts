@@ -138,3 +138,46 @@ test.each(families.map((family) => ({ family, name: family.name, refusals: famil
     );
   },
 );
+
+/** The limits from 1 to 20 of a family that permit the decisions, of windows of this length. */
+function limitsOf(named: string, windowMs: number, list: readonly Decision[]) {
+  const history = History.of(list);
+  const version: Version = {
+    limit: [1, 20],
+    windowMs: [windowMs, windowMs],
+    phase: [0, 0.01],
+    refusalsSpend: false,
+    knownSince: Number.NEGATIVE_INFINITY,
+  };
+  const family = families.find(({ name }) => name === named);
+  return family?.possibleLimits(history, version, history.whole);
+}
+
+test('a question about what may follow leaves no trace', () => {
+  const at = (from: number) => ({ from, to: from + 4, passed: true, count: 1 });
+  const decisions = new Decisions();
+  const history = new History(decisions, 100);
+  decisions.add(at(0));
+  history.add();
+  const before = structuredClone(history.groups);
+  const asked = history.followedBy([at(10)], ({ since, until }) => until - since);
+  expect([asked, history.groups, decisions.all.length]).toEqual([1, before, 1]);
+});
+
+test('a window that has refused a request lets none pass before its end', () => {
+  const at = (from: number, passed: boolean) => ({ from, to: from + 15, passed, count: 1 });
+  const limits = (...list: Decision[]) => limitsOf('aligned_window', 1_000, list);
+  // The first request may be in this window or in the one before: either, but not both.
+  const first = [at(0, true), at(100, true), at(200, true), at(300, false)];
+  expect(limits(...first)).toEqual([2, 3]);
+  expect(limits(...first, at(500, true))).toBeUndefined();
+  expect(limits(...first, at(1_100, true))).toEqual([2, 3]);
+});
+
+test('a log gives a token back after exactly its window', () => {
+  const at = (from: number, passed: boolean) => ({ from, to: from + 4, passed, count: 1 });
+  // Two that passed within 12 ms at most, and one that was refused 12 ms later at least.
+  const list = [at(0, true), at(8, true), at(24, false)];
+  for (const windowMs of [11.9999, 12, 12.0001])
+    expect(limitsOf('sliding_log', windowMs, list)?.[0]).not.toBe(1);
+});

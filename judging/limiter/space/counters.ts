@@ -8,7 +8,6 @@ import {
   type History,
   hullOf,
   judgedIn,
-  mostSuspects,
   type Part,
   type PossibleLimits,
   type Span,
@@ -89,12 +88,10 @@ function alwaysRounded(
   };
 }
 
-const everBefore: Span = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-
 function pauseBefore(groups: readonly Group[], i: number): Span {
-  const [before, after] = [groups[i - 1], groups[i]];
-  if (before === undefined || after === undefined) return everBefore;
-  return [after.from - before.to, after.to - before.from];
+  const { from, to } = groups[i] as Group;
+  const last = groups[i - 1] ?? { from: Number.NEGATIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+  return [from - last.to, to - last.from];
 }
 
 /** Those of the openers whose windows may go on, and the group itself if it may open one. */
@@ -106,6 +103,7 @@ function openersAt(
 ): readonly number[] {
   const [before, after] = [history.groups[i - 1], history.groups[i] as Group];
   if (before === undefined || after.to - before.from < windowMs[0]) return openers;
+  if (after.from - before.to >= 2 * windowMs[1]) return [i];
   let opens = false;
   const going = openers.filter((opener) => {
     const { from, to } = openerOf(history, opener);
@@ -168,12 +166,12 @@ function counted(
   { begin, since, until }: Part,
   how: Partial<Counting> & Pick<Counting, 'isSliding'>,
 ): Span | undefined {
-  const { groups, suspects, decisions } = history;
+  const { groups, decisions } = history;
   const first = groups[begin]?.first ?? 0;
   const count: Count = { ...ofClock, ...how, history, version, begin: first };
   let [least, most] = version.limit;
-  for (let n = since - mostSuspects; n < until && least <= most; n += 1) {
-    const g = n < since ? (suspects[since - n - 1] as number) : n;
+  for (let n = since - 1; n < until && least <= most; n += 1) {
+    const g = n < since ? history.suspect : n;
     if (g < since || g >= until) continue;
     const i = judgedIn(groups[g] as Group);
     const decision = decisions.all[i] as Decision;
@@ -183,18 +181,15 @@ function counted(
     const [lowest, last] = windowsOf(count, decision);
     if (last - lowest > manyWindows) continue;
     const from = Math.max(lowest, count.firstWindow);
-    if (passed) {
-      let needed = Number.POSITIVE_INFINITY;
-      for (let number = from; number <= last && needed > least; number += 1)
-        needed = Math.min(needed, leastIn(count, decision, i, number));
-      least = Math.max(least, needed, Math.ceil(decision.count / Math.max(1, last - from + 1)));
-    } else {
-      let explained = 0;
-      for (let number = from; number <= last && explained < most; number += 1)
-        explained = Math.max(explained, mostIn(count, decision, i, number));
-      most = Math.min(most, explained);
-    }
-    if (least > most && n >= since) suspects[g % mostSuspects] = g;
+    let bound = passed ? Number.POSITIVE_INFINITY : 0;
+    const isOpen = () => (passed ? bound > least : bound < most);
+    for (let number = from; number <= last && isOpen(); number += 1)
+      bound = passed
+        ? Math.min(bound, leastIn(count, decision, i, number))
+        : Math.max(bound, mostIn(count, decision, i, number));
+    if (!passed) most = Math.min(most, bound);
+    else least = Math.max(least, bound, Math.ceil(decision.count / Math.max(1, last - from + 1)));
+    if (least > most) history.suspect = g;
   }
   return spanOf(least, most);
 }
@@ -203,61 +198,57 @@ function mayBeIn(count: Count, { from, to }: Decision, number: number): boolean 
   return to >= earliest(count, number) && from < latest(count, number + 1);
 }
 
-function shareOf(restMs: number, windowMs: number): number {
-  return Math.min(1, Math.max(0, restMs / windowMs));
+/** The first decision that is surely in this window, or that may be. */
+function firstIn(count: Count, number: number, isSure: boolean, until: number): number {
+  const { begin, firstWindow, history } = count;
+  if (!isSure) return history.decisions.firstTo(earliest(count, number), begin, until);
+  if (number === firstWindow) return begin;
+  return history.decisions.firstFrom(latest(count, number), begin, until);
+}
+
+/** What was spent in this window, and in a share of the one before: at least, or at most. */
+function spentIn(count: Count, i: number, number: number, isLeast: boolean, share: number): number {
+  const { history, version, isSliding } = count;
+  const { decisions } = history;
+  const refusalsSpend = isSliding && version.refusalsSpend;
+  const current = decisions.between(firstIn(count, number, isLeast, i), i, refusalsSpend);
+  if (share === 0) return current;
+  const before = firstIn(count, number - 1, isLeast, i);
+  const last = decisions.between(before, firstIn(count, number, !isLeast, i), refusalsSpend);
+  return current + last * share;
+}
+
+/** The share of the window before that a sliding window still covers. */
+function shareOf({ isSliding }: Count, restMs: number, windowMs: number): number {
+  return isSliding ? Math.min(1, Math.max(0, restMs / windowMs)) : 0;
 }
 
 /** The lowest limit with which this window may have let the decision pass. */
 function leastIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
-  const { version, isSliding } = count;
-  const { decisions } = count.history;
+  const { history, version, isSliding } = count;
   const [begin, end] = [latest(count, number), earliest(count, number + 1)];
-  // Who opened the first window is in it.
-  const isFirst = number === count.firstWindow;
-  const first = isFirst ? count.begin : decisions.firstFrom(begin, count.begin, i);
-  const before = decisions.between(first, i, isSliding && version.refusalsSpend);
+  const share = shareOf(count, end - decision.to, version.windowMs[1]);
+  const spent = spentIn(count, i, number, true, share);
   // A window of the clock that has refused a request stays full to its end.
-  if (!isSliding && decisions.between(first, i, true) > before) return Number.POSITIVE_INFINITY;
+  const first = firstIn(count, number, true, i);
+  const isFull = !isSliding && history.decisions.between(first, i, true) > spent;
+  if (isFull) return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
-  const current = before + (isWhole ? decision.count - 1 : 0);
-  const share = isSliding ? shareOf(end - decision.to, version.windowMs[1]) : 0;
-  if (share === 0 || isFirst) return current + 1;
-  const earlier = decisions.firstFrom(latest(count, number - 1), count.begin, i);
-  const last = decisions.between(
-    number - 1 === count.firstWindow ? count.begin : earlier,
-    decisions.firstTo(earliest(count, number), count.begin, i),
-    version.refusalsSpend,
-  );
-  return Math.floor(current + last * share + count.rounding[0]) + 1;
+  return Math.floor(spent + count.rounding[0]) + (isWhole ? decision.count : 1);
 }
 
 /** The highest limit with which this window may have refused the decision. */
 function mostIn(count: Count, decision: Decision, i: number, number: number): number {
   if (!mayBeIn(count, decision, number)) return 0;
-  const { version, isSliding } = count;
-  const { decisions } = count.history;
-  const { knownSince } = version;
-  const refusalsSpend = isSliding && version.refusalsSpend;
-  const [begin, end] = [earliest(count, number), latest(count, number + 1)];
-  if (begin < knownSince) return Number.POSITIVE_INFINITY;
-  const current = decisions.between(decisions.firstTo(begin, count.begin, i), i, refusalsSpend);
-  const share = isSliding ? shareOf(end - decision.from, version.windowMs[0]) : 0;
-  if (share === 0 || number === count.firstWindow) return current;
-  const before = earliest(count, number - 1);
-  if (before < knownSince) {
-    // Others passed in the last window, no more than the limit; how often they were refused is open.
-    const isOpen = refusalsSpend || share === 1;
-    return isOpen
-      ? Number.POSITIVE_INFINITY
-      : Math.floor((current + count.rounding[1]) / (1 - share));
-  }
-  const last = decisions.between(
-    decisions.firstTo(before, count.begin, i),
-    decisions.firstFrom(latest(count, number), count.begin, i),
-    refusalsSpend,
-  );
-  return Math.floor(current + last * share + count.rounding[1]);
+  const { knownSince, windowMs, refusalsSpend } = count.version;
+  if (earliest(count, number) < knownSince) return Number.POSITIVE_INFINITY;
+  const share = shareOf(count, latest(count, number + 1) - decision.from, windowMs[0]);
+  const isKnown = share === 0 || earliest(count, number - 1) >= knownSince;
+  if (isKnown) return Math.floor(spentIn(count, i, number, false, share) + count.rounding[1]);
+  // Others passed in the last window, no more than the limit; how often they were refused is open.
+  if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
+  return Math.floor((spentIn(count, i, number, false, 0) + count.rounding[1]) / (1 - share));
 }
 
 /** Wherever the windows begin: the lowest limit that lets so many pass within a window. */

@@ -118,17 +118,14 @@ export function judgedIn({ passed, first, end }: Group): number {
   return passed ? end - 1 : first;
 }
 
-/** So many groups that have contradicted a version lately are remembered. */
-export const mostSuspects = 4;
-
 /** Decisions in groups: the fewer groups, the faster they are judged. What was spent is exact. */
 export class History {
   readonly decisions: Decisions;
   readonly groups: Group[] = [];
   /** The numbers of the groups that follow a refusal with a pass, and of the first. */
   readonly blocks: number[] = [];
-  /** Groups that have contradicted a version lately: they contradict its neighbours, too. */
-  readonly suspects = Array.from({ length: mostSuspects }, () => -1);
+  /** The group that contradicted a version last: it contradicts its neighbours, too. */
+  suspect = -1;
   readonly #withinMs: number;
 
   /** Decisions of one outcome within this time make one group. */
@@ -151,13 +148,14 @@ export class History {
     return { begin: 0, since: 0, until: this.groups.length };
   }
 
-  /** Takes in the latest decision. */
-  add(): void {
+  /** Takes in the latest decision; apart from the group before, or not. */
+  add(isApart = false): void {
     const end = this.decisions.all.length;
     const decision = this.decisions.all[end - 1] as Decision;
     const { from, to, passed, count } = decision;
     const last = this.groups.at(-1);
-    if (last?.passed === passed && to - last.from <= Math.max(this.#withinMs, to - from)) {
+    const isClose = last !== undefined && to - last.from <= Math.max(this.#withinMs, to - from);
+    if (isClose && last.passed === passed && !isApart) {
       Object.assign(last, { to, end, count: last.count + count });
       return;
     }
@@ -170,7 +168,7 @@ export class History {
     const since = this.groups.length;
     for (const each of further) {
       this.decisions.add(each);
-      this.add();
+      this.add(true);
     }
     const judged = judge({ begin: 0, since, until: this.groups.length });
     for (const _ of further) this.decisions.removeLast();

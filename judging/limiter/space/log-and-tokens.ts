@@ -10,26 +10,24 @@ import {
   type Version,
 } from './decision.ts';
 
-/** Two times that are as close as this may be one. */
-const sameMs = 0.001;
-
 /** At most N requests in any window: a token comes back exactly one window after it was spent. */
 export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part) => {
   const { windowMs, refusalsSpend, knownSince } = version;
   const [shortest, longest] = windowMs;
+  const { all } = decisions;
   let [least, most] = version.limit;
   const begin = groups[part.begin]?.first ?? 0;
   for (let g = part.since; g < part.until && least <= most; g += 1) {
     const i = judgedIn(groups[g] as Group);
-    const { from, to, passed } = decisions.all[i] as Decision;
+    const { from, to, passed } = all[i] as Decision;
     if (passed) {
-      const certain = decisions.firstFrom(to - shortest + sameMs, begin, i);
+      const certain = firstThat(begin, i, (at) => to - (all[at] as Decision).from < shortest);
       const isInside = to - from < shortest;
       const until = isInside ? i + 1 : i;
       const spent = decisions.between(certain, until, refusalsSpend);
       least = Math.max(least, isInside ? spent : spent + 1);
     } else if (from - longest >= knownSince) {
-      const possible = decisions.firstTo(from - longest, begin, i);
+      const possible = firstThat(begin, i, (at) => from - (all[at] as Decision).to < longest);
       most = Math.min(most, decisions.between(possible, i, refusalsSpend));
     }
   }

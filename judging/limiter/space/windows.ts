@@ -24,24 +24,11 @@ interface Open {
 
 /** The first request after the end of a window opens the next one. */
 export const fixedWindow: PossibleLimits = (history, version, part) =>
-  followed(history, version, part, (open, { from, to, passed }, { windowMs }) => {
-    const end: Span = [open.opened[0] + windowMs[0], open.opened[1] + windowMs[1]];
-    return { isIn: from < end[1], isAfter: to >= end[0], opened: passed ? open.opened : undefined };
-  });
+  followed(history, version, part, () => false);
 
 /** As above, but each request moves the end: the window ends after a pause without any. */
 export const prolongedWindow: PossibleLimits = (history, version, part) =>
-  followed(history, version, part, (open, { from, to, passed }, { windowMs, refusalsSpend }) => ({
-    isIn: from < open.opened[1] + windowMs[1],
-    isAfter: to >= open.opened[0] + windowMs[0],
-    opened: passed || refusalsSpend ? [from, to] : undefined,
-  }));
-
-type Step = (
-  open: Open,
-  decision: Decision,
-  version: Version,
-) => { isIn: boolean; isAfter: boolean; opened: Span | undefined };
+  followed(history, version, part, ({ passed }) => passed || version.refusalsSpend);
 
 /** The windows that may be open after all groups but the last one, which may still grow. */
 const opens = new WeakMap<Version, { readonly at: number; readonly states: readonly Open[] }>();
@@ -51,7 +38,7 @@ function followed(
   { groups }: History,
   version: Version,
   { begin, since, until }: Part,
-  step: Step,
+  isMoving: (decision: Decision) => boolean,
 ): Span | undefined {
   const known = opens.get(version);
   const start =
@@ -59,7 +46,8 @@ function followed(
   let { states } = start;
   for (let i = start.at; i < until; i += 1) {
     if (i === since - 1) opens.set(version, { at: i, states });
-    states = after(states, groups[i] as Group, version, step);
+    const group = groups[i] as Group;
+    states = after(states, group, version.windowMs, isMoving(group));
     if (states.length === 0) return undefined;
   }
   return hullOf(states.map(({ limit }) => limit));
@@ -75,11 +63,10 @@ function before({ limit, windowMs, knownSince }: Version): Open {
 
 function after(
   states: readonly Open[],
-  decision: Decision,
-  version: Version,
-  step: Step,
+  { from, to, passed, count }: Decision,
+  windowMs: Span,
+  isMoving: boolean,
 ): readonly Open[] {
-  const { from, to, passed, count } = decision;
   const next: Open[] = [];
   let fresh: Open | undefined;
   const add = (opened: Span, limits: Span | undefined, least: number, most: number) => {
@@ -90,7 +77,9 @@ function after(
     else next.push(open);
   };
   for (const open of states) {
-    const { isIn, isAfter, opened = open.opened } = step(open, decision, version);
+    const opened: Span = isMoving ? [from, to] : open.opened;
+    const isIn = from < open.opened[1] + windowMs[1];
+    const isAfter = to >= open.opened[0] + windowMs[0];
     const [lowest, highest] = open.limit;
     const sum = open.least + count;
     if (isIn && passed && !open.isFull)
