@@ -276,10 +276,11 @@ export class Evidence {
       const at = from + timeFor(count);
       return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
     };
-    const { afterNothing } = this.#spaces;
+    const { afterNothing, afterAny } = this.#spaces;
     return versions.map((version) => {
-      const most = lastThat(limit, (count) => afterNothing.permits(version, passes(count)));
-      return [lastThat(most, (count) => !afterNothing.permits(version, refusal(count))), most];
+      const space = version.version.knownSince === 0 ? afterAny : afterNothing;
+      const most = lastThat(limit, (count) => space.permits(version, passes(count)));
+      return [lastThat(most, (count) => !space.permits(version, refusal(count))), most];
     });
   }
 
