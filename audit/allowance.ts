@@ -1,7 +1,7 @@
 /** What an audit may still spend: requests and time, by the limit and the window that remain. */
 import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
-import { usualLimit, usualWindow } from './remaining.ts';
+import { isOpen, usualLimit, usualWindow } from './remaining.ts';
 import type { Run } from './run.ts';
 
 /** What a step takes. */
@@ -15,6 +15,8 @@ const mostWindows = 5.7;
 const shortAuditMs = 19_000;
 /** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
 const longAuditMs = 32_000;
+/** The same while something is open. */
+const openAuditMs = 75_000;
 /** A small limit is learned in so many windows. */
 const fewWindows = 14;
 /** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
@@ -23,6 +25,8 @@ const fewInAWindow = 8;
 const shortWindowMs = 5_000;
 /** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
 const mostInShortWindows = 300;
+/** The same while something is open. */
+const mostWhileOpen = 450;
 /** So few passes show nothing about how fast a limit comes back. */
 const fewPasses = 3;
 /** A window is taken to be at most so much longer than the usual one. */
@@ -34,9 +38,11 @@ export class Allowance {
   readonly #run: Run;
   readonly #evidence: Evidence;
   readonly #longestMs: number;
+  readonly begin: { readonly ms: number; readonly requests: number };
 
   constructor(run: Run, evidence: Evidence, longestMs: number) {
     this.#run = run;
+    this.begin = { ms: run.now(), requests: run.requests };
     this.#evidence = evidence;
     this.#longestMs = longestMs;
   }
@@ -57,16 +63,19 @@ export class Allowance {
   /** When the audit ends. */
   get endMs(): number {
     const isFew = usualLimit(this.#evidence) < fewInAWindow;
-    const fewMs = Math.max(shortAuditMs, Math.min(longAuditMs, fewWindows * this.windowMs[1]));
-    const shortMs = isFew || !this.isShortWindow ? fewMs : longAuditMs;
-    return Math.max(mostWindows * this.windowMs[1], shortMs);
+    const longMs = isOpen(this.#evidence) ? openAuditMs : longAuditMs;
+    const fewMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * this.windowMs[1]));
+    const shortMs = isFew || !this.isShortWindow ? fewMs : longMs;
+    return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs);
   }
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
   get requests(): number {
     const isShort = this.windowMs[1] <= 2 * shortWindowMs;
-    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostInShortWindows : 0);
-    return Math.min(this.#run.settings.budget, most) - this.#run.requests;
+    const mostIfShort = isOpen(this.#evidence) ? mostWhileOpen : mostInShortWindows;
+    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostIfShort : 0);
+    const { requests, settings } = this.#run;
+    return Math.min(settings.budget, this.begin.requests + most) - requests;
   }
 
   /** True if so many more requests and windows are left. */
@@ -77,10 +86,10 @@ export class Allowance {
 
   /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
   get #refillMs(): number {
-    const { decisions } = this.#evidence;
-    const first = decisions.findIndex(({ passed }) => !passed);
-    const later = decisions.slice(first).filter(({ passed }) => passed);
-    const lengthMs = (later.at(-1)?.to ?? 0) - (decisions[first]?.from ?? 0);
+    const { recent } = this.#evidence;
+    const first = recent.findIndex(({ passed }) => !passed);
+    const later = recent.slice(first).filter(({ passed }) => passed);
+    const lengthMs = (later.at(-1)?.to ?? 0) - (recent[first]?.from ?? 0);
     if (later.length < fewPasses) return this.#longestMs;
     return (2 * usualLimit(this.#evidence) * lengthMs) / later.length;
   }

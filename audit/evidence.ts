@@ -47,7 +47,9 @@ export class Evidence {
   readonly numbers: number[] = [];
   readonly #longestMs: number;
   /** If nothing was sent before, and if anything may have been. */
-  readonly #spaces: { readonly afterNothing: Space; readonly afterAny: Space };
+  readonly #spaces: { afterNothing: Space; readonly afterAny: Space };
+  /** Nothing that came before this decision counts in `afterNothing`. */
+  #since = 0;
   /** Windows up to this length may have counted what came before, as far as known versions remained. */
   #nearMs: number;
   #isLearned = false;
@@ -65,6 +67,20 @@ export class Evidence {
     this.#nearMs = longestMs;
     this.#spaces = { afterNothing: new Space(), afterAny: new Space(0) };
     this.#spaces.afterNothing.widen(longestMs);
+  }
+
+  /** The decisions before which nothing counts, or nothing is taken to have counted. */
+  get recent(): readonly Decision[] {
+    return this.decisions.slice(this.#since);
+  }
+
+  /** After a pause that was long enough, nothing of before counts any more, whatever it was. */
+  restart(): void {
+    this.#since = this.decisions.length;
+    this.isDoubted = false;
+    this.#spaces.afterNothing = new Space();
+    this.#spaces.afterNothing.widen(this.#longestMs);
+    this.#spaces.afterAny.widen(this.#longestMs);
   }
 
   add(exchange: AuditedExchange): void {
@@ -92,12 +108,13 @@ export class Evidence {
       space.widen(knownSince === undefined ? this.#longestMs : longestMs);
       // Each look goes further into what is neither excluded nor shown to be possible.
       for (let look = 0; look < mostLooks; look += 1) {
-        space.update(decisions);
+        space.update(knownSince === undefined ? decisions.slice(this.#since) : decisions);
         const candidates = space.candidates.filter((each) => this.#isNear(each, this.#plainMs));
         if (candidates.length === 0) return false;
         if (candidates.some(({ middle }) => middle !== undefined)) return true;
       }
-      return true;
+      // Where nothing else explains the answers, it must be shown.
+      return this.candidates.length > 0;
     });
     this.isDoubted ||= isDoubted;
     return isDoubted;
@@ -108,7 +125,7 @@ export class Evidence {
     if (this.#seen === this.decisions.length) return this.#candidates;
     this.#seen = this.decisions.length;
     const { afterNothing, afterAny } = this.#spaces;
-    afterNothing.update(this.decisions);
+    afterNothing.update(this.recent);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
     const knownMs = hull(known.map(({ version }) => version.windowMs))[1];
@@ -122,7 +139,9 @@ export class Evidence {
     afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
     const others = afterAny.candidates.filter((each) => !isNear || this.#isNear(each, knownMs));
-    this.#candidates = [...known, ...others];
+    // Known limiters that had a past explain all decisions together, too.
+    const isUnknown = this.#since > 0 && afterAny.candidates.length === 0;
+    this.#candidates = isUnknown ? [] : [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
     this.#windowMs = hull(this.#candidates.map(({ version }) => version.windowMs));
     const limits = this.#candidates.map(({ version }) => version.limit);
@@ -169,7 +188,8 @@ export class Evidence {
   }
 
   get #plainMs(): number {
-    return hull(this.plain.map(({ version }) => version.windowMs))[1];
+    const isUnknown = this.candidates.length === 0;
+    return isUnknown ? this.#longestMs : hull(this.plain.map(({ version }) => version.windowMs))[1];
   }
 
   get #coveredMs(): number {
@@ -235,16 +255,17 @@ export class Evidence {
 
   /**
    * How many requests in a row pass, by each version: least and most, up to `limit`. The first one is
-   * sent at this time, and the last one after a time for each.
+   * sent at this time, and the last one after a time for each. `before`: what passes until then.
    */
   passesAt(
     from: number,
     timeFor: (count: number) => number,
     versions: readonly OneVersion[],
     limit: number,
+    before: readonly Decision[] = [],
   ): readonly Span[] {
     const passes = (count: number): readonly Decision[] =>
-      count === 0 ? [] : [{ from, to: from + timeFor(count), passed: true, count }];
+      count === 0 ? before : [...before, { from, to: from + timeFor(count), passed: true, count }];
     const refusal = (count: number): readonly Decision[] => {
       const at = from + timeFor(count);
       return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
@@ -258,8 +279,8 @@ export class Evidence {
 
   /** True if so many more may have passed before this decision, by a version that remains. */
   couldPass(at: number, count: number, [from, to]: Span): boolean {
-    const decisions = this.decisions.toSpliced(at, 0, { from, to, passed: true, count });
-    const history = History.of(decisions);
+    const passes = { from, to, passed: true, count };
+    const history = History.of(this.decisions.toSpliced(at, 0, passes).slice(this.#since));
     return this.candidates.some((each) => isPossible(each, history));
   }
 }

@@ -6,7 +6,7 @@
 import { Allowance, type Cost } from './allowance.ts';
 import { type Evidence, type Omitted, timesOf } from './evidence.ts';
 import type { AuditedExchange, Subject } from './exchange.ts';
-import { doubling, firmRefusals, Recovery } from './recovery.ts';
+import { doubling, firmRefusals, goldenShare, Recovery } from './recovery.ts';
 import {
   bestBurst,
   disagrees,
@@ -53,14 +53,14 @@ const counterWindows = 2.05;
 const pastWindows = 2.6;
 /** So many bursts that show nothing end the search for better ones. */
 const mostIdle = 5;
-/** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
-const goldenShare = 0.382;
+/** So many bursts show about how long the window is that a block hides. */
+const fewBursts = 2;
 /** So many bursts after a pause leave little open of a short window. */
 const surelyFresh = 3;
-/** Bursts after a pause for what others sent may take an audit to so many requests. */
-const mostAfterOthers = 300;
-/** They take so long. */
-const afterOthersMs = 15_000;
+/** So often other callers are asked where one request passes. */
+const roundsForOne = 3;
+/** So often another caller is asked of whom a token may have let the first request pass. */
+const mostRounds = 4;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
 
@@ -72,8 +72,8 @@ export class Audit {
   readonly #run: Run;
   readonly #plan: Plan;
   readonly #evidence: Evidence;
-  readonly #requests: Recovery;
-  readonly #allowance: Allowance;
+  #requests: Recovery;
+  #allowance: Allowance;
   /** So many passed at first. */
   #firstRun = 0;
   /** So many bursts followed a pause. */
@@ -90,6 +90,12 @@ export class Audit {
   async learn(): Promise<void> {
     this.#run.doing('a pause, so that short windows begin empty');
     await this.#run.until(Math.min(firstPauseMs, this.#plan.longestMs));
+    await this.#learn();
+    if (this.#isKnown && this.#isOpen()) this.#doubtOwn();
+    if (this.#evidence.isAfterOthers) await this.#learnAgain();
+  }
+
+  async #learn(): Promise<void> {
     this.#run.doing('a burst until the limit');
     const begin = this.#run.now();
     const first = await this.#requests.exhaust(this.#mostInBurst, firmRefusals);
@@ -100,12 +106,18 @@ export class Audit {
     this.#run.doing('when the first request passes again');
     if (await this.#requests.recover(begin, doubling(30))) {
       const [again, [, high]] = [this.#run.now(), this.#requests.span];
-      if (await this.#requests.spendInParts(first.passed, lengthMs)) {
+      let isMeasured = true;
+      if (first.passed === 1) await this.#requests.trickle();
+      else if (await this.#requests.spendInParts(first.passed, lengthMs))
         await this.#seeComeBack(again, high, Math.ceil(first.passed / 3));
-        this.#allowance.measuredMs = this.#requests.span;
-      } else await this.#requests.takeBitByBit(first.passed);
-      do await this.#startAfresh();
-      while (this.#allowance.isShortWindow && this.#fresh < surelyFresh);
+      else isMeasured = false;
+      if (isMeasured) this.#allowance.measuredMs = this.#requests.span;
+      else await this.#requests.takeBitByBit(first.passed);
+      do {
+        await this.#startAfresh();
+        // A block hides its window, by which the next burst is planned.
+        if (this.#mayBlock) await this.#separate(this.#afresh, fewBursts);
+      } while (this.#isKnown && this.#allowance.isShortWindow && this.#fresh < surelyFresh);
     }
     do {
       await this.#outlastPast();
@@ -117,11 +129,9 @@ export class Audit {
       await this.#requests.exhaust(this.#mostInBurst, 1);
       await this.#testKeys();
     }
-    if (this.#evidence.candidates.length > 0) await this.#race();
-    if (this.#evidence.isAfterOthers) await this.#askAfterOthers();
+    if (this.#isKnown) await this.#race();
     // What follows an answer that nothing explains shows what it was.
-    if (this.#evidence.candidates.length === 0)
-      await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+    if (!this.#isKnown) await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
   }
 
   /** Where all is known but what came before the audit, some requests later will do. */
@@ -133,33 +143,41 @@ export class Audit {
     await this.#requests.exhaust(Math.ceil(usualLimit(this.#evidence) / 6), 1);
   }
 
-  /** Asks again when nothing counts any more that came before: a counter looks back two windows. */
-  async #askAfterOthers(): Promise<void> {
+  /** Learns again when nothing counts any more that came before: a counter looks back two windows. */
+  async #learnAgain(): Promise<void> {
     const { longestMs } = this.#plan;
     this.#run.doing('a pause, so that what others sent no longer counts');
     await this.#run.until(Math.max(2 * longestMs, this.#run.now() + longestMs));
-    const end = this.#run.now() + afterOthersMs;
-    const isUnexplained = () => this.#evidence.isAfterOthers || this.#evidence.isLongerPossible;
-    const most = Math.max(4 * this.#evidence.longestRun + 40, mostAfterOthers);
-    while (isUnexplained() && this.#run.now() < end && this.#run.requests < most) {
-      this.#run.doing('a burst when nothing counts that others sent');
-      const begin = this.#run.now();
-      await this.#requests.exhaust(this.#evidence.longestRun + 2, firmRefusals);
-      if (!(await this.#requests.recover(begin, doubling(30)))) return;
-    }
+    this.#evidence.restart();
+    this.#allowance = new Allowance(this.#run, this.#evidence, longestMs);
+    this.#requests = new Recovery(this.#run, this.#plan.subject, this.#evidence, longestMs);
+    this.keyTests.length = 0;
+    this.#fresh = 0;
+    await this.#learn();
   }
 
   /** What surely passed in excess, or exactly; others of a known limiter make all else doubtful. */
   finish(): readonly Race[] {
-    const own = this.keyTests.map((test) => test.own).filter(({ sent }) => sent.length > 0);
-    if (own.length > 0) this.#evidence.isDoubtedBy(own);
+    this.#doubtOwn();
     const isDoubted = this.#excess.length > 0 && this.#evidence.isDoubtedBy(this.#excess);
     return isDoubted ? this.races.filter(({ most, passed }) => passed <= most) : this.races;
+  }
+
+  /** What passed of others may have been of the limit of the first one. */
+  #doubtOwn(): void {
+    const own = this.keyTests.map((test) => test.own).filter(({ sent }) => sent.length > 0);
+    if (own.length > 0) this.#evidence.isDoubtedBy(own);
   }
 
   /** A limit of N needs about 4 N requests. */
   get #mostInBurst(): number {
     return Math.max(1, Math.floor((this.#run.settings.budget - 60) / 4)) + 1;
+  }
+
+  /** Where one request passes, one of another caller shows little. */
+  get #mostKeyTests(): number {
+    const rounds = this.#firstRun === 1 ? roundsForOne : 1;
+    return rounds * this.#plan.others.length;
   }
 
   /** While the first caller is refused: which others are refused, too? */
@@ -171,16 +189,24 @@ export class Audit {
     );
     for (const subject of this.#plan.others) {
       const at = this.#evidence.decisions.length;
+      const asked: AuditedExchange[] = [];
       const sent: AuditedExchange[] = [];
-      while (sent.length < most && sent.at(-1)?.outcome !== 'refused')
-        sent.push(await this.#run.ask(subject));
-      const isShared = sent[0]?.outcome === 'refused';
-      if (isShared) for (const each of sent) this.#evidence.add(each);
-      const again = await this.#requests.ask();
-      const exchanges = [...sent, again].map(({ number }) => number);
+      let isShared = false;
+      // A token that came back may let one pass of a limit that is shared: then they are asked again.
+      for (let round = 0; round < mostRounds && !isShared; round += 1) {
+        const begin = sent.length;
+        while (sent.length < begin + most && (sent.length === begin || !isRefused(sent.at(-1))))
+          sent.push(await this.#run.ask(subject));
+        isShared = isRefused(sent[begin]);
+        asked.push(...sent.slice(begin), await this.#run.ask(this.#plan.subject));
+        if (!isRefused(sent.at(-1)) || !isRefused(asked.at(-1))) break;
+      }
+      for (const each of asked)
+        if ((isShared || !sent.includes(each)) && each.outcome !== 'broken')
+          this.#evidence.add(each);
       const own = { sent: isShared ? [] : sent, at };
       if (sent.some(({ outcome }) => outcome !== 'broken'))
-        this.keyTests.push({ subject, isShared, exchanges, own });
+        this.keyTests.push({ subject, isShared, exchanges: asked.map(numberOf), own });
     }
   }
 
@@ -229,7 +255,7 @@ export class Audit {
     const begin = isSpread ? this.#run.now() : opened;
     await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
     // Only now is it known that no requests of before count.
-    if (this.keyTests.length === 0) await this.#testKeys();
+    if (this.keyTests.length < this.#mostKeyTests) await this.#testKeys();
     // Where refusals count, too, they are few this time.
     if (isSpread) await this.#run.until(begin + 0.75 * windowMs);
     await this.#seeComeBack(begin, windowMs, 1);
@@ -245,7 +271,8 @@ export class Audit {
     const whole = this.#isCounter ? counterWindows : 1.01 + share;
     const windows = isWhole ? whole : 0.2 + share / 2;
     // Who shares the limit shows when nothing of before the audit counts any more.
-    const untested = this.keyTests.length === 0 ? pastWindows * likely : 0;
+    const isUntested = this.keyTests.length === 0;
+    const untested = isUntested ? this.#allowance.begin.ms + pastWindows * likely : 0;
     await this.#run.until(Math.max(this.#run.now() + likely * windows + 20, untested));
   }
 
@@ -286,17 +313,35 @@ export class Audit {
   }
 
   /** Asks bursts, each the one that separates most of what remains, and keeps something back. */
-  async #separate(kept: Cost): Promise<void> {
+  async #separate(kept: Cost, most = Number.POSITIVE_INFINITY): Promise<void> {
     let idle = 0;
-    while (idle < mostIdle && this.#isOpen()) {
+    for (let bursts = 0; bursts < most && idle < mostIdle && this.#isOpen(); bursts += 1) {
       const before = sizeOf(this.#evidence);
       const best = this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
+      if (!(await this.#lead(best.lead))) continue;
       await this.#run.until(best.at);
       await this.#requests.exhaust(best.count, 1);
       idle = sizeOf(this.#evidence) < before * 0.98 ? 0 : idle + 1;
     }
+  }
+
+  get #isKnown(): boolean {
+    return this.#evidence.candidates.length > 0;
+  }
+
+  get #mayBlock(): boolean {
+    return this.#evidence.plain.some(({ family }) => family.refusals === 'block');
+  }
+
+  /** False if one of the requests does not pass. */
+  async #lead(times: readonly number[]): Promise<boolean> {
+    for (const time of times) {
+      await this.#run.until(time);
+      if ((await this.#requests.ask()).outcome === 'refused') return false;
+    }
+    return true;
   }
 
   #bestBurst(idle: number, kept: Cost): Planned | undefined {
@@ -338,4 +383,12 @@ export class Audit {
     if (!isStillOpen) this.#evidence.learn();
     return isStillOpen;
   }
+}
+
+function isRefused(exchange: AuditedExchange | undefined): boolean {
+  return exchange?.outcome === 'refused';
+}
+
+function numberOf({ number }: AuditedExchange): number {
+  return number;
 }

@@ -22,6 +22,15 @@ const mostStated = 4;
 /** So many stated waits are as long as any other window that a limiter with this wait may have. */
 const mostHeld = 4;
 
+/** So long is asked how often one request passes, or so many windows. */
+const trickledMs = 9_000;
+const trickledWindows = 3;
+/** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
+export const goldenShare = 0.382;
+/** So many refusals when one should pass end that. */
+const mostLate = 3;
+/** Two times are as good as the same up to this quotient. */
+const nearlySame = 1.02;
 /** So many requests look for the end of a window. */
 const sweeps = 40;
 /** Windows that are longer than expected end in this time, too. */
@@ -148,6 +157,39 @@ export class Recovery {
     await this.#run.until(begin + 0.45 * high);
     await this.exhaust(limit * 2 + 2, firmRefusals - 1);
     return true;
+  }
+
+  /**
+   * Where one request passes: asks just after it may pass again, then where half of what is known of
+   * that time is over, then at some earlier time. Passes without a refusal show that none begins a
+   * block, and early refusals that no windows of a clock begin meanwhile.
+   */
+  async trickle(): Promise<void> {
+    this.#run.doing('how often one request passes');
+    let [low, high] = this.span;
+    let last = this.#run.exchanges.at(-1);
+    const end = this.#run.now() + Math.max(trickledWindows * high, trickledMs);
+    let [step, wasRefused, late] = [0, false, 0];
+    while (last !== undefined && late < mostLate && this.#run.now() + high < end) {
+      const earlyMs = high * (0.5 + ((step * goldenShare) % 0.45));
+      const halved = Math.sqrt(Math.max(low, 1) * high);
+      const waits = [high * nearlySame, halved, earlyMs, halved];
+      const waitMs = wasRefused ? high * nearlySame : (waits[step % waits.length] ?? high);
+      step += wasRefused ? 0 : 1;
+      await this.#run.until(last.answeredAtMs + waitMs);
+      const asked = await this.ask();
+      if (asked.outcome === 'passed') {
+        high = Math.min(high, asked.answeredAtMs - last.sentAtMs);
+        [last, wasRefused, late] = [asked, false, 0];
+      } else if (wasRefused) {
+        // It passed late, or each refusal prolongs the wait.
+        [last, late] = [asked, late + 1];
+      } else {
+        low = Math.max(low, asked.sentAtMs - last.answeredAtMs);
+        wasRefused = true;
+      }
+    }
+    this.span = [low, high];
   }
 
   /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */

@@ -1,6 +1,7 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
 import type { Span, Version } from '#judging/limiter/space/decision.ts';
+import type { Algorithm } from '#judging/limiter/space/families.ts';
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -10,6 +11,14 @@ const leastSeparated = 0.1;
 const leastCost = 0.03;
 /** So many times of a burst are compared. */
 const mostTimes = 20;
+/** The same of bursts that follow a lead, when its window may be over. */
+const leadTimes = 8;
+/** After so many windows the next one has surely begun. */
+const surelyAfter = 1.1;
+/** So many requests are spread. */
+const mostSpread = 10;
+/** In so many windows one is surely over. */
+const surelyOver = 1.05;
 /** So many of what remains show what separates it. */
 const mostSampled = 48;
 
@@ -25,8 +34,18 @@ export function disagrees({ candidates, windowMs, limit }: Evidence): boolean {
   return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
 }
 
-function kindOf({ family: { algorithm, refusals } }: OneVersion): string {
-  return `${algorithm} ${refusals}`;
+function kindOf(version: OneVersion): string {
+  return `${algorithmOf(version)} ${version.family.refusals}`;
+}
+
+/** These decide alike if only one request may pass: each looks at the last one that passed. */
+const alikeForOne = ['fixed_window', 'sliding_log', 'token_bucket', 'prolonged_window'];
+
+/** Of limiters that decide alike, one name for all. */
+export function algorithmOf({ family, version }: OneVersion): Algorithm {
+  const { name, algorithm, refusals } = family;
+  const isOfOne = version.limit[1] === 1 && refusals === 'free';
+  return isOfOne && alikeForOne.includes(name) ? 'token_bucket' : algorithm;
 }
 
 /** How much remains: it falls with each request that shows something. */
@@ -67,6 +86,8 @@ function usual({ plain }: Evidence, numberOf: (version: Version) => number): num
 }
 
 export interface Planned {
+  /** When single requests are sent before the burst, all of which may pass. */
+  readonly lead: readonly number[];
   readonly at: number;
   /** The burst ends at a refusal, or after so many requests. */
   readonly count: number;
@@ -91,14 +112,44 @@ export function bestBurst(
   { now, paceMs, horizonMs, requests, timeMs }: BurstChoice,
 ): Planned | undefined {
   let best: (Planned & { readonly score: number }) | undefined;
-  for (let step = 0; step < mostTimes; step += 1) {
-    const waitMs = (Math.min(horizonMs, timeMs) * step) / (mostTimes - 1);
-    const { separated, expected, count } = outcomesAt(evidence, now + waitMs, paceMs);
-    if (count > requests || separated < leastSeparated) continue;
-    const score = separated ** 2 / (leastCost + waitMs / timeMs + expected / requests);
-    if (score > (best?.score ?? 0)) best = { at: now + waitMs, count, separated, score };
+  const [shortest, longest] = evidence.windowMs;
+  const freshAt = now + usualWindow(evidence) * surelyOver;
+  const shapes = leadsOf(Math.min(usualLimit(evidence), requests), evidence.windowMs, paceMs);
+  const leads = [now, freshAt].flatMap((at) => shapes.map((shape) => shape.map((ms) => at + ms)));
+  for (const lead of [[], ...leads]) {
+    const [begin = now] = lead;
+    const [soonest, latest] =
+      lead.length === 0 ? [0, Math.min(horizonMs, timeMs)] : [shortest, longest * surelyAfter];
+    const times = lead.length === 0 ? mostTimes : leadTimes;
+    for (let step = 0; step < times; step += 1) {
+      const at = begin + soonest + ((latest - soonest) * (step + 0.5)) / times;
+      if (at - now > timeMs || at - begin > horizonMs) break;
+      if (at < (lead.at(-1) ?? 0) + paceMs) continue;
+      const { separated, expected, count } = outcomesAt(evidence, at, paceMs, lead);
+      if (lead.length + count > requests || separated < leastSeparated) continue;
+      const cost = leastCost + (at - now) / timeMs + (lead.length + expected) / requests;
+      const score = separated ** 2 / cost;
+      if (score > (best?.score ?? 0)) best = { lead, at, count, separated, score };
+    }
   }
   return best;
+}
+
+/**
+ * What a burst may find come back: one request, a part of a limit, some whose ages at the end are all
+ * windows that remain, or one that opens a window and others in the middle of it.
+ */
+function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): readonly number[][] {
+  const row = (count: number, from: number, gapMs: number) =>
+    Array.from({ length: Math.max(0, count) }, (_, i) => from + i * gapMs);
+  const spread = Math.min(limit - 1, mostSpread);
+  const gapMs = (longest - shortest) / spread;
+  return [
+    row(1, 0, paceMs),
+    row(limit >> 1, 0, paceMs),
+    gapMs > paceMs ? row(spread, 0, gapMs) : [],
+    limit > 2 ? [0, ...row(Math.ceil(limit / 3), longest / 2, paceMs)] : [],
+  ].filter((lead) => lead.length > 0);
 }
 
 interface Sampled {
@@ -130,13 +181,14 @@ function areApart(one: Span, other: Span): boolean {
 }
 
 /** What the versions that remain expect of a burst at this time, which ends at a refusal. */
-function outcomesAt(evidence: Evidence, at: number, paceMs: number) {
+function outcomesAt(evidence: Evidence, at: number, paceMs: number, lead: readonly number[]) {
   const sample = weighted(evidence.candidates);
   const passes = evidence.passesAt(
     at,
     (count) => Math.max(0, count - 1) * paceMs,
     sample.map(({ candidate }) => candidate),
     evidence.limit[1] + 1,
+    lead.map((time) => ({ from: time, to: time, passed: true, count: 1 })),
   );
   const most = passes.map((span) => span[1] + 1);
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);

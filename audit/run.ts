@@ -35,19 +35,20 @@ export class Stopped extends Error {
 
 /** So many server errors or broken connections in a row show that the target suffers. */
 const mostErrorsInARow = 5;
-/** So many requests begin an audit without a pause. */
+/** So many requests begin a burst without a pause, if those before it are so many paces ago. */
 const firstTogether = 3;
 /**
  * A limiter's clock ticks in whole milliseconds, and limiters differ whether the end of a window
  * belongs to it.
  */
-export const tickMs = 2;
+export const tickMs = 1;
 
 export class Run {
   readonly exchanges: AuditedExchange[] = [];
   readonly settings: RunSettings;
   readonly #startedAt: number;
   #errorsInARow = 0;
+  #inBurst = 0;
   #doing = '';
 
   constructor(settings: RunSettings) {
@@ -72,10 +73,11 @@ export class Run {
 
   async ask(subject: Subject): Promise<AuditedExchange> {
     const { paceMs } = this.settings;
-    const last = this.exchanges.at(-1);
+    const last = this.exchanges.at(-1)?.sentAtMs ?? Number.NEGATIVE_INFINITY;
     // The first ones follow each other closely: at an even pace, short windows explain everything.
-    const isPaced = last !== undefined && this.requests >= firstTogether;
-    if (isPaced) await this.until(last.sentAtMs + paceMs);
+    const isNew = this.now() - last >= firstTogether * paceMs;
+    this.#inBurst = isNew ? 1 : this.#inBurst + 1;
+    if (this.#inBurst > firstTogether) await this.until(last + paceMs);
     const exchange = await this.#send(subject);
     this.#noteErrors(exchange);
     return exchange;

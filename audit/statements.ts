@@ -7,6 +7,7 @@ import type { Evidence } from './evidence.ts';
 import type { AuditedExchange, Subject } from './exchange.ts';
 import { turningPoints, whyNone } from './none-of-these.ts';
 import type { KeyTest, Race } from './plan.ts';
+import { algorithmOf } from './remaining.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import {
   type AlgorithmValue,
@@ -120,7 +121,7 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
   const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
     limit === highest || isProlonged
-      ? algorithmOf(candidates, turning)
+      ? algorithmStatement(candidates, turning)
       : undetermined('its limit is not certain', turning);
   const seconds = roundest(least / 1_000, most / 1_000);
   const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
@@ -166,30 +167,24 @@ function all(statement: Statement<never>): Facts {
   };
 }
 
-/** These limiters decide alike if only one request may pass: each looks at the last one alone. */
-const alikeForOne: readonly AlgorithmValue[] = ['fixed_window', 'sliding_log', 'token_bucket'];
-
-function algorithmOf(
+function algorithmStatement(
   candidates: readonly Candidate[],
   turning: readonly number[],
 ): Statement<AlgorithmValue> {
-  const found = [...new Set(candidates.map(({ family }) => family.algorithm))];
+  const found = [...new Set(candidates.map(algorithmOf))];
   const [one] = found;
-  const isOfOne = candidates.every(({ version }) => version.limit[1] === 1);
-  if (isOfOne && found.length > 1 && found.every((each) => alikeForOne.includes(each))) {
-    const sentence = 'a token bucket of one; a window or log of one request does the same';
-    return certain('token_bucket', sentence, turning);
-  }
   if (found.length > 1 || one === undefined)
     return undetermined(
       `${list(found.map((each) => algorithmNames[each]))}: the requests do not tell them apart`,
       turning,
     );
+  const isAlike = candidates.some(({ family }) => family.algorithm !== one);
   const words =
     one === 'none_of_these'
       ? 'each request prolongs the window: it ends after a pause without any'
       : algorithmNames[one];
-  return certain(one, words, turning);
+  const note = isAlike ? ' of one; a window or log of one request does the same' : '';
+  return certain(one, `${words}${note}`, turning);
 }
 
 function refusalsSpend(

@@ -77,6 +77,23 @@ test('an unreachable or wrong control port is named: exit 3', async () => {
   }
 });
 
+test('a control port with a token is read with it, and another token is a usage error', async () => {
+  const simulator = await createSimulator();
+  try {
+    const urls = await simulator.listen({ control: { token: 'right' } });
+    const controlUrl = urls.controlUrl ?? '';
+    const argv = [urls.baseUrl, '--control-url', controlUrl, '--scenario', 'limit-audit'];
+    const flags = ['--duration', '100ms', '--control-token'];
+    for (const token of [[], ['--control-token', 'wrong']]) {
+      const line = `--control-token: ${controlUrl} requires another token (401)`;
+      await expect(bench([...argv, ...token], newIo().io)).rejects.toThrow(line);
+    }
+    expect(await bench([...argv, ...flags, 'right'], newIo().io)).toBe(0);
+  } finally {
+    await simulator.close();
+  }
+});
+
 test.each(scenarioNames)('AUTH-3 a wrong key is a usage error in the scenario %s', async (name) => {
   const simulator = await createSimulator();
   try {

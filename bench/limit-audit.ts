@@ -6,14 +6,20 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { servicePaths } from '#contract/routes.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { Rng } from '#src/sim/random.ts';
-import { type ApiRequest, createSimulator, type Simulator } from '#src/simulator.ts';
+import { createSimulator, type Simulator } from '#src/simulator.ts';
 import { sendTemplate } from './load/workload.ts';
 import { type AuditEntry, type AuditRun, auditRun, windowMs } from './recount.ts';
-import { boundedClient, ControlClient, type RemoteUser, unusedName } from './servers/service.ts';
+import {
+  boundedClient,
+  type ControlClient,
+  type RemoteUser,
+  unusedName,
+} from './servers/service.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;
@@ -156,10 +162,9 @@ const pauseBetweenMs = 5;
 /** Several accounts with two keys each send more than their limit, over HTTP. */
 export async function remoteAudit(
   baseUrl: URL,
-  controlUrl: URL,
+  control: ControlClient,
   options: RemoteAuditOptions,
 ): Promise<AuditRun> {
-  const control = new ControlClient(controlUrl);
   const client = boundedClient(baseUrl);
   const { name, number } = unusedName();
   const users: RemoteUser[] = [];

@@ -17,7 +17,13 @@ import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
-import { boundedClient, notReachable, patienceMs } from './servers/service.ts';
+import {
+  bearerHeader,
+  boundedClient,
+  controlOf,
+  notReachable,
+  patienceMs,
+} from './servers/service.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;
@@ -34,17 +40,19 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
 }
 
 /** Checks before a long load that a running service answers and accepts the key. */
-async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Promise<void> {
+async function reach({ baseUrl, controlUrl, controlToken, apiKey }: BenchOptions): Promise<void> {
   if (baseUrl === undefined) return;
-  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const status = await statusOf(new URL('/api/v1/account/stats/', baseUrl), headers);
+  const stats = new URL('/api/v1/account/stats/', baseUrl);
+  const status = await statusOf(stats, bearerHeader(apiKey));
   if (apiKey !== undefined && status === 401) {
     throw new UsageError(`--api-key: ${baseUrl.origin} refuses this key (401)`);
   }
   if (controlUrl === undefined) return;
   const { path } = routeOf('simulator.health');
-  const health = await statusOf(new URL(path, controlUrl), {});
+  const health = await statusOf(new URL(path, controlUrl), bearerHeader(controlToken));
   if (health === 200) return;
+  if (health === 401)
+    throw new UsageError(`--control-token: ${controlUrl.origin} requires another token (401)`);
   const why = `is not a control port: ${path} answered ${health}`;
   throw new CommandError(notReachable, `${controlUrl.origin} ${why}`);
 }
@@ -103,11 +111,12 @@ async function runAudit(
   onProgress: (line: string, step: string) => void,
 ): Promise<AuditRun | undefined> {
   if (!options.scenarios.includes('limit-audit')) return undefined;
-  const { baseUrl, controlUrl, limits, durationMs, to } = options;
+  const { baseUrl, limits, durationMs, to } = options;
   if (baseUrl === undefined) {
     return ownAudit({ accounts: auditedAccounts, minutes: auditedMinutes, limits, onProgress });
   }
-  return controlUrl && remoteAudit(baseUrl, controlUrl, { durationMs, to, onProgress });
+  const control = controlOf(options);
+  return control && remoteAudit(baseUrl, control, { durationMs, to, onProgress });
 }
 
 function exitCode({ cases: measured, audit }: BenchResult): number {

@@ -20,7 +20,7 @@ import {
   list,
   ValueError,
 } from '#io/flags.ts';
-import { refuseAlone } from '#io/given-flags.ts';
+import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 import { limitValue } from '#src/config/setting-values.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
@@ -50,6 +50,9 @@ export function benchOptions(command: Command) {
     ['limit', started, isOwn],
     ['held', started, isOwn],
   ]);
+  // `serve` reads the same variable, so the variable alone does not imply a control port.
+  if (isOnCommandLine(command, 'controlToken'))
+    refuseAlone(command, [['controlToken', '--control-url', flags.controlUrl !== undefined]]);
   if (!isOwn) refuseWithoutCaller(flags);
   const limits: LimitOverrides = Object.assign({}, ...limit);
   return {
@@ -72,7 +75,9 @@ function refuseWithoutCaller({ apiKey, from, controlUrl, scenario }: BenchFlags)
     throw new UsageError('a base_url needs --api-key and --from, or --control-url');
   }
   if (!scenario.includes('limit-audit')) return;
-  throw new UsageError('limit-audit of a base_url needs --control-url, to read its requests');
+  throw new UsageError(
+    'limit-audit of a base_url needs --control-url, to read its requests; for any other service: smstwin audit',
+  );
 }
 
 /** Refuses a threshold that no case measures: it would look as if it had been met. */
@@ -123,6 +128,7 @@ const benchFlags = [
     "with a simulator's base_url: control port, to create callers there",
     httpAddress,
   ),
+  flag('--control-token <token>', "that control port's bearer token", headerValue),
 ] as const satisfies readonly Flag[];
 
 function httpAddress(text: string): URL {

@@ -1,7 +1,7 @@
 /** What `smstwin audit` says before it asks anything, and of what it did not ask. */
 import { expect, test } from 'vitest';
 import { learn } from '#audit/audit.ts';
-import { Bench, fixedWindow, perKey } from '#verify/audit/limiters.ts';
+import { fixedWindow, LimitedServer, perKey } from '#verify/audit/limiters.ts';
 import { audit } from './audit.ts';
 
 const silent = 'http://127.0.0.1:9/';
@@ -36,7 +36,7 @@ test('an algorithm that no audit knows is refused before anything is asked', asy
 });
 
 test('one limit for all callers is not certain if all sent the same key', async () => {
-  const bench = new Bench(perKey(fixedWindow(5, 1_000)), () => 'all');
+  const bench = new LimitedServer(perKey(fixedWindow(5, 1_000)), () => 'all');
   const audited = { request: bench.request, ...bench.clock, maxWindow: 2_000 };
   const { statements } = await learn({ ...audited, unvaried: ['authorization'] });
   expect(statements.keyed_by.certainty).toBe('undetermined');

@@ -169,8 +169,8 @@ function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
   return {
     // If a poll takes only some messages, accounts that send from the pool compete for them.
     couplesPool: sendsPerPoll !== 'all',
-    oneSpace: bearerSpace === 'one',
-    exactScheme: bearerCase === 'exact',
+    needsOneSpace: bearerSpace === 'one',
+    needsExactScheme: bearerCase === 'exact',
     maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
   };
 }

@@ -1,7 +1,6 @@
 /**
- * The command `smstwin conform`: reads flags, runs cases against a target, writes reports and
- * returns one exit code. It does not import the simulator: the caller passes in a function that
- * starts one.
+ * The command `smstwin conform`: reads flags, runs cases, writes reports and returns an exit code.
+ * It does not import the simulator: the caller passes in a function that starts one.
  */
 import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
@@ -108,9 +107,8 @@ async function runOnOwnSimulator(
   options: ConformOptions,
   io: ConformIo,
 ): Promise<number> {
-  if (io.startOwn === undefined) {
+  if (io.startOwn === undefined)
     throw new UsageError('base_url is missing: name the service to check');
-  }
   const own = await io.startOwn();
   const { baseUrl, controlUrl } = own;
   try {

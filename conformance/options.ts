@@ -1,8 +1,4 @@
-/**
- * The flags of `smstwin conform`, and what they mean together: contradictory flags are refused
- * here, before anything is sent.
- */
-
+/** The flags of `smstwin conform`. Contradictory flags are refused before anything is sent. */
 import { existsSync, statSync } from 'node:fs';
 import { rules } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';

@@ -80,7 +80,7 @@ export const faultKindNames = Object.keys(faultKinds) as readonly FaultKindName[
 
 /** False if the client gets no whole reply, or one that it cannot read. */
 export function isReadable({ reply }: FaultKindRow): boolean {
-  return reply in uncut && uncut[reply as keyof typeof uncut].isReadable;
+  return isUncut(reply) && uncut[reply].isReadable;
 }
 
 /**
@@ -90,7 +90,11 @@ export function isReadable({ reply }: FaultKindRow): boolean {
 export function mayChangeReply(kind: string): boolean {
   if (!Object.hasOwn(faultKinds, kind)) return true;
   const { isHandled, reply } = faultKinds[kind as FaultKindName];
-  return !isHandled || (reply in uncut && !uncut[reply as keyof typeof uncut].isOwn);
+  return !isHandled || (isUncut(reply) && !uncut[reply].isOwn);
+}
+
+function isUncut(reply: FaultKindRow['reply']): reply is keyof typeof uncut {
+  return reply in uncut;
 }
 
 /** The fields of the kinds that have fields. */
@@ -112,7 +116,7 @@ export type FaultKind = {
 }[FaultKindName];
 
 /** The fault that struck a request: the one that acts or, if none does, the first delay. */
-export interface Struck {
+export interface StrikingFault {
   /** Undefined if the explorer chose it. */
   readonly faultId: string | undefined;
   readonly kind: FaultKindName;
@@ -133,8 +137,8 @@ export function isHandled<Fault extends FaultKind>(
   return fault === undefined || faultKinds[fault.kind].isHandled;
 }
 
-/** A struck request's fault as the control port shows it. */
-interface StruckFault {
+/** What a fault did to a request, as the control port shows it. */
+interface ShownStrike {
   readonly kind: FaultKindName;
   readonly status: number | null;
   readonly delay_ms: number | null;
@@ -142,7 +146,7 @@ interface StruckFault {
 }
 
 /** What a fault did to a request, in words. */
-export function faultText(fault: StruckFault): string {
+export function faultText(fault: ShownStrike): string {
   const { kind, status, delay_ms: delayMs, cut } = fault;
   const parts = [
     ...(status === null ? [] : [`fault answered ${status}`]),

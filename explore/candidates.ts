@@ -51,10 +51,7 @@ function reaches({ trace }: Run, at: Point): boolean {
   return trace.some((point) => pointKey(point) === key);
 }
 
-/**
- * The schedules that follow these runs, whose schedules all have the same size, and the number of
- * skipped ones, which it adds to the index.
- */
+/** What follows runs with schedules of one size. Adds the skipped schedules to the index. */
 export function candidatesAfter(
   runs: readonly Run[],
   faults: readonly FaultName[],

@@ -1,7 +1,4 @@
-/**
- * Runs the client's command once in a process group of its own. When the command ends, kills all
- * processes that are still in the group.
- */
+/** Runs the client's command once, in a process group of which nothing is left at its end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
@@ -30,10 +27,7 @@ process.on('exit', () => {
   for (const child of running) endGroup(child);
 });
 
-/**
- * Runs the command until it ends. Throws an Ended if the signal interrupts it, and a UsageError if
- * the command cannot be run.
- */
+/** Throws an Ended if it is interrupted, and a UsageError if the command cannot be run. */
 export async function runChild(options: ChildOptions): Promise<Ending> {
   const { command, env, timeoutMs, signal, onStart } = options;
   const [file = '', ...argv] = command;

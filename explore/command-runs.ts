@@ -80,10 +80,7 @@ export class CommandRuns {
     );
   }
 
-  /**
-   * Listens on Node's own server, since it can reset a connection. Throws a UsageError if a client
-   * could not use the world.
-   */
+  /** Listens on Node's server, which can reset a connection. Throws if no client can use the world. */
   async start(): Promise<void> {
     credentialsOf(this.#simulator.readyFile());
     await this.#simulator.listen({ control: {}, transport: 'node' });

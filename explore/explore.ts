@@ -91,8 +91,7 @@ export class NotExploredError extends Error {
 
 /**
  * Resolves when the depth is exhausted or the budget has ended. Rejects with a UsageError for
- * unusable options, and with a NotExploredError where the command would exit with 4. A process can
- * run one at a time.
+ * unusable options, and with a NotExploredError for exit code 4. A process can run one at a time.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const checked = parsed(optionsSchema, options, 'explore()');

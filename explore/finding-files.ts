@@ -1,7 +1,4 @@
-/**
- * Writes each finding as `finding-N.json`, with Vitest and pytest tests that replay it. Reads
- * findings, and plain schedules.
- */
+/** Writes findings as JSON, with Vitest and pytest tests that replay them, and reads them. */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
@@ -162,9 +159,7 @@ const findingSchema = z.object(
 export function readSchedule(file: string) {
   const place = `--schedule ${file}`;
   const value = parseJson(place, readGiven(file, '--schedule'));
-  if (Array.isArray(value)) {
-    return { schedule: parsed(scheduleSchema, value, place), intents: {} };
-  }
+  if (Array.isArray(value)) return { schedule: parsed(scheduleSchema, value, place), intents: {} };
   const { schedule, intents = {} } = parsed(findingSchema, value, place);
   return { schedule, intents: intents as KnownIntents };
 }

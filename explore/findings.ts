@@ -71,9 +71,8 @@ export async function shrink(
 }
 
 /**
- * The simpler schedules, in the order in which to try them: first those without one of the faults,
- * then those also without the attempt that the fault causes, then those with a weaker fault, the
- * weakest first.
+ * The simpler schedules, in the order to try them: without one of the faults, also without the
+ * attempt that the fault causes, and with a weaker fault, the weakest first.
  */
 function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
   const weaker = schedule.flatMap(({ at, fault }, index) =>

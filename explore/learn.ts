@@ -4,7 +4,6 @@
  * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
-
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
@@ -120,10 +119,7 @@ async function throttleWaitsFor(
 /** No throttle asks for a longer wait, even if the client waits longer by itself. */
 const longestWaitSeconds = 120;
 
-/**
- * One second more than twice the longest wait that the client makes, at any endpoint, after a 429
- * that asks for one second.
- */
+/** One second more than twice the client's longest wait after a 429 that asks for one second. */
 async function measuredWait(
   { trace }: Run,
   faults: readonly FaultName[],
@@ -138,9 +134,8 @@ async function measuredWait(
   if (probe.length === 0) return 1;
   const { seen } = await runClient(probe, knownIntents, [1]);
   const arrivals = new Map<string, number>();
-  for (const { point, exchange } of seen) {
+  for (const { point, exchange } of seen)
     if (point !== undefined) arrivals.set(pointKey(point), exchange.sentAt);
-  }
   const waits = probe.map(({ at }) => {
     const refusedMs = arrivals.get(pointKey(at)) ?? 0;
     const retriedMs = arrivals.get(pointKey({ ...at, attempt: at.attempt + 1 })) ?? 0;

@@ -105,9 +105,8 @@ export function exploredLine(
   { levels, stop, problem, triedWaits }: SearchResult,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },
 ): string {
-  if (levels.length === 0 && stop === undefined) {
+  if (levels.length === 0 && stop === undefined)
     return problem === undefined ? 'explored one schedule' : 'explored nothing';
-  }
   const parts = levels.map(
     ({ size, done, total }) =>
       `${done} of ${total} ${sizes[size] ?? `schedules of ${size} faults`}`,

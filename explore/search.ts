@@ -157,9 +157,8 @@ class Search {
       }
     };
     const jobs = Array.from({ length: this.#options.jobs }, tryWaiting);
-    for (const job of await Promise.allSettled(jobs)) {
+    for (const job of await Promise.allSettled(jobs))
       if (job.status === 'rejected') this.#endBy(job.reason);
-    }
     // Reads the index, because a run that confirms a failure may have reached more points.
     return tried.flatMap((schedule) => this.#index.get(schedule) ?? []);
   }

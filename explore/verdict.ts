@@ -2,7 +2,6 @@
  * One run of the client, before and after it is judged: how it ended, the client rules that it
  * broke, and the messages that were sent twice or not at all, compared with the run without faults.
  */
-
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
@@ -104,9 +103,8 @@ export function runOf(
   const failures = [...rules, ...counted];
   // To give up with an error is right after a refusal that the service documents.
   const isRefused = seen.some(({ fault }) => fault && refusalNamed(fault) !== undefined);
-  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused)) {
+  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused))
     failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
-  }
   failures.sort((one, other) => gravity(one) - gravity(other));
   return { schedule, trace: seen.flatMap(({ point }) => point ?? []), failures, ending, seen };
 }

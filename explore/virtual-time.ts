@@ -32,9 +32,8 @@ export class VirtualTime {
   readonly end: () => void;
 
   constructor(startMs: number) {
-    if (areTimersFake()) {
+    if (areTimersFake())
       throw new Error('explore fakes the timers itself: call vi.useRealTimers() before it');
-    }
     this.#clock = fakeTimers.install({
       now: startMs,
       toFake: [

@@ -126,10 +126,7 @@ export class WatchedRun {
   };
 }
 
-/**
- * False for a refusal that the service cannot give: it answers a replay before it looks at the
- * device and the quota (SEND-4).
- */
+/** False for a refusal that the service cannot give, because the send is a replay (SEND-4). */
 function canStrike(
   name: FaultName | undefined,
   arriving: ClientExchange,

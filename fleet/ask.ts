@@ -1,6 +1,6 @@
 /**
- * Sends one request to the control port of a shard: makes it from a request to the fleet, and makes
- * the fleet's reply from its reply. Each request opens a connection of its own: a
+ * Sends one request to the control port of a shard. Makes such requests from those to the fleet, and
+ * the fleet's replies from the shards' replies. Each request opens a connection of its own: a
  * kept-alive one may close just as it is used, and an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
@@ -101,7 +101,7 @@ export function bodyText({ body = '' }: Pick<ShardRequest, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
-/** The JSON value of a body; `{}` if it is empty; undefined if not JSON, which a shard refuses. */
+/** The JSON value of a body: `{}` if it is empty, undefined if it is not JSON (a shard refuses it). */
 export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
   const text = bodyText(request);
   try {
@@ -111,7 +111,7 @@ export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
   }
 }
 
-/** The headers of a shard's reply that the fleet passes on, and the content type. */
+/** The headers of a shard's reply that the fleet passes on, besides the content type. */
 const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
 
 export function passedReply({ status, headers: received, body }: ShardReply): ControlReply {
@@ -130,6 +130,7 @@ export function okReply(body: unknown): ControlReply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
+/** The reply of a shard, with `change` applied to the JSON value of its body. */
 export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown): ControlReply {
   const body = JSON.stringify(change(JSON.parse(reply.body) as T));
   return passedReply({ ...reply, body });

@@ -1,7 +1,7 @@
 /**
  * Changes of a wide world (a world that spans all shards). Every shard makes the same changes in
- * the same order, one after another, while HAProxy holds requests back. A file lists the steps that
- * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
+ * the same order, while HAProxy holds requests back. A step is one change on one shard. A file
+ * lists the steps still to be taken, for a shard or a fleet that starts again.
  */
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,11 +12,15 @@ import type { FleetParts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 import { readState, writeState } from './state-file.ts';
 
-/** One change on one shard. Its fields are those of the file. */
+/** One change on one shard. The file has its fields. */
 interface Step {
+  /** The index of the shard. */
   readonly shard: number;
   readonly asked: ShardRequest;
-  /** The length of the list at this path before; undefined without one: it may be repeated. */
+  /**
+   * The length of the list at the request's path before the change: if it differs later, the step was
+   * taken. Undefined if there is no list there: such a step may be repeated.
+   */
   readonly length: number | undefined;
 }
 
@@ -33,7 +37,7 @@ export interface ChangeOptions {
   readonly requestFor?: (shard: Shard) => ShardRequest;
 }
 
-/** How long a change waits for running requests to end: a fault may keep one open for ever. */
+/** How long a change waits for requests in flight to end: a fault may keep one open for ever. */
 const settleWithinMs = 200;
 const pauseMs = 2;
 /** Stands for the reply that was lost when a shard ended after it had taken a step. */
@@ -42,7 +46,7 @@ const alreadyDone: ShardReply = { status: 200, headers: {}, body: '{}' };
 export class Changes {
   readonly #parts: FleetParts;
   readonly #file: string | undefined;
-  /** The steps that shards have still to take, in order. The file always lists the same. */
+  /** The steps that are still to be taken, in order, as the file lists them. */
   #steps: readonly Step[] = [];
   /** The steps of `#steps` that a shard may have taken, as its reply was lost. */
   readonly #uncertain = new Set<Step>();
@@ -86,9 +90,8 @@ export class Changes {
   }
 
   /**
-   * Makes a change on the shards. Returns the replies of those that have made it, or only the
-   * refusal of `first`. A shard that does not come back in time, or whose disk is full, makes the
-   * change when it starts again.
+   * Makes a change on the shards. Returns the replies of those that made it, or only the refusal of
+   * `first`. A shard that is late, or whose disk is full, makes it when it starts again.
    */
   async make(request: ShardRequest, options: ChangeOptions = {}): Promise<readonly ShardReply[]> {
     const { first, shards = this.#parts.shards, requestFor = () => request } = options;
@@ -144,7 +147,7 @@ export class Changes {
     return done;
   }
 
-  /** Asks again if the shard ended meanwhile, unless a longer or shorter list shows its change. */
+  /** Takes a step. If the shard ends meanwhile, asks again unless its list shows the change. */
   async #take(shard: Shard, step: Step): Promise<ShardReply> {
     const { asked, length } = step;
     for (;;) {
@@ -178,18 +181,20 @@ export class Changes {
     }
   }
 
-  /** A hold resolves once the running requests have ended, or after `settleWithinMs`. */
+  /**
+   * Holds all requests back, or admits them again. Resolves, when it holds, once the requests in
+   * flight have ended, or after `settleWithinMs`.
+   */
   async #setHold(isHolding: boolean): Promise<void> {
     const { shards, haproxy } = this.#parts;
     this.#isHolding = isHolding;
-    // Requests of a shard that starts are held already, until it has caught up.
+    // The requests of a shard that is starting are held already, until it has caught up.
     const started = shards.filter(({ state }) => state !== 'starting');
     const value = isHolding ? '1' : undefined;
     await haproxy.change(started.map(({ name }) => ({ map: 'held', key: name, value })));
     const untilMs = performance.now() + settleWithinMs;
-    while (isHolding && (await haproxy.running()) > 0 && performance.now() < untilMs) {
+    while (isHolding && (await haproxy.countInFlight()) > 0 && performance.now() < untilMs)
       await pause(pauseMs);
-    }
   }
 }
 

@@ -19,6 +19,7 @@ export interface ChildOptions {
   readonly onLine?: (line: string) => void;
 }
 
+/** The time between two looks whether a process is ready. */
 const pauseMs = 10;
 
 export class Child {
@@ -26,6 +27,7 @@ export class Child {
   /** Resolves to how it ended: the signal, the exit code or the error of its start. */
   readonly ended: Promise<string>;
   hasEnded = false;
+  /** The last line that it wrote to stderr. */
   lastLine: string | undefined;
 
   constructor({ file, argv, env, onLine }: ChildOptions) {
@@ -60,7 +62,7 @@ export class Child {
     if (!this.hasEnded) this.#process.kill(name);
   }
 
-  /** Resolves once `isReady` holds; otherwise kills the process, and resolves to how it ended. */
+  /** Waits until it is ready; otherwise kills the process and resolves to how it ended. */
   async until(
     isReady: () => boolean | Promise<boolean>,
     withinMs: number,
@@ -95,10 +97,11 @@ export interface Launch extends ChildOptions {
   readonly folder: string;
 }
 
+/** A start may restore a long journal. */
 const startWithinMs = 600_000;
 const stopWithinMs = 4_500;
 const loopback = '127.0.0.1';
-/** How often a start tries other free ports: another process may take them first. */
+/** How many pairs of free ports a start tries: another process may take them first. */
 const mostStarts = 3;
 /** The exit code of `serve` for a port in use. */
 const portInUse = 3;
@@ -117,7 +120,10 @@ export class ShardProcess {
     this.#launch = launch;
   }
 
-  /** Chooses the ports, as the ready file of a shard names the fleet's base URL, not its own. */
+  /**
+   * Starts the process on ports that it chooses itself: the ready file of a shard does not show them,
+   * because it names the base URL of the fleet.
+   */
   async startOnFreePorts(): Promise<Ready> {
     for (let attempt = 1; ; attempt++) {
       const port = await freePort(0, loopback);
@@ -135,7 +141,7 @@ export class ShardProcess {
     }
   }
 
-  /** Rejects with a CommandError that has the exit code of the process. */
+  /** Starts the process. Rejects with a CommandError that has its exit code. */
   async start(): Promise<Ready> {
     const launch = this.#launch;
     const readyFile = join(launch.folder, `${shardName(this.#index)}.json`);

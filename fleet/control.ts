@@ -43,9 +43,10 @@ export interface FleetControlOptions {
   readonly onShutdown: () => void;
 }
 
+/** How long the fleet waits for the health and for the metrics of a shard. */
 const healthWithinMs = 2_000;
 const scrapeWithinMs = 5_000;
-/** Answers an operation during which HAProxy has stopped. */
+/** The reason in the reply to an operation during which HAProxy has stopped. */
 const stoppedDuring = `${stopping}: this operation may have happened`;
 
 export class FleetControl implements ControlAnswers {
@@ -62,7 +63,7 @@ export class FleetControl implements ControlAnswers {
   readonly hasWorld = (worldId: string): boolean =>
     worldId === firstWorldId || this.#parts.routes.shardOf(worldId) !== undefined;
 
-  /** The shards have hidden the keys in their replies already. */
+  /** Changes nothing: the shards have already hidden the keys in their replies. */
   readonly withoutKeys = (reply: ControlReply): ControlReply => reply;
 
   readonly answer = async (
@@ -89,7 +90,7 @@ export class FleetControl implements ControlAnswers {
     }
   };
 
-  /** Passes on the reply of the shard with a world. `createdId`: undefined for the first world. */
+  /** Passes on the reply of a world's shard. `createdId`: undefined for the first world. */
   async #inWorld(
     shard: Shard,
     operation: Operation,
@@ -100,9 +101,8 @@ export class FleetControl implements ControlAnswers {
     const shardRequest = requestForShard(request, prefix);
     if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
     const reply = await shard.ask(shardRequest);
-    if (operation.fleet.changesKeys === true && createdId !== undefined) {
+    if (operation.fleet.changesKeys === true && createdId !== undefined)
       await this.#parts.routes.readKeysOf(createdId);
-    }
     if (operation.name !== 'simulator.state' || reply.status !== 200) return passedReply(reply);
     const { baseUrl } = this.#options.urlsFor(request.headers['host']);
     return changedReply(reply, (state: object) => ({ ...state, base_url: `${baseUrl}${prefix}` }));
@@ -153,7 +153,7 @@ export class FleetControl implements ControlAnswers {
     const { maxMessages } = this.#options;
     const input = parseBody(request);
     let shardRequest = requestForShard(request);
-    // A new world would inherit `--max-messages` of its shard, which is a part of the fleet's.
+    // Otherwise a new world would inherit the `--max-messages` of its shard, a part of the fleet's.
     const needsBound = maxMessages !== undefined && operation.target === undefined;
     if (needsBound && typeof input === 'object') {
       const body = JSON.stringify({ max_messages: maxMessages, ...input });
@@ -188,7 +188,7 @@ export class FleetControl implements ControlAnswers {
     const { 'content-type': type = 'text/plain; version=0.0.4' } = first?.headers ?? {};
     const down = shards.flatMap(({ name, state }) => (state === 'ready' ? [] : [name]));
     const waiting = haproxy.isReady
-      ? await haproxy.waiting(down).catch(() => undefined)
+      ? await haproxy.countWaiting(down).catch(() => undefined)
       : undefined;
     const own = shardFamilies(this.#parts, waiting, type.includes('openmetrics'));
     const body = joinedMetrics(texts, isOfWorld ? new Map() : own);

@@ -1,7 +1,6 @@
 /**
  * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
- * process. HAProxy passes each client's requests to the shard that has the client's world or
- * account.
+ * process. HAProxy passes each request to the shard that has the client's world or account.
  */
 import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -44,10 +43,10 @@ export interface FleetOptions
     | {
         /** True if accounts without a SIM influence each other, so they must share a shard. */
         readonly couplesPool: boolean;
-        /** True if exactly one space comes before the key of a request. */
-        readonly oneSpace: boolean;
-        /** True if `Bearer` must be written so. */
-        readonly exactScheme: boolean;
+        /** True if exactly one space must come before the key of a request. */
+        readonly needsOneSpace: boolean;
+        /** True if `Bearer` must have this letter case. */
+        readonly needsExactScheme: boolean;
         /** `--max-messages`: each shard gets an equal part. */
         readonly maxMessages: number | undefined;
       }
@@ -71,7 +70,7 @@ type PrivateFolder = Awaited<ReturnType<typeof createPrivateFolder>>;
 
 export class Fleet {
   readonly #options: FleetOptions;
-  /** The folder of HAProxy's files and the ready files of shards. */
+  /** The folder of HAProxy's files and of the shards' ready files. */
   readonly #folder: PrivateFolder;
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;
@@ -141,9 +140,9 @@ export class Fleet {
       bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
       shards: this.#shards.map(({ address }) => address),
       tls: tls && `${tls.cert}\n${tls.key}\n`,
-      wide: wide !== undefined,
-      oneSpace: wide?.oneSpace === true,
-      exactScheme: wide?.exactScheme === true,
+      isWide: wide !== undefined,
+      needsOneSpace: wide?.needsOneSpace === true,
+      needsExactScheme: wide?.needsExactScheme === true,
       trustProxy,
       shardTimeoutMs,
       statsPort,
@@ -163,7 +162,7 @@ export class Fleet {
     });
   }
 
-  /** While a shard is down, HAProxy holds its requests back: the map `held` names the shard. */
+  /** Makes HAProxy hold the requests of a shard back while it is down: its map `held` names it. */
   #holdRequestsAtRestarts({ shards, routes, haproxy }: FleetParts, wide?: WideWorld): void {
     for (const shard of shards) {
       const entry = { map: 'held' as const, key: shard.name };
@@ -202,9 +201,8 @@ export class Fleet {
     const started: Shard[] = [];
     let nextIndex = 0;
     const startInTurn = async () => {
-      for (let index = nextIndex++; index < count; index = nextIndex++) {
+      for (let index = nextIndex++; index < count; index = nextIndex++)
         started[index] = await this.#startShard(index, baseUrl);
-      }
     };
     // A start keeps a core busy, so as many run at one time as there are cores.
     const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startInTurn);
@@ -219,7 +217,7 @@ export class Fleet {
     const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
     if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
     const all = wide?.maxMessages;
-    const maxMessages = all && Math.max(1, Math.floor((all + count - 1 - index) / count));
+    const maxMessages = all === undefined ? undefined : partOf(all, index, count);
     const ownFlags = [
       '--host',
       loopback,
@@ -227,7 +225,7 @@ export class Fleet {
       loopback,
       '--public-url',
       baseUrl,
-      // HAProxy overwrites `X-Forwarded-For`.
+      // The shard can trust the header `X-Forwarded-For`, because HAProxy overwrites it.
       '--trust-proxy',
       '--shard',
       `${index}/${count}`,
@@ -251,7 +249,7 @@ export class Fleet {
     return { index, token: control === false ? undefined : control.token, timeoutMs, notice };
   }
 
-  /** Checks whether shards answer, and lists the worlds again once one of them may have expired. */
+  /** Checks whether shards answer, and reads the lists of worlds again once one may have expired. */
   async #checkAtIntervals(routes: Routes): Promise<void> {
     while (!this.#isStopping) {
       await pause(checkEveryMs, undefined, { ref: false });
@@ -265,4 +263,9 @@ export class Fleet {
       }
     }
   }
+}
+
+/** An equal part of a number for each shard; the first shards share the rest. At least 1. */
+function partOf(all: number, index: number, count: number): number {
+  return Math.max(1, Math.floor(all / count) + (index < all % count ? 1 : 0));
 }

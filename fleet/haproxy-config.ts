@@ -1,8 +1,8 @@
 /**
- * The files that HAProxy starts with. HAProxy routes by maps that the fleet fills at run time, and
- * not by a hash ring, which would move the keys of a lost shard to one with an empty limiter and no
- * replies to replay. It never sends a request twice: it retries only a connection that failed, as
- * `retry-on` has its default, and always on the same shard.
+ * The files that HAProxy starts with. HAProxy routes by maps that the fleet fills at run time. It
+ * does not use a hash ring, which would move the keys of a lost shard to one with an empty limiter
+ * and no replies to replay. It never sends a request twice: with the default of `retry-on` it retries
+ * only a connection that failed, always to the same shard.
  */
 export interface RouterPlan {
   /** The folder of these files and of HAProxy's socket. */
@@ -14,11 +14,11 @@ export interface RouterPlan {
   /** The certificate with its key, in one text as HAProxy reads it. */
   readonly tls: string | undefined;
   /** True if the first world spans all shards. */
-  readonly wide: boolean;
+  readonly isWide: boolean;
   /** True: exactly one space comes before a key. False: any number of spaces and tabs. */
-  readonly oneSpace: boolean;
-  /** True: `Bearer` is written so. False: in any letter case. */
-  readonly exactScheme: boolean;
+  readonly needsOneSpace: boolean;
+  /** True: `Bearer` has this letter case. False: any letter case. */
+  readonly needsExactScheme: boolean;
   /** True if a proxy in front writes the client's address as the last one of `X-Forwarded-For`. */
   readonly trustProxy: boolean;
   /** How long a request waits for a shard that starts again. */
@@ -39,11 +39,16 @@ const unavailable = JSON.stringify({
   detail: 'The part of the service that holds this account or world did not come back in time.',
 });
 
-/**
- * The shard of each world id, the shard of each key digest, the same of the keys of a first world
- * that spans all shards alone, and the shards whose requests wait.
- */
-export const mapNames = ['worlds', 'keys', 'first_keys', 'held'] as const;
+export const mapNames = [
+  // The shard of each world id.
+  'worlds',
+  // The shard of each key, by digest, in all worlds.
+  'keys',
+  // The shard of each key of a first world that spans all shards.
+  'first_keys',
+  // The shards whose requests wait.
+  'held',
+] as const;
 export type MapName = (typeof mapNames)[number];
 
 /** The name of a shard's backend, which the maps hold. */
@@ -51,7 +56,7 @@ export function shardName(index: number): string {
   return `s${index}`;
 }
 
-/** The name of a map's file in the folder, by which HAProxy's runtime API knows the map, too. */
+/** The name of a map's file in the folder. HAProxy's runtime API also knows the map by it. */
 export function mapFile(map: MapName): string {
   return `${map}.map`;
 }
@@ -65,12 +70,13 @@ export function routerFiles(plan: RouterPlan): Readonly<Record<string, string>> 
   };
 }
 
-/** Names files relative to the folder, whose own name may hold any character. */
+/** The configuration. It names files relative to the folder, whose path may have any characters. */
 function configOf(plan: RouterPlan): string {
   const map = (name: MapName) => `map_str(${mapFile(name)})`;
   const seconds = plan.shardTimeoutMs / 1_000;
-  const bearer = plan.oneSpace ? '^Bearer ' : '^Bearer[ \\t]+';
-  const [ignoreCase, alsoIgnoreCase] = plan.exactScheme ? ['', ''] : ['-i ', ',i'];
+  const bearer = plan.needsOneSpace ? '^Bearer ' : '^Bearer[ \\t]+';
+  // The same option, as a flag of an ACL and as an argument of `regsub`.
+  const [caseFlag, caseArgument] = plan.needsExactScheme ? ['', ''] : ['-i ', ',i'];
   const lines = [
     'global',
     '  default-path config',
@@ -90,15 +96,15 @@ function configOf(plan: RouterPlan): string {
     // A fault may keep a request open for long.
     '  timeout client 24h',
     '  timeout server 24h',
-    // Less than the 8 s after which a shard closes an idle connection, and well above the 5 s that
-    // replies announce, as a slow client may use its connection later than that.
+    // Less than the 8 s after which a shard closes an idle connection, so that no request crosses the
+    // close; well above the 5 s that replies announce, so that slow clients are in time.
     '  timeout http-keep-alive 7500ms',
     '  timeout http-request 30s',
     '  http-reuse never',
     '  option abortonclose',
     '  option http-no-delay',
     `  http-error status 503 content-type application/json hdr retry-after 1 string '${unavailable}'`,
-    // If a fault cuts a reply, or a shard ends, the client sees its connection end, too.
+    // If a fault cuts a reply, or a shard ends, the client's connection ends without a 502.
     '  errorfile 502 /dev/null',
     '',
     'frontend service',
@@ -116,11 +122,10 @@ function configOf(plan: RouterPlan): string {
     `  http-request set-var(txn.shard) var(txn.host),field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
     `  http-request set-var(txn.authorization) req.fhdr(authorization,1),${trimmed}`,
     `  http-request set-var(txn.last_authorization) req.fhdr(authorization,-1),${trimmed}`,
-    // Without the word `bearer`, or with two values, there is no key: such a request counts for its
-    // address.
-    `  acl has_key var(txn.authorization) -m reg ${ignoreCase}"${bearer}"`,
+    // Without the word `Bearer`, or with two such headers, a request counts for its address.
+    `  acl has_key var(txn.authorization) -m reg ${caseFlag}"${bearer}"`,
     '  acl has_one_key var(txn.authorization),strcmp(txn.last_authorization) eq 0',
-    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",${alsoIgnoreCase}),sha2(256),hex if has_key has_one_key`,
+    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",${caseArgument}),sha2(256),hex if has_key has_one_key`,
     `  http-request set-var(txn.shard) var(txn.key),${map('keys')} if !in_path !in_host`,
     `  http-request set-var(txn.shard) var(txn.key),${map('first_keys')} if in_path_of_first or in_host_of_first !in_path`,
     ...keylessRules(plan),
@@ -144,19 +149,18 @@ function configOf(plan: RouterPlan): string {
 }
 
 /** Routes a request that names no known world or key. */
-function keylessRules({ wide, trustProxy, shards }: RouterPlan): readonly string[] {
-  // All requests of an address reach one shard, so that its limits are counted in one place. What a
-  // proxy in front writes can be any spelling of an address, which only a shard reads.
-  if (!wide || trustProxy) {
+function keylessRules({ isWide, trustProxy, shards }: RouterPlan): readonly string[] {
+  // All requests of an address reach one shard, so that its limits are counted in one place. A proxy
+  // in front may spell an address in several ways, which HAProxy cannot compare: all go to shard 0.
+  if (!isWide || trustProxy)
     return [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
-  }
   return [
     `  http-request set-var(txn.place) src,concat(),crc32(1),mod(${shards.length}) unless routed`,
     '  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed',
   ];
 }
 
-/** A request waits while its shard is in the map `held`: it starts again, or a change is made. */
+/** The script that makes a request wait while its shard is in the map `held`. */
 function holdScript(plan: RouterPlan): string {
   return `local held = Map.new('${mapFile('held')}', Map._str)
 -- The shard of each request that waits. Weak, as a client that leaves ends its request midway.

@@ -21,13 +21,16 @@ export interface MapChange {
 /** HAProxy reads a command with its payload into one buffer of 16 KiB, so commands are short. */
 const changesPerCommand = 100;
 const startWithinMs = 10_000;
+/** The time between two attempts to send a command while HAProxy starts. */
 const pauseMs = 20;
+/** The time from a failed start to the next one. */
 const restartPauseMs = 1_000;
 const stopWithinMs = 3_000;
 
 const noHaproxy =
   'HAProxy is not on the PATH: install it (Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy)';
 
+/** Throws a UsageError if HAProxy is not installed. */
 export function findHaproxy(env: Readonly<Record<string, string | undefined>>): void {
   try {
     execFileSync('haproxy', ['-v'], { env, stdio: 'ignore' });
@@ -52,7 +55,7 @@ export class Haproxy {
   readonly #plan: RouterPlan;
   readonly #env: Readonly<Record<string, string>>;
   readonly #notice: (line: string) => void;
-  /** The entries that HAProxy has, or has once the changes under way are made. */
+  /** The entries that HAProxy has once the changes under way are made. */
   readonly maps = Object.fromEntries(mapNames.map((name) => [name, new Map()])) as RouterMaps;
   #child: Child | undefined;
   #isStopping = false;
@@ -99,12 +102,16 @@ export class Haproxy {
     return done;
   }
 
-  async running(): Promise<number> {
+  /** The number of requests in flight at all shards. */
+  async countInFlight(): Promise<number> {
     return [...(await this.#sessions()).values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** How many requests are held back, or try to reach a shard that is down, by their shard. */
-  async waiting(down: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  /**
+   * The number of requests that wait, by the name of their shard: those that are held back, and those
+   * that try to connect to one of the shards that are `down`.
+   */
+  async countWaiting(down: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const sessions = await this.#sessions();
     const counts = new Map(down.map((name) => [name, sessions.get(name) ?? 0]));
     for (const line of (await this.#command('show held')).trim().split('\n')) {
@@ -114,8 +121,9 @@ export class Haproxy {
     return counts;
   }
 
-  /** CSV of all servers (4 is their type); `scur` is the number of current sessions. */
+  /** The number of current sessions, by the name of their shard. */
   async #sessions(): Promise<ReadonlyMap<string, number>> {
+    // Returns CSV: all proxies (-1), objects of type 4 (servers), all of them (-1).
     const [header, ...rows] = (await this.#command('show stat -1 4 -1')).trim().split('\n');
     const column = header?.split(',').indexOf('scur') ?? -1;
     const cells = rows.map((row) => row.split(','));
@@ -143,9 +151,8 @@ export class Haproxy {
     });
     this.#child = child;
     const end = await child.until(() => this.#answers(), startWithinMs);
-    if (end !== undefined) {
+    if (end !== undefined)
       throw new CommandError(3, `HAProxy did not start (${end}): ${reason || child.lastLine}`);
-    }
     this.#isReady = true;
   }
 
@@ -189,7 +196,7 @@ export class Haproxy {
     }
   }
 
-  /** Sends a command. While HAProxy starts again, it waits and retries. */
+  /** Sends a command and returns the answer. Retries while HAProxy starts again. */
   async #command(text: string, mayFail = false): Promise<string> {
     const untilMs = performance.now() + startWithinMs;
     for (;;) {

@@ -1,8 +1,8 @@
 /**
- * Joins the replies of all shards into the reply that one process would give: for a wide world (a
- * world that spans all shards) bodies, as the operation declares for each field, and streams of
- * events. Every shard lists every account, SIM and fault, but only one shard, the owner, serves the
- * requests of an account: its entry of an account counts.
+ * Joins the replies of all shards of a wide world (a world that spans all shards) into the reply that
+ * one process would give: bodies field by field, as the operation declares, and streams of events.
+ * Every shard lists every account, SIM and fault. But only one shard, the owner, serves the requests
+ * of an account, so the entries of an account are those of its owner.
  */
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -26,7 +26,7 @@ type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 type ValuesOfShards = readonly Json[];
 type ListsOfShards = readonly (readonly Json[] | null)[];
 
-/** The referee's verdicts; the first one that any shard gave counts. */
+/** The referee's verdicts, the gravest first: that is the verdict of all shards together. */
 const verdicts = ['failed', 'advice', 'passed', 'not_exercised'];
 
 export interface Joining {
@@ -113,7 +113,7 @@ function joinLists(lists: ListsOfShards, how: AnyFields, joining: Joining): Json
   return entries.slice(0, joining.limit);
 }
 
-/** Entries that each shard lists: by position if all lists have the same, and by id otherwise. */
+/** Joins entries that every shard lists: by position if all lists have the same ids, else by id. */
 function joinCommon(lists: ListsOfShards, { by, fields }: AnyFields, joining: Joining): Json[] {
   const idOf = (entry: Json) => {
     const { account_id: accountId, [String(by)]: id = null } = fieldsOf(entry);
@@ -132,9 +132,8 @@ function joinCommon(lists: ListsOfShards, { by, fields }: AnyFields, joining: Jo
   }
   return [...copiesById.values()].flatMap((copies) => {
     const { account_id: accountId } = fieldsOf(copies.flat()[0] ?? null);
-    if (typeof accountId === 'string') {
+    if (typeof accountId === 'string')
       return copies[joining.shards.indexOf(joining.ownerOf(accountId))] ?? [];
-    }
     const firsts = copies.map(([copy = null]) => copy);
     return [joinValues(firsts, fields ?? 'equal', joining)];
   });
@@ -144,7 +143,7 @@ function fieldsOf(value: Json): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** `all`: the paths of the fields of an entry with numbers of requests on its shard. */
+/** Replaces numbers of requests on a shard by those in the fleet. `all`: paths of their fields. */
 export function withFleetNumbers(
   entry: Json,
   all: AnyJoin,
@@ -190,7 +189,10 @@ function joinBarCharts(all: readonly Fields[]): Json {
   return { width_ms: widthMs, from: new Date(firstBar * widthMs).toISOString(), bars };
 }
 
-/** The stream of all shards. An id has one part for each shard, so all of them can resume. */
+/**
+ * Opens the event streams of these shards as one. The id of an event has one part for each shard, so
+ * that a client that connects again resumes in all of them.
+ */
 export async function openEvents(
   shards: readonly Shard[],
   request: ShardRequest,

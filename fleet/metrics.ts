@@ -1,6 +1,4 @@
-/**
- * The metrics of a fleet: those of all shards in one text, and those of the shards themselves.
- */
+/** The metrics of a fleet: those of all shards in one text, and those of the shards themselves. */
 import type { FleetParts } from './routes.ts';
 import type { Shard } from './shard.ts';
 
@@ -38,7 +36,7 @@ function withLabel(sample: string, label: string): string {
 }
 
 type Parts = Pick<FleetParts, 'shards' | 'routes'>;
-/** The requests that HAProxy holds back, by the name of their shard; undefined: not known. */
+/** The number of requests that wait, by the name of their shard; undefined if it is unknown. */
 type Waiting = ReadonlyMap<string, number> | undefined;
 
 interface ShardMetric {
@@ -76,10 +74,11 @@ export const shardMetrics: readonly ShardMetric[] = [
   },
 ];
 
-/** The lines of each family, by its name, which has no `_total` in OpenMetrics. */
+/** The lines of each metric family about shards, by the name of the family. */
 export function shardFamilies(parts: Parts, waiting: Waiting, isOpenMetrics: boolean) {
   return new Map(
     shardMetrics.map(({ name, help, type, read }) => {
+      // In OpenMetrics, `_total` belongs to the sample and not to the family.
       const family = isOpenMetrics ? name.replace(/_total$/, '') : name;
       const samples = parts.shards.flatMap((shard) => {
         const value = read(shard, parts, waiting);

@@ -12,16 +12,16 @@ import { type Shard, ShardUnavailable } from './shard.ts';
 
 /** The messages of the shards are counted at most this often. */
 const countEveryMs = 1_000;
-/** Adds to the messages of a shard: all worlds together weigh less than one message. */
-const burdenOfWorld = 1 / (mostWorlds + 1);
+/** The load of a world without messages: all of them together count less than one message. */
+const loadOfWorld = 1 / (mostWorlds + 1);
 
 export class NewWorlds {
   readonly #shards: readonly [Shard, ...Shard[]];
   readonly #routes: Routes;
-  /** Names and keys of worlds that are being created, as `claimsOf` writes them. */
+  /** The ids of the claims of worlds that are being created. */
   readonly #reserved = new Set<string>();
-  /** How full each shard is. Infinity: it takes no new world. */
-  readonly #burdens = new Map<Shard, number>();
+  /** The messages of each shard, and a little for each world. Infinity: it takes no new world. */
+  readonly #loads = new Map<Shard, number>();
   #countedMs = Number.NEGATIVE_INFINITY;
 
   constructor(shards: readonly [Shard, ...Shard[]], routes: Routes) {
@@ -30,8 +30,8 @@ export class NewWorlds {
   }
 
   /**
-   * Creates a world. `input`: the parsed body of `request`; `origin`: the shard of the world that
-   * it copies, where it must be. Throws an OperationRefused.
+   * Creates a world. `input`: the parsed body of `request`. `origin`: the shard of the world that it
+   * copies, which must also be the shard of the copy. Throws an OperationRefused.
    */
   async create(
     request: ShardRequest,
@@ -39,11 +39,10 @@ export class NewWorlds {
     origin: Shard | undefined,
   ): Promise<ShardReply> {
     refuseMore(this.#routes.size, mostWorlds, 'worlds');
-    const claims = claimsOf(input);
-    for (const { name, refusal } of claims) {
-      if (this.#reserved.has(name) || this.#routes.isTaken(name)) throw refusal;
-    }
-    for (const { name } of claims) this.#reserved.add(name);
+    const claims = claimsOf(input, this.#routes);
+    for (const { id, isTaken, refusal } of claims)
+      if (isTaken || this.#reserved.has(id)) throw refusal;
+    for (const { id } of claims) this.#reserved.add(id);
     try {
       if (origin !== undefined) return await this.#createOn(origin, request);
       for (let tries = this.#shards.length; ; tries--) {
@@ -51,19 +50,18 @@ export class NewWorlds {
         const reply = await this.#createOn(shard, request);
         if (reply.status !== 503 || tries === 1) return reply;
         // Its disk is full: it keeps its worlds, and new ones go elsewhere.
-        this.#burdens.set(shard, Number.POSITIVE_INFINITY);
+        this.#loads.set(shard, Number.POSITIVE_INFINITY);
       }
     } finally {
-      for (const { name } of claims) this.#reserved.delete(name);
+      for (const { id } of claims) this.#reserved.delete(id);
     }
   }
 
   async #createOn(shard: Shard, request: ShardRequest): Promise<ShardReply> {
     try {
       const reply = await shard.ask(request);
-      if (reply.status === 201) {
+      if (reply.status === 201)
         await this.#routes.readWorld(shard, shard.parse('worlds.create', reply));
-      }
       return reply;
     } catch (error) {
       // The shard may have created the world, but the reply with its id is lost.
@@ -75,24 +73,24 @@ export class NewWorlds {
   async #chooseEmptiest(): Promise<Shard> {
     if (performance.now() - this.#countedMs > countEveryMs) {
       this.#countedMs = performance.now();
-      await Promise.all(this.#shards.map((shard) => this.#updateBurden(shard)));
+      await Promise.all(this.#shards.map((shard) => this.#updateLoad(shard)));
     }
-    const burdenOf = (shard: Shard) => this.#burdens.get(shard) ?? 0;
-    const emptiest = this.#shards.reduce((a, b) => (burdenOf(b) < burdenOf(a) ? b : a));
-    this.#burdens.set(emptiest, burdenOf(emptiest) + burdenOfWorld);
+    const loadOf = (shard: Shard) => this.#loads.get(shard) ?? 0;
+    const emptiest = this.#shards.reduce((a, b) => (loadOf(b) < loadOf(a) ? b : a));
+    this.#loads.set(emptiest, loadOf(emptiest) + loadOfWorld);
     return emptiest;
   }
 
-  async #updateBurden(shard: Shard): Promise<void> {
+  async #updateLoad(shard: Shard): Promise<void> {
     if (shard.state !== 'ready') {
-      this.#burdens.set(shard, Number.POSITIVE_INFINITY);
+      this.#loads.set(shard, Number.POSITIVE_INFINITY);
       return;
     }
     await this.#routes.readShard(shard);
     const { retention } = await shard.read('simulator.state');
     const worlds = this.#routes.worlds.filter((world) => world.shard === shard);
     const inWorlds = worlds.reduce((sum, { messages }) => sum + messages, 0);
-    this.#burdens.set(shard, retention.held + inWorlds + worlds.length * burdenOfWorld);
+    this.#loads.set(shard, retention.held + inWorlds + worlds.length * loadOfWorld);
   }
 }
 
@@ -104,22 +102,30 @@ interface NewWorldInput {
   };
 }
 
+/** A name or a key that a new world asks for. */
 interface Claim {
-  /** The name or id, as `Routes.isTaken` reads it. */
-  readonly name: string;
-  /** Thrown if another world has it. */
+  /** The name or the digest of the key, with its kind. */
+  readonly id: string;
+  /** True if a world has it. */
+  readonly isTaken: boolean;
+  /** Thrown if a world has it, or another new one claims it. */
   readonly refusal: OperationRefused;
 }
 
-function claimsOf(input: unknown): readonly Claim[] {
+function claimsOf(input: unknown, routes: Routes): readonly Claim[] {
   const { name, world } = (input ?? {}) as NewWorldInput;
   const claims: Claim[] = [];
-  if (typeof name === 'string') claims.push({ name: `name:${name}`, refusal: nameInUse(name) });
+  if (typeof name === 'string') {
+    const isTaken = routes.hasName(name);
+    claims.push({ id: `name:${name}`, isTaken, refusal: nameInUse(name) });
+  }
   for (const [accountIndex, account] of listOf(world?.accounts).entries())
     for (const [keyIndex, entry] of listOf(account?.keys).entries()) {
       if (typeof entry?.key !== 'string') continue;
       const path = `world.accounts[${accountIndex}].keys[${keyIndex}].key`;
-      claims.push({ name: `key:${sha256(entry.key)}`, refusal: keyInUse(path) });
+      const digest = sha256(entry.key);
+      const isTaken = routes.hasKey(digest);
+      claims.push({ id: `key:${digest}`, isTaken, refusal: keyInUse(path) });
     }
   return claims;
 }

@@ -1,6 +1,6 @@
 /**
- * The shard that owns each account of a wide world (a world that spans all shards): it alone serves
- * the account's requests. Accounts never move, so a file keeps the owners for the next start.
+ * The owner of each account of a wide world (a world that spans all shards): the shard that alone
+ * serves the account's requests. Accounts never move, so a file keeps the owners for the next start.
  */
 import { z } from 'zod';
 import { firstWorldId } from '#src/worlds/worlds.ts';
@@ -9,7 +9,7 @@ import type { ReplyOf, Shard } from './shard.ts';
 import { readState, writeState } from './state-file.ts';
 
 export interface OwnersOptions {
-  /** True if accounts without a SIM influence each other: they then share the first shard. */
+  /** True if accounts without a SIM influence each other, so that they must share a shard. */
   readonly couplesPool: boolean;
   /** Undefined without journals. */
   readonly ownersFile: string | undefined;
@@ -32,7 +32,7 @@ export class Owners {
     else this.#shardIndexes = saved;
   }
 
-  /** The owner of an account; where it would be for an account that was not read yet. */
+  /** The owner of an account; the one that it would get if the account was not read yet. */
   readonly ownerOf = (accountId: string): Shard => {
     const { shards } = this.#parts;
     return shards[this.#shardIndexes[accountId] ?? this.#indexForNew(accountId)] ?? shards[0];
@@ -72,7 +72,7 @@ export class Owners {
     );
   }
 
-  /** Names accounts with messages on another shard, too, which draws the same ids for them. */
+  /** A sentence for each account that has messages on a shard that is not its owner. */
   async findMisplaced(): Promise<readonly string[]> {
     const found = this.#parts.shards.map(async (shard) => {
       const { accounts } = await shard.read('accounts.list');
@@ -86,7 +86,7 @@ export class Owners {
 
   /** The owner of an account that is created after the start: a function of its id. */
   #indexForNew(accountId: string): number {
-    // It has no SIM yet.
+    // A new account has no SIM yet.
     if (this.#options.couplesPool) return 0;
     return Number.parseInt(accountId.slice(0, 8), 16) % this.#parts.shards.length;
   }

@@ -1,7 +1,6 @@
 /**
- * What a fleet refuses with 409, since it cannot answer as one process would: settings that HAProxy
- * decides and, in a wide world (a world that spans all shards), whatever counts requests of several
- * accounts.
+ * What a fleet refuses with 409, because it cannot answer as one process would: settings of HAProxy
+ * and, in a wide world (a world that spans all shards), what counts requests of several accounts.
  */
 import type { Operation } from '#src/operations/define.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
@@ -13,7 +12,7 @@ export const fixedClientIp =
   'HAProxy decides the address of a client: it is x_forwarded_for on each shard; leave it out, and ' +
   'start with --trust-proxy if a proxy in front writes that header';
 
-/** Throws for what no world of a fleet can do. `readBody`: called only if it is needed. */
+/** Throws if no world of a fleet can do the operation. `readBody`: called only if it is needed. */
 export function refuseRouted({ name }: Operation, readBody: () => unknown): void {
   const isPatch = name === 'assumptions.patch';
   if (!isPatch && name !== 'worlds.create' && name !== 'snapshots.restore') return;
@@ -31,7 +30,7 @@ export function refuseRouted({ name }: Operation, readBody: () => unknown): void
   }
 }
 
-/** Throws for what a wide world cannot do exactly. `input`: the parsed body. */
+/** Throws if a wide world cannot do the operation exactly. `input`: the parsed body. */
 export function refuseInexact({ name }: Operation, input: unknown): void {
   const body = fieldsOf(input);
   const refuse = (message: string, path?: string) => {
@@ -49,16 +48,13 @@ export function refuseInexact({ name }: Operation, input: unknown): void {
       'sendsPerPoll',
     );
   }
-  const ofKeys = ['bearerSpace', 'bearerCase'].find((assumption) => assumption in body);
-  if (name === 'assumptions.patch' && ofKeys !== undefined) {
-    refuse('HAProxy finds the key of a request by it: start with it', ofKeys);
-  }
-  if (name === 'worlds.fork') {
+  const aboutKeys = ['bearerSpace', 'bearerCase'].find((assumption) => assumption in body);
+  if (name === 'assumptions.patch' && aboutKeys !== undefined)
+    refuse('HAProxy finds the key of a request by it: start with it', aboutKeys);
+  if (name === 'worlds.fork')
     refuse('this world spans all shards, and a fork is on one: fork a world that was created');
-  }
-  if (name === 'referee.judge' && !('account' in body)) {
+  if (name === 'referee.judge' && !('account' in body))
     refuse('intents of a wide world are judged by account: name one', 'account');
-  }
 }
 
 /** True for a fault that strikes only some requests; `every: 1` and `probability: 1` strike all. */

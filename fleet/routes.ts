@@ -1,6 +1,6 @@
 /**
- * Which shard has each world and each API key, as the shards list them. Keeps HAProxy's maps equal
- * to that, as HAProxy routes requests by them. A world stays on the shard that created it.
+ * Which shard has each world and each API key, as the shards list them. Keeps HAProxy's maps, by
+ * which it routes requests, equal to that. A world stays on the shard that created it.
  */
 import { routeOf } from '#src/operations/table.ts';
 import { prefixOf } from '#src/worlds/address.ts';
@@ -22,6 +22,7 @@ export interface FleetParts {
   readonly haproxy: Haproxy;
 }
 
+/** The worlds whose keys are read at the same time. */
 const readAtOnce = 16;
 
 export class Routes {
@@ -52,11 +53,14 @@ export class Routes {
     return this.#worlds.get(worldId)?.shard;
   }
 
-  /** True if a world has this name (`name:…`) or a key with this digest (`key:…`). */
-  isTaken(nameOrKey: string): boolean {
-    const text = nameOrKey.slice(nameOrKey.indexOf(':') + 1);
-    if (nameOrKey.startsWith('key:')) return this.#haproxy.maps.keys.has(digestOf(text));
-    return this.worlds.some(({ name }) => name === text);
+  /** True if a world has this name. */
+  hasName(name: string): boolean {
+    return this.worlds.some((world) => world.name === name);
+  }
+
+  /** True if a world has a key with this digest. */
+  hasKey(digest: string): boolean {
+    return this.#haproxy.maps.keys.has(digestOf(digest));
   }
 
   /** Reads the list of worlds of a shard, and the keys of new worlds. Forgets worlds that ended. */
@@ -120,7 +124,7 @@ export class Routes {
     else this.#worlds.set(view.world_id, { ...world, ...view });
   }
 
-  /** Replaces the keys `before` by those of `now`. A key of the first world stays routed there. */
+  /** The changes of the map `keys`; a key that the first world has stays routed to it. */
   #keyChanges(before: Iterable<string>, now: ReadonlyMap<string, Shard>): readonly MapChange[] {
     return [...new Set([...before, ...now.keys()])].map((key) => {
       const shard = this.#firstKeys.get(key) ?? now.get(key);

@@ -34,7 +34,7 @@ export interface ShardOptions {
 }
 
 /**
- * `starting`: its process ended, and another one starts. `resuming`: that one listens, and the
+ * `starting`: its process ended, and another one starts. `resuming`: the new process listens, and the
  * fleet brings it up to date. `silent`: it runs, but does not answer.
  */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
@@ -55,8 +55,11 @@ export class ShardUnavailable extends Error {
 
 export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
+/** The time between two looks whether the shard is back. */
 const pauseMs = 10;
+/** The time from a failed start to the next one. */
 const restartPauseMs = 500;
+/** A shard that takes longer to answer is silent. */
 const silentAfterMs = 2_000;
 
 export class Shard {
@@ -69,6 +72,7 @@ export class Shard {
   #state: ShardState = 'starting';
   #isStopping = false;
   restarts = 0;
+  /** Called when its process has ended, before it is started again. */
   onEnded: () => Promise<void> = async () => {};
   /** Called when it has started again, before it counts as ready. */
   onRestarted: () => Promise<void> = async () => {};
@@ -114,9 +118,8 @@ export class Shard {
     const { seed } = await this.#read('simulator.state');
     this.ready = { ...this.ready, accounts, pool, seed };
     const { clientIp } = await this.#read('assumptions.get');
-    if (clientIp !== 'x_forwarded_for') {
+    if (clientIp !== 'x_forwarded_for')
       throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
-    }
   }
 
   get state(): ShardState {
@@ -133,9 +136,8 @@ export class Shard {
   }
 
   /**
-   * Sends a request to its control port. If the shard ends, a request that it has not read is sent
-   * again once it is back; one that it may have read, only if that is a GET. Throws a
-   * ShardUnavailable.
+   * Sends a request to its control port. If the shard ends, sends it again once the shard is back,
+   * unless it may have read it and it is not a GET. Throws a ShardUnavailable.
    */
   async ask(request: ShardRequest): Promise<ShardReply> {
     return this.#untilAnswered(request, (own) => ask(this.ready.control_url, own));
@@ -158,15 +160,15 @@ export class Shard {
   }
 
   /**
-   * The reply to an operation as it is declared: its ids reach the commands of HAProxy, and a shard
-   * that runs elsewhere may be anything. Throws a CommandError.
+   * The reply to an operation, checked against its declaration: ids in it reach the commands of
+   * HAProxy, and a shard that runs elsewhere may be any server. Throws a CommandError.
    */
   parse<Name extends OperationName>(name: Name, { status, body }: ShardReply): ReplyOf<Name> {
     if (status < 300) {
       const { data, error } = outputOf(name).safeParse(parseBody({ body }));
       if (error === undefined) return data as ReplyOf<Name>;
       const where = error.issues[0]?.path.join('.');
-      const why = `shard ${this.index} is no server of smstwin of this version`;
+      const why = `shard ${this.index} is not a server of smstwin of this version`;
       throw new CommandError(3, `${why}: its reply to ${name} has another ${where || 'form'}`);
     }
     throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
@@ -228,7 +230,7 @@ export class Shard {
     return new ShardUnavailable(this.#isStopping ? stopping : late);
   }
 
-  /** Waits while it starts again, until the fleet has brought it up to date. */
+  /** If it is starting again, waits until the fleet has brought it up to date. */
   async #untilStarted(untilMs: number): Promise<void> {
     if (this.#state !== 'starting') return;
     const isDown = () => this.#state === 'starting' || this.#state === 'resuming';

@@ -1,9 +1,8 @@
 /**
- * The files of a fleet, for its user alone: those that it must know at its next start, and a folder
- * that ends with it. One of the first, `fleet.json`, says what must be equal at the next start; the
- * shards compare all else with their journals.
+ * The files of a fleet, which only its user can read: files with state for its next start, and a
+ * temporary folder that it removes at its end. The state file `fleet.json` has the settings that must
+ * be equal at the next start; the shards compare all others with their journals.
  */
-
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -16,7 +15,7 @@ import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 
 const stateKind: OwnKind = { name: 'file of a fleet', isOwn: (start) => /^[[{]/.test(start) };
 
-/** Undefined if there is no such file. Throws a UsageError if it is torn or foreign. */
+/** Reads a state file; undefined if there is none. Throws a UsageError if it is torn or foreign. */
 export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined {
   if (!existsSync(file)) return undefined;
   const { data } = schema.safeParse(parseJson(file, readGiven(file, '--journal-dir')));
@@ -56,10 +55,10 @@ const socketIn = (folder: string) => join(folder, 'owner.sock');
 const mostSocketBytes = 103;
 
 /**
- * Creates the temporary folder of a fleet, which holds the private key of HTTPS. The fleet listens on
- * a socket in it. Where nothing listens, a killed fleet has left the folder, and the next one of the
- * same user removes it; a process id would mean nothing to a fleet in another container. Returns the
- * path, and what removes it. Throws a CommandError if it cannot be used.
+ * Creates the temporary folder of a fleet, which holds the private key of HTTPS. The fleet listens
+ * on a socket in it. If nothing listens there, a killed fleet has left it, and the next fleet of
+ * the same user removes it; a process id means nothing in another container. Returns the path, and
+ * a function that removes the folder. Throws a CommandError if none can be used.
  */
 export async function createPrivateFolder() {
   const owner = createServer((socket) => socket.destroy()).unref();
@@ -88,7 +87,7 @@ async function removeLeftFolders(): Promise<void> {
   }
 }
 
-/** True if the socket of a fleet is there, and nothing listens on it. */
+/** True if the folder has the socket of a fleet, and nothing listens on it. */
 async function isLeft(folder: string): Promise<boolean> {
   const socket = connect(socketIn(folder));
   try {

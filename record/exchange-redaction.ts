@@ -58,10 +58,7 @@ export class ExchangeRedaction {
     this.#numbers = new KnownNumbers(redactor);
   }
 
-  /**
-   * Learns a key, which is then replaced in this exchange, and in all later ones if it is long.
-   * Returns its digest.
-   */
+  /** Learns a key, to replace it here and, if it is long, in later exchanges; returns its digest. */
   learnKey(key: string): string {
     const digest = this.#secrets.learn(key);
     if (key.length < shortestSoughtKey) addKey(this.#keys, key, digest);
@@ -127,10 +124,7 @@ export class ExchangeRedaction {
         this.#texts.add(text, yield* this.#redactor.textInSlices(text));
   }
 
-  /**
-   * The value of a member with all that was learned replaced. `inner`: the value after replacements
-   * in the JSON that is nested in it.
-   */
+  /** The value with all that was learned replaced. `inner`: it with nested JSON replaced. */
   *#replaced(
     member: Member,
     value: string,

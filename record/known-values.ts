@@ -1,8 +1,7 @@
 /**
- * Finds known keys and texts, and pieces of them, in other texts. To find them in any notation, it
- * reads a text without escapes (`plainOf`), in lower case and with one kind of blank (`flatOf`). All
- * of it works in slices, in time that grows only with the length of the texts: a body can be a
- * mebibyte long.
+ * Finds known keys and texts, and pieces of them, in texts of any notation, which are read without
+ * escapes (`plainOf`), in lower case and with one kind of blank (`flatOf`). It works in slices, in
+ * time that grows only with the length of the texts, as a body can be a mebibyte long.
  */
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
@@ -132,10 +131,7 @@ function placesOf(value: string, text: string): readonly number[] {
   return places;
 }
 
-/**
- * Escapes of URLs, JSON and HTML, line breaks of HTML, and digits of other scripts. `unescaped`
- * reads the groups.
- */
+/** Escapes of URLs, JSON and HTML, and digits of other scripts, in groups for `unescaped`. */
 const escapes = new RegExp(
   [
     String.raw`(?:%[0-9a-f]{2}){1,999}(?!%[89ab])|\\[ux]\{?([0-9a-f]{2,6})\}?|&#x([0-9a-f]{1,6});?|&#(\d{1,7});?`,

@@ -27,15 +27,6 @@ const longestHeaderName = 100;
 /** A name for this process: its steady clock orders only the lines that it writes itself. */
 const processName = randomBytes(6).toString('hex');
 
-/** The parts of an exchange that a line has, with secrets replaced. */
-interface RedactedParts {
-  readonly target: string;
-  readonly requestHeaders: readonly Header[];
-  readonly requestBody: string;
-  readonly replyHeaders: readonly Header[];
-  readonly replyBody: string;
-}
-
 export class LineMaker {
   readonly secrets: Secrets;
   readonly #redactor: Redactor;
@@ -82,11 +73,12 @@ export class LineMaker {
     };
   }
 
+  /** The parts of an exchange that a line has, with secrets replaced. */
   *#redacted(
     { requestHeaders, target, reply }: PassedExchange,
     sentBody: string,
     repliedBody: string,
-  ): Generator<undefined, RedactedParts> {
+  ) {
     const redaction = new ExchangeRedaction(this.secrets, this.#redactor);
     const allReplyHeaders = reply?.headers ?? [];
     for (const [name, value] of [...requestHeaders, ...allReplyHeaders])

@@ -1,7 +1,4 @@
-/**
- * The named values of a body, a query or a header, and what their names say about them: a key, a
- * phone number, or a text.
- */
+/** The named values of bodies, queries and headers, and what their names say about them. */
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { refusals } from '#contract/refusals.ts';
@@ -41,10 +38,7 @@ export const isNumberName = (name: string) => numberName.test(name);
 /** True if a value may repeat a text of a message, or a piece of one. */
 export const mayEcho = ({ name, kind }: Member) => kind !== 'number' && !idName.test(name);
 
-/**
- * Which values are texts of messages: those with a name that says so, all, or none, as in errors,
- * whose texts are the service's.
- */
+/** Which values are texts of messages: by name, all, or none, as in errors of the service. */
 export type Texts = 'named' | 'all' | 'none';
 
 export function isText(member: Member, value: string, texts: Texts): boolean {

@@ -1,7 +1,6 @@
 /**
- * Finds phone numbers in a text: with or without a plus sign, with the blanks, brackets and dashes
- * of any notation. Known numbers are also found inside longer runs of digits, and without the digits
- * of their country.
+ * Finds phone numbers in a text, in any notation, with or without a plus sign. Known numbers are
+ * also found inside longer runs of digits, and without the digits of their country.
  */
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
 import { type Edit, replacedIn } from './known-values.ts';

@@ -18,7 +18,7 @@ import {
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
 import { plainIp } from '#src/http/plain-ip.ts';
-import { forced, malformed } from '#src/http/service/faults.ts';
+import { malformedBody, statedReply } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
 import {
   type Body,
@@ -187,7 +187,7 @@ export class ProxiedExchange {
   }
 
   #malform(reply: IncomingMessage, bytes: Buffer): void {
-    const malformedBytes = Buffer.from(malformed(bytes.toString('latin1')), 'latin1');
+    const malformedBytes = Buffer.from(malformedBody(bytes.toString('latin1')), 'latin1');
     this.#writeHead(reply, headersWithLength(reply, malformedBytes.length));
     this.response.end(malformedBytes);
   }
@@ -216,10 +216,7 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /**
-   * Ends the exchange because of an error. `what` failed in this process; by default, the upstream
-   * was not reached.
-   */
+  /** Ends the exchange for an error. `what` failed; by default, the upstream was not reached. */
   failed(error: NodeJS.ErrnoException, what?: string, reason = errorNameOf(error)): void {
     const { response } = this;
     const { code = '' } = error;
@@ -280,8 +277,8 @@ export class ProxiedExchange {
 }
 
 /** A forced 429 asks for a wait of one second, unless the fault has headers of its own. */
-function forcedReply(fault: FaultFields['status']): ReturnType<typeof forced> {
-  if (fault.status !== 429 || fault.headers !== undefined) return forced(fault);
+function forcedReply(fault: FaultFields['status']): ReturnType<typeof statedReply> {
+  if (fault.status !== 429 || fault.headers !== undefined) return statedReply(fault);
   const detail = 'Request was throttled. Expected available in 1 second.';
-  return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
+  return { ...statedReply({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
 }

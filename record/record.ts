@@ -1,7 +1,4 @@
-/**
- * Starts a recording (`smstwin record`): a proxy in front of a service, and the file that the proxy
- * fills with one line per exchange.
- */
+/** Starts a recording (`smstwin record`): a proxy, and the file that gets a line per exchange. */
 import type { TlsPair } from '#src/config/tls.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';

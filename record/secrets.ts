@@ -1,7 +1,6 @@
 /**
- * The salt of a recording, and the digests that replace secrets in it. A key always has the same
- * digest, also in rotated files and in later recordings. Without the salt, a digest cannot be
- * computed.
+ * The salt of a recording, and the digests that replace secrets. A key has the same digest in
+ * rotated files and in later recordings. Without the salt, a digest cannot be computed.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, lstatSync } from 'node:fs';

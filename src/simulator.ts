@@ -28,7 +28,6 @@ import { ExchangeRecord } from './recording/exchange-record.ts';
 import { MemoryJournal } from './recording/journal/journal.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
-import type { ReplayTarget } from './recording/play.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { OperationRefused } from './sim/errors.ts';
@@ -36,10 +35,10 @@ import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import type { SimulatorOptionsWithin } from './simulator-options.ts';
+import type { WorldSimulator } from './worlds/hosted-world.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
-export type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 export type { SettingsInput } from './config/settings.ts';
 export type { ReadyFile } from './operations/worlds/world-view.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
@@ -49,12 +48,8 @@ export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/**
- * One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment.
- */
-export class Simulator implements RunningWorld, ReplayTarget {
-  readonly settings: Settings;
-  readonly wallClock: WallClock;
+/** One world. `RunningWorld`, `WorldSimulator` and `api.ts` describe members without a comment. */
+export class Simulator implements RunningWorld, WorldSimulator {
   // The operations as methods, by noun.
   readonly clock: NounMethods['clock'] = methodsOf(this, nouns.clock);
   readonly accounts: NounMethods['accounts'] = methodsOf(this, nouns.accounts);
@@ -75,29 +70,33 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly invariants: NounMethods['simulator']['invariants'] = this.#methods.invariants;
   readonly metrics: NounMethods['simulator']['metrics'] = this.#methods.metrics;
   readonly reset: NounMethods['simulator']['reset'] = this.#methods.reset;
-  readonly routeOf: RunningWorld['routeOf'] = routeOf;
-  readonly activity: Activity = new Activity(this);
-  readonly exchangeRecord: ExchangeRecord;
-  readonly waits: RunningWorld['waits'] = new Set();
-  #messageCounts = new MessageCounts();
-  /** All worlds of this server. `worlds` has the operations on them. */
-  readonly hosting: Worlds<Simulator>;
-  readonly #worldId: string;
-  /** Called after `replace`. */
-  onReplaced: (() => void) | undefined;
+  // The parts of this world.
+  readonly settings: Settings;
   /** The service itself. Only `replace` sets another one. */
   simulation: Simulation;
-  readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
-  readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
-  readonly #journal = new WorldJournal(this);
-  /** Undefined while this world does not listen; only the first world of a server does. */
-  #ports: Ports | undefined;
+  readonly wallClock: WallClock;
+  readonly exchangeRecord: ExchangeRecord;
+  readonly #worldJournal = new WorldJournal(this);
+  readonly activity: Activity = new Activity(this);
+  readonly waits: RunningWorld['waits'] = new Set();
+  #messageCounts = new MessageCounts();
   readonly #inProcess = new InProcessFetch(serviceHandler(this), {
     now: () => this.simulation.clock.now(),
   });
+  // Its place among the worlds of a server.
+  readonly #worldId: string;
+  /** All worlds of this server. `worlds` has the operations on them. */
+  readonly hosting: Worlds<Simulator>;
+  /** Undefined while this world does not listen; only the first world of a server does. */
+  #ports: Ports | undefined;
+  onReplaced: (() => void) | undefined;
+  // What the options set.
+  readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
+  readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
+  readonly #onOverloaded: () => void;
   #onShutdown: (() => void) | undefined;
   isClosing = false;
-  readonly #onOverloaded: () => void;
+  readonly routeOf: RunningWorld['routeOf'] = routeOf;
 
   /**
    * Throws a SettingsError that lists every mistake, or a JournalError. The order matters. An
@@ -116,7 +115,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
-      this.#journal.noteDelayed(exchange);
+      this.#worldJournal.noteDelayed(exchange);
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
@@ -147,10 +146,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
 
   handle(request: ApiRequest, awaits?: Awaits): ApiReply {
     const startedMs = WallClock.ticksMs();
-    this.wallClock.pump();
+    this.wallClock.catchUp();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
-    const { journal } = this.#journal;
+    const { journal } = this.#worldJournal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
     if (this.activity.isWatched) this.wallClock.arm();
     if (write === undefined) return handled.reply;
@@ -174,18 +173,18 @@ export class Simulator implements RunningWorld, ReplayTarget {
     return operation === undefined ? undefined : { result: replay(operation, this, args) };
   }
 
-  readonly change: RunningWorld['change'] = (...input) => this.#journal.change(...input);
+  readonly change: RunningWorld['change'] = (...input) => this.#worldJournal.change(...input);
 
   get journalFailure(): string | undefined {
-    return this.#journal.journal?.failure;
+    return this.#worldJournal.journal?.failure;
   }
 
   journalText(): string {
-    return this.#journal.text;
+    return this.#worldJournal.text;
   }
 
   recordedRun(): RecordedRun {
-    return this.#journal.run;
+    return this.#worldJournal.run;
   }
 
   get baseUrl(): string {
@@ -217,7 +216,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    const { transport = this.#journal.journal?.isFile ? 'node' : undefined } = options;
+    const { transport = this.#worldJournal.journal?.isFile ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
@@ -233,7 +232,6 @@ export class Simulator implements RunningWorld, ReplayTarget {
     };
   }
 
-  /** True while a client reads its events or waits for a message. */
   get isWaitedFor(): boolean {
     return this.activity.streams > 0 || this.waits.size > 0;
   }
@@ -287,12 +285,12 @@ export class Simulator implements RunningWorld, ReplayTarget {
     try {
       if (run !== undefined) {
         const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-        this.#journal.journal = run.resume(this, { journalMaxBytes, onNotice });
+        this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
         // The replayed inputs came to an earlier process: the counts of this one start at 0.
         this.exchangeRecord.counts = new RequestCounts();
         this.#messageCounts = new MessageCounts();
       } else if (options.journal !== false) {
-        this.#journal.journal = new MemoryJournal(this.settings, startMs);
+        this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
       }
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
@@ -314,7 +312,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();
-    await this.#journal.close();
+    await this.#worldJournal.close();
   }
 }
 

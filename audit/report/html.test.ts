@@ -1,6 +1,6 @@
 /** The HTML report of an audit: what it plots. */
 import { expect, test } from 'vitest';
-import { Bench, fixedWindow, perKey } from '#verify/audit/limiters.ts';
+import { fixedWindow, LimitedServer, perKey } from '#verify/audit/limiters.ts';
 import { audit } from '../audit.ts';
 import { reportHtml } from './html.ts';
 
@@ -10,7 +10,7 @@ interface Plotted {
 }
 
 test('the report plots what passed in the learned window, the limit, and each refusal', async () => {
-  const bench = new Bench(perKey(fixedWindow(5, 1_000)));
+  const bench = new LimitedServer(perKey(fixedWindow(5, 1_000)));
   const result = await audit({ request: bench.request, ...bench.clock });
   const html = await reportHtml({ url: 'http://127.0.0.1/', result, differences: [] });
   const [, data = ''] = /data-plot="([^"]*)"/.exec(html) ?? [];

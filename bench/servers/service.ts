@@ -32,7 +32,7 @@ async function remoteService(
   options: BenchOptions,
   count: number,
 ): Promise<LoadedServer> {
-  const control = options.controlUrl && new ControlClient(options.controlUrl);
+  const control = controlOf(options);
   const { name, number } = unusedName();
   const user = options.apiKey ? undefined : await control?.createUser(name, number, 1);
   const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
@@ -92,6 +92,11 @@ export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
   return new Client({ baseUrl: origin, timeoutMs: patienceMs, masks, retries: false, ...bound });
 }
 
+/** The header of a key or token; none without one. */
+export function bearerHeader(secret: string | undefined): Readonly<Record<string, string>> {
+  return secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+}
+
 export interface RemoteUser {
   readonly accountId: string;
   readonly apiKeys: readonly string[];
@@ -101,13 +106,20 @@ export interface RemoteUser {
 /** Enough for a thousand recorded requests. */
 const mostBytes = 16_777_216;
 
+/** Undefined without `--control-url`. */
+export function controlOf(options: BenchOptions): ControlClient | undefined {
+  return options.controlUrl && new ControlClient(options.controlUrl, options.controlToken);
+}
+
 /** Creates and removes callers on a control port, and reads its record of requests and memory. */
 export class ControlClient {
   readonly #url: URL;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #client: Client;
 
-  constructor(url: URL) {
+  constructor(url: URL, token: string | undefined) {
     this.#url = url;
+    this.#headers = bearerHeader(token);
     this.#client = boundedClient(url, mostBytes);
   }
 
@@ -141,8 +153,9 @@ export class ControlClient {
 
   async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {
     const { method, path } = routeOf(name, id);
-    const json = { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-    const request = { method, path, ...(body !== undefined && json) };
+    const headers = { ...this.#headers, 'content-type': 'application/json' };
+    const json = body !== undefined && { body: JSON.stringify(body), headers };
+    const request = { method, path, headers: this.#headers, ...json };
     const reply = await this.#client.request(request);
     if (reply.status >= 200 && reply.status < 300) return Object(reply.json);
     const what = `${this.#url.origin}: ${method} ${path}`;

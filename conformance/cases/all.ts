@@ -1,8 +1,4 @@
-/**
- * All cases of the harness, in the order of the document: first the cases that judge rules, then
- * the observations of assumptions.
- */
-
+/** All cases, in the order of the document: those that judge rules, then observations. */
 import { assumptionNames } from '#contract/assumptions.ts';
 import { rules } from '#contract/rules.ts';
 import type { AnyCase } from '../run/case.ts';

@@ -1,10 +1,9 @@
 /**
  * Cases about the limit of each endpoint, and about 429s. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
- * READ-3, ERR-3, ERR-4, SVC-4. A flood sends more requests than a limit allows, which is costly. So
- * the run makes one flood of each endpoint (`conformance/floods/floods.ts`), and nearly all of these
- * cases judge it.
+ * READ-3, ERR-3, ERR-4, SVC-4. A flood, which sends more than a limit allows, is costly. So a run
+ * makes one of each endpoint (`conformance/floods/floods.ts`), which nearly all of these cases
+ * judge.
  */
-
 import { documentedLimits, type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
@@ -83,10 +82,7 @@ const every429OfTheRun = about('ERR-3/every-429-of-the-run', ['sender'], 0, {
 /** Polls that other cases may have sent before. */
 const pollsOfOtherCases = 10;
 
-/**
- * Empties the bucket of tasks at the start of a run, so that the main flood of tasks happens in a
- * later minute.
- */
+/** Empties the bucket of tasks at the start of a run; the main flood is in a later minute. */
 const earlyFlood: Recording = {
   name: 'an early flood of tasks',
   needs: ['key', 'device'],
@@ -104,10 +100,7 @@ const earlyFlood: Recording = {
   },
 };
 
-/**
- * Sends one request at the start of a run, then leaves a minute for tokens to accumulate before the
- * flood.
- */
+/** One request at the start of a run, then a minute for tokens to accumulate before the flood. */
 const earlyRequest: Recording = {
   name: 'an early request for received',
   needs: ['key'],
@@ -147,9 +140,8 @@ const realTimeRecordings: Partial<Record<LimitedEndpoint, readonly Recording[]>>
 };
 
 /**
- * A case about several minutes: floods after long pauses, in which tokens might accumulate, and
- * after just over a minute; then steady requests. Without a control port it judges recordings, only
- * of endpoints that send no messages.
+ * A case about several minutes: floods after long pauses and after just over a minute; then steady
+ * requests. Without a control port it judges recordings, of endpoints that send no messages.
  */
 function manyMinutesCase(name: LimitedEndpoint): Case {
   const recordings = realTimeRecordings[name];

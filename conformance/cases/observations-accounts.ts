@@ -1,10 +1,8 @@
 /**
- * Observations of accounts, senders, limits and quotas where the document is silent. Their steps
- * need the harness, for several accounts, many requests or a search; `observations-replies.ts` has
- * those that a list of single requests can describe. An observation finds the target's answer to an
- * assumption and judges nothing.
+ * Observations of accounts, senders, limits and quotas where the document is silent, which need
+ * several accounts, many requests or other code; `observations-replies.ts` has those of single
+ * requests. An observation finds the target's answer to an assumption and judges nothing.
  */
-
 import { documentedLimits } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';

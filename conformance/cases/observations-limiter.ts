@@ -2,7 +2,6 @@
  * Observations of how a limiter works: how its buckets refill, and whether a refused request also
  * spends a token. An observation finds the target's answer to an assumption and judges nothing.
  */
-
 import { documentedLimits } from '#contract/limits.ts';
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
@@ -57,10 +56,7 @@ export const limiterObservations: readonly Observation[] = [
 
 /** A token that returns within this time shows a continuous refill. */
 const soonSeconds = 2;
-/**
- * A wait, which is in whole seconds, may be longer or shorter by this much than the time until its
- * token returns.
- */
+/** A wait, in whole seconds, may differ by this much from the time until its token returns. */
 const longerBySeconds = 1.5;
 const shorterBySeconds = 2;
 

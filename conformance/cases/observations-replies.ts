@@ -3,7 +3,6 @@
  * generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
-
 import { dayMs } from '#contract/time.ts';
 import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';

@@ -1,9 +1,7 @@
 /**
- * Observations of how a target words its replies (`replyTemplates`). Each kind of reply is
- * requested once or twice, and a template is inferred from these samples. A reply in the
- * simulator's own shape needs no template.
+ * Observations of how a target words its replies (`replyTemplates`): templates are inferred from
+ * one or two samples of each kind of reply. The simulator's own shape needs no template.
  */
-
 import type { ReplyTemplate } from '#contract/reply-template.ts';
 import {
   headersOf,
@@ -290,10 +288,7 @@ function valuesIn(fields: Readonly<Record<string, unknown>>): Sample['values'] {
   return Object.fromEntries(present) as Sample['values'];
 }
 
-/**
- * The template of a 429, whose `detail` states the wait (ERR-4). It is needed only if the body has
- * other members, too, or if headers differ.
- */
+/** The template of a 429 (ERR-4), if its body has more than `detail`, or its headers differ. */
 function throttledSeen(refusals: readonly Reply[]): Seen {
   // A wait of one second is worded in the singular.
   const plural = refusals.filter(({ headers }) => headers['retry-after'] !== '1');

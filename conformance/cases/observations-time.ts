@@ -1,9 +1,7 @@
 /**
- * Observations of what a target does as time passes, where the document is silent. An observation
- * finds the target's answer to an assumption and judges nothing. All but `taskPickup` need a clock
- * that can be moved.
+ * Observations of what a target does as time passes. An observation finds the target's answer to an
+ * assumption and judges nothing. All but `taskPickup` need a clock that can be moved.
  */
-
 import type { AssumptionName } from '#contract/assumptions.ts';
 import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';

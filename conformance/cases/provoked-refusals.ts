@@ -2,7 +2,6 @@
  * Provokes refusals of each kind that the target's flags allow, once or twice each: the replies are
  * the samples from which their templates are inferred.
  */
-
 import type { OwnHeaders, Refusal } from '#judging/discovery/discovered-templates.ts';
 import type { Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
@@ -101,8 +100,7 @@ async function* wrongBodies(t: Trial, account: AccountUnderTest) {
   yield collectSamples('malformed_json', [400, 422], malformed);
   yield collectSamples('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
   const empty = t.post(paths.send, key, '');
-  // If the reply names fields, the target read the empty body as an object without fields
-  // (`emptyBody`).
+  // If the reply names fields, the empty body counts as an object without fields (`emptyBody`).
   const { json } = await empty;
   const isRead = requiredFields.some((name) => namesField(json, name));
   if (!isRead) yield collectSamples('empty_body', [400, 422], [[empty]]);

@@ -1,7 +1,4 @@
-/**
- * Cases about reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2,
- * VER-1.
- */
+/** Cases about reads, unknown ids and the paths of the service. Rules: READ-1, READ-2, VER-1. */
 import { dayMs, hourMs } from '#contract/time.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';

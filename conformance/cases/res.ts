@@ -1,7 +1,6 @@
 /**
  * Cases about the fields of a Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6.
  */
-
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging } from '../run/case.ts';
@@ -39,10 +38,7 @@ const oneMessage: Recording = {
 };
 
 function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
-  return judging(id, oneMessage, {
-    sends: 'a send, a read of it, a replay of it',
-    demands,
-  });
+  return judging(id, oneMessage, { sends: 'a send, a read of it, a replay of it', demands });
 }
 
 const rulesOfBodies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5'] as const;

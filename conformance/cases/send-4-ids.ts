@@ -2,7 +2,6 @@
  * Cases about ids that a service might confuse, change or cut. Rule: SEND-4. Two different
  * `request_id`s are two messages, however little they differ.
  */
-
 import { secondMs } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
 import type { Trial } from '../run/trial.ts';

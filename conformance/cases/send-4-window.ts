@@ -1,8 +1,4 @@
-/**
- * Cases about the 24 hours in which a `request_id` is known. Rule: SEND-4. They move the clock of
- * the target.
- */
-
+/** Cases about the 24 hours of a `request_id`, which move the target's clock. Rule: SEND-4. */
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';

@@ -4,7 +4,6 @@
  * leaves open is observed elsewhere: another body and another endpoint in `observations-replies.ts`,
  * another key in `observations-accounts.ts`.
  */
-
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Case, judging } from '../run/case.ts';

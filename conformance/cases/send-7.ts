@@ -3,7 +3,6 @@
  * They send only values that every permitted answer to an assumption treats alike. During the hold,
  * a read may show `queued` or another name (`heldStatus`).
  */
-
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';

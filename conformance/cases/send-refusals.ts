@@ -3,7 +3,6 @@
  * are not a JSON object. Rules: SEND-2, SEND-5, SVC-4. A row of a table is a value that every
  * permitted answer to an assumption treats alike.
  */
-
 import type { RuleId } from '#contract/rules.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
@@ -64,10 +63,7 @@ function shownFields(fields: Fields): string {
 
 const requiredFields = ['to', 'from', 'message'];
 
-/**
- * A target may read a number as text (`typeCoercion`). So a number is only in a field where its
- * text is invalid too.
- */
+/** Numbers only where their text is invalid too: a target may read it (`typeCoercion`). */
 const wrongTypes: readonly Fields[] = [
   { message: { text: 'x' } },
   { message: ['x'] },

@@ -1,10 +1,8 @@
 /**
- * Cases about which messages are accepted: their texts, their lengths, the names of their fields.
- * Rules: SEND-1 to SEND-3, SEND-5, SEND-6, STATE-1, SVC-2. `send-refusals.ts` has the cases that
- * send invalid fields. A row of a table is a value that every permitted answer to an assumption
- * treats alike.
+ * Cases about which messages are accepted: texts, lengths, names of fields. Rules: SEND-1 to
+ * SEND-3, SEND-5, SEND-6, STATE-1, SVC-2. `send-refusals.ts` has those that send invalid fields. A
+ * row of a table is a value that every permitted answer to an assumption treats alike.
  */
-
 import { messageMaxCharacters } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';

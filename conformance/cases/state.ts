@@ -4,7 +4,6 @@
  * (`conformance/steps/watched-messages.ts`). They assume no pace except the one that the target
  * states (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
-
 import { type Status, statuses } from '#contract/message-status.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';

@@ -5,7 +5,6 @@
  * end of the wait, which must be refused, and one after it, which must pass.
  * Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, AUTH-6, ERR-3.
  */
-
 import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
@@ -29,10 +28,7 @@ export const fullAgainMs = 2 * minuteMs + 1_000;
 /** Connections that a flood uses at the same time. */
 const atOnce = 16;
 
-/**
- * Waits until a flood of `requests` may start, opens connections, and sends what must spend
- * no token.
- */
+/** Waits until a flood may start, opens connections, and sends what must spend no token. */
 export async function prepareFlood(
   t: Trial,
   account: AccountUnderTest,
@@ -44,8 +40,7 @@ export async function prepareFlood(
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
   if (bucket !== 'address') return;
-  // All come from this address. But the requests of a user count for the user, and those with a
-  // revoked key do not (AUTH-6).
+  // From one address: those with a key count for the user, those with a revoked key do not (AUTH-6).
   await revokedCalls(t, account);
   await flood(userTimes, () => t.get(paths.received, account.key));
 }
@@ -82,10 +77,7 @@ async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
     await t.pause(untilNextMs, 'the next minute');
 }
 
-/**
- * Opens connections with requests that are not limited, which must not spend from the bucket
- * (LIMIT-7).
- */
+/** Opens connections with unlimited requests, which must not spend from the bucket (LIMIT-7). */
 async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
   for (let round = 0; round < 2; round += 1)
     await flood(2 * atOnce, () => t.get(paths.stats, account.key));
@@ -144,8 +136,7 @@ async function requestOthers(
   let isThrottled = false;
   const flooded = bucket === 'address' ? undefined : bucket;
   for (const endpoint of limitedEndpoints) {
-    // Without a control port, only floods of sends send a message: they test this pair of endpoints
-    // from the other side.
+    // Without a control port, only floods of sends test pairs of endpoints of which one sends.
     const isCostly = isSending(endpoint) && !isSending(bucket) && !t.hasControl;
     if (endpoint === flooded || isCostly) continue;
     if (endpoint === 'tasks' && account.sims.length === 0) continue;
@@ -180,10 +171,7 @@ export interface Wait {
   readonly seconds: number;
   /** When the refused request was sent. */
   readonly askedAt: number;
-  /**
-   * The second reply after the wait: shows whether the whole bucket is full again, or one token has
-   * returned (`limiterRefill`).
-   */
+  /** The second reply after the wait: shows whether more than one token has returned. */
   readonly next: Reply;
   /** True if `timesAgain` more passed at once: more than a sliding counter allows by then. */
   readonly isWhole: boolean;

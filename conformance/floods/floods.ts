@@ -54,10 +54,7 @@ export interface Flood {
 const surplus = 4;
 /** If none is refused, the flood goes on to this many beyond the limit. */
 const mostSurplus = 20;
-/**
- * From the first request to the others. Not a whole number of seconds, so that the end of a wait
- * shows which of them returned its token.
- */
+/** The time from the first request to the others: their tokens return at different seconds. */
 const apartMs = 1_850;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readTimes = 40;

@@ -2,7 +2,6 @@
  * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit
  * must not depend on. Rules: LIMIT-1 to LIMIT-5.
  */
-
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';

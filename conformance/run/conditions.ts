@@ -38,10 +38,7 @@ export async function whyUnreachable(target: Target): Promise<string | undefined
   return failure;
 }
 
-/**
- * True if a request with a key, one without a key and one for an unknown message get the same
- * status: such a target is not the service.
- */
+/** True if requests with a key, without one and for an unknown id get the same status. */
 export async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);
   try {

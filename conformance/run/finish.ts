@@ -1,9 +1,7 @@
 /**
- * Finishes a run, or a reading of recorded traffic: compares the results with the expectations,
- * prints and writes the reports and the files of `--discover` and `--write-expected`, and returns
- * the exit code.
+ * Finishes a run, or a reading of recorded traffic: compares results with expectations, writes
+ * reports and the files of `--discover` and `--write-expected`, and returns the exit code.
  */
-
 import { sentenceOf } from '#contract/assumptions.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';

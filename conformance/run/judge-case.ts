@@ -1,7 +1,6 @@
 /**
- * Runs one case and gives it a verdict. A case makes exchanges, and the judges of its rules look at
- * them; an observation maps what it saw to an answer itself. The verdict is `passed` only if the
- * rule applied at least once.
+ * Runs one case and gives it a verdict. A case makes exchanges, which the judges of its rules look
+ * at; an observation names the answer itself. `passed` means that the rule applied at least once.
  */
 import type { RuleId } from '#contract/rules.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
@@ -203,11 +202,7 @@ function unexercised(trial: Trial): Found {
 function observed(seen: Seen): Found {
   if ('undetermined' in seen) return { verdict: 'not_exercised', reason: seen.undetermined };
   const { answer, parts = {} } = seen;
-  return {
-    verdict: 'observed',
-    seen: answer,
-    ...(Object.keys(parts).length > 0 && { parts }),
-  };
+  return { verdict: 'observed', seen: answer, ...(Object.keys(parts).length > 0 && { parts }) };
 }
 
 function verdictOf(error: unknown): Found {

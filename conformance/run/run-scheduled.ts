@@ -1,7 +1,4 @@
-/**
- * Runs cases without a control port, in real time, in the order of the schedule (`order.ts`), and
- * prints regularly what the run waits for.
- */
+/** Runs cases in real time, by the schedule (`order.ts`), and prints what the run waits for. */
 import type { SkipReason, Target } from '../target/target.ts';
 import type { AnyCase } from './case.ts';
 import { type Item, itemsOf } from './items.ts';

@@ -3,7 +3,6 @@
  * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
  * cases share one account, and the schedule (`order.ts`) decides what starts when.
  */
-
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import type { Profile, SkipReason, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';
@@ -148,9 +147,8 @@ class Suite {
   }
 
   /**
-   * Judges failed cases again, now that the whole run is known, and replaces the results of those
-   * that do not fail. Statistics often show another client only after its messages made a limit
-   * look too small.
+   * Judges failed cases again by the whole run, and replaces the results of those that do not fail.
+   * Statistics often show another client only after its messages made a limit look too small.
    */
   judgeFailuresAgain(): void {
     for (const [failedCase, ran] of this.#failed) {

@@ -205,10 +205,7 @@ function withoutControl(cases: readonly AnyCase[], capabilities: Capabilities): 
   }
 }
 
-/**
- * Selects cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` matches
- * anything.
- */
+/** Selects cases by rule id, assumption, group (`SEND`) or part of a case id; `*` matches all. */
 export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
   if (patterns.length === 0) return [...cases];
   return cases.filter(({ id, subject }) => isSelected(id, subject, patterns));

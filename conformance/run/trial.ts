@@ -3,7 +3,6 @@
  * send, and what the judges look at. With a control port each trial creates its own accounts, so
  * cases cannot affect each other. Without one, all trials share the accounts that the flags name.
  */
-
 import type { Ahead } from '#judging/evidence/clock-offset.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { accepted, given, textOf } from '#judging/service/expectations.ts';

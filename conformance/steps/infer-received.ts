@@ -3,7 +3,6 @@
  * statistics. The values of an entry decide what a member is: the account's own number and device,
  * other numbers, times and ids. Its name decides only if the values do not.
  */
-
 import { statuses } from '#contract/message-status.ts';
 import type { Json } from '#contract/reply-template.ts';
 import { type Inferred, isTime, isUuid } from '#judging/discovery/infer-template.ts';

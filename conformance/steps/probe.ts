@@ -1,8 +1,7 @@
 /**
  * Probes: requests that show the answer to an assumption, and what their replies mean. A probe is a
- * generator: it yields one request after another and receives each reply, so a run can drive it
- * over a network, and a test without one. Observations of the harness and examples of answers use
- * it alike.
+ * generator that yields requests and receives their replies, so a run can drive it over a network,
+ * and a test without one. Observations of the harness and examples of answers use it.
  */
 import type { AssumptionName } from '#contract/assumptions.ts';
 import { hourMs } from '#contract/time.ts';

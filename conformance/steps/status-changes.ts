@@ -1,8 +1,4 @@
-/**
- * Follows the statuses of messages on a simulator's clock, from deadline to deadline, so that the
- * time of each change is exact.
- */
-
+/** Follows messages from deadline to deadline of a simulator, so that all times are exact. */
 import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses } from '#judging/service/histories.ts';
 import { flood } from '../floods/limited.ts';

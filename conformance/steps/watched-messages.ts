@@ -1,10 +1,8 @@
 /**
- * Watches messages: reads their status while time passes, from their acceptance until after their
- * end. Rules: STATE-1 to STATE-5. On a simulator that states its next deadline, time advances from
- * deadline to deadline, and never by more than a fraction of the poll interval, so that no status
- * between two reads is missed.
+ * Watches messages: reads their status while time passes, until after their end. Rules: STATE-1 to
+ * STATE-5. Time advances by a fraction of the poll interval at most, and only to the next deadline
+ * if a simulator states it, so that no status between two reads is missed.
  */
-
 import { minuteMs } from '#contract/time.ts';
 import { isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
@@ -86,9 +84,9 @@ function areQueued(
 }
 
 /**
- * Looks for what keeps a late message queued: a device that gets its work only from our polls, or
- * one that picks up other messages first (`sendsPerPoll`). Judges find the explanation in these
- * reads. Takes at most one poll interval.
+ * Looks for what keeps a late message queued, for judges to find: a device that gets its work only
+ * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval at
+ * most.
  */
 async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
   const { account, messageId } = late;

@@ -1,12 +1,10 @@
 /**
- * The HTTP client of the harness, and the only way to the target. It records every request.
- * It enforces both spending limits before a byte is sent: it never sends to a recipient that is not
- * allowed (`--allow-to`), and never exceeds the budget of sends (`--max-sends`).
- * After a broken connection it retries, because a restart of the target takes a second. It repeats
- * a send that may have arrived only if the send has a `request_id`. A request without a reply has
- * `status` 0 and a `failure`.
+ * The HTTP client of the harness, the only way to the target. It records every request. It enforces
+ * both spending limits before a byte is sent: the allowed recipients (`--allow-to`) and the budget
+ * of sends (`--max-sends`). It retries after a broken connection, because a restart of the target
+ * takes a second; a send that may have arrived, only if it has a `request_id`. A request without a
+ * reply has `status` 0 and a `failure`.
  */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { valueIn } from '#judging/evidence/reading.ts';
 import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts';

@@ -1,7 +1,6 @@
 /**
  * The connections of the harness to the target: one attempt at a request, without a retry. Replies
- * are bounded in time, size and nesting, and all of a run together in size; one that exceeds a bound
- * is `unusable`.
+ * are bounded in time, nesting and size, also together; one that exceeds a bound is `unusable`.
  */
 import { createHash } from 'node:crypto';
 import {

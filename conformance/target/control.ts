@@ -3,7 +3,6 @@
  * scripted fates. They prepare a case; only replies of the service port are judged. The harness
  * knows operations by name and reads their paths from the control port's OpenAPI document.
  */
-
 import type { Reply } from '#judging/evidence/reply.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
 import type { Clock } from './client.ts';
@@ -120,10 +119,7 @@ export class Control {
     this.#client.close();
   }
 
-  /**
-   * Calls an operation with the id in its path and its input: the query of a GET or DELETE,
-   * otherwise the body.
-   */
+  /** Calls an operation. `input`: the query of a GET or DELETE, otherwise the body. */
   call(operation: string, { id = '', input }: OperationArguments = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
     if (route === undefined)

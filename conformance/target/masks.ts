@@ -30,10 +30,7 @@ export class Masks {
     return cleaned;
   }
 
-  /**
-   * The exchange as reports show it. Masks each text before it cuts it: half a key at the cut would
-   * not be found.
-   */
+  /** The exchange for reports. Masks before it cuts: half a key would not be found. */
   record(
     baseUrl: string,
     sent: RequestOptions,

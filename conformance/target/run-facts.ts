@@ -3,7 +3,6 @@
  * because the run created them on a control port. It gives judges the account that sent a request,
  * and what the sender number is to that account.
  */
-
 import { type Ahead, ClockOffset } from '#judging/evidence/clock-offset.ts';
 import type { Caller, Sender } from '#judging/evidence/exchange.ts';
 import type { Knowledge } from '#judging/evidence/knowledge.ts';

@@ -2,7 +2,6 @@
  * The flags that describe a target, declared in one table: the command line, the refusal of flags
  * that contradict each other, and the keys that no report may show follow from it.
  */
-
 import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import { headerValue, phoneNumber } from '#io/flag-values.ts';
@@ -55,10 +54,7 @@ export function keysIn(flags: TargetFlags): string[] {
   return flagNames.flatMap((name) => (flagTable[name][0] === 'key' ? (flags[name] ?? []) : []));
 }
 
-/**
- * Refuses flags that describe a target, except `--to`, if no target is given: such a run starts a
- * simulator and creates the accounts itself.
- */
+/** Refuses flags of a target, except `--to`, for a run that starts a simulator of its own. */
 export function refuseWithoutTarget(command: Command, baseUrl: string | undefined): void {
   const refused = [...flagNames.filter((name) => name !== 'to'), 'controlUrl'];
   const needs = 'a base_url: without one, conform checks a simulator of its own';

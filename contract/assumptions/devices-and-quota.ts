@@ -100,7 +100,7 @@ export const devicesAndQuota = {
   },
   monthlyQuota: {
     open: "plan's size",
-    note: 'Of an account whose world states none.',
+    note: 'For an account whose world states no quota.',
     answers: {
       unlimited: 'no quota.',
     },
@@ -141,7 +141,7 @@ export const devicesAndQuota = {
   },
   messageRetention: {
     open: 'how long a message can be read',
-    note: 'In days after its last change. Then a read is 404, and the control port neither lists nor counts it; at exactly that age it is still found. A message that is not final can always be read. Quota and statistics still count what can no longer be read, and a replay is answered for its 24 hours.',
+    note: 'In days after the last change of the message. Then a read is 404, and the control port neither lists nor counts it; at exactly that age it is still found. A message that is not final can always be read. Quota and statistics still count what can no longer be read, and a replay is answered for its 24 hours.',
     answers: {
       forever: 'as far as [`--max-messages`](bounds.md#the-world) allows.',
     },

@@ -39,7 +39,7 @@ export const fields = {
   },
   validationScope: {
     open: 'which failing fields a 400 names',
-    note: 'Of a send body, and of the query of received messages.',
+    note: 'For a send body, and for the query of received messages.',
     answers: {
       first: "the first of them, in the order of the document's table.",
       all: 'every one. In addition to the first one as code, `code_detail` and `nested` get a member `errors`, which has the shape of a `field_map`, even if only one field fails; the text for people joins all reasons.',

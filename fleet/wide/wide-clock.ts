@@ -1,7 +1,7 @@
 /**
  * The clock of a wide world (a world that spans all shards). It moves every shard to the same
- * instant and never by a duration, so a move may be repeated. While time runs, all shards derive it
- * from one line: simulated time is a linear function of wall time.
+ * instant, and never by a duration, so that a move can be repeated. While time runs, all shards
+ * compute it by one line: simulated time as a linear function of wall time.
  */
 import { isoTime } from '#contract/time.ts';
 import { readInput } from '#src/operations/perform.ts';
@@ -39,7 +39,7 @@ export class WideClock {
     return { ...(states[0] as ClockState), now, next_at: deadline ?? null };
   }
 
-  /** Moves all shards to the latest time of any, where a new line starts, with the mode `next`. */
+  /** Moves all shards to the latest time, where a new line starts, in the mode `next` if given. */
   async synchronize(next?: Pick<ClockLine, 'mode' | 'rate'>): Promise<void> {
     const { mode, rate } = next ?? (await this.state());
     const shards = this.#shards;
@@ -51,11 +51,12 @@ export class WideClock {
     if (mode !== 'manual') await Promise.all(shards.map((shard) => follow(shard, line)));
   }
 
+  /** Brings the clock of a shard that has started again to the time of the others. */
   async resume(shard: Shard): Promise<void> {
     const line = this.#line;
     const { mode } = await stateOf(shard);
     if (line !== undefined) {
-      // Time is moved by hand up to now, and runs on from there.
+      // Moves time to now at once, so that all timers until now fire, and lets it run on from there.
       const wallMs = Date.now();
       await setClock(shard, { mode: 'manual' });
       await advanceTo(shard, isoTime(line.simulatedMs + (wallMs - line.wallMs) * line.rate));
@@ -74,7 +75,7 @@ export class WideClock {
       const { now, mode } = first.mode === 'manual' ? first : await this.state();
       const target = targetOf(readInput(advanceSchema, input, ['clock']), Date.parse(now));
       const isIdle = target === 'idle';
-      // Each shard is idle at another time: all of them then move on to the latest.
+      // Each shard becomes idle at another time: then all of them move to the latest of these.
       const idle = isIdle ? await this.#move({ until_idle: true }) : { now, fired: 0 };
       const to = isIdle ? idle.now : isoTime(target);
       const { fired } = await this.#move({ to });
@@ -116,7 +117,7 @@ function setClock(shard: Shard, mode: object): Promise<ShardReply> {
   return shard.ask(clockRequest('clock.setMode', mode));
 }
 
-/** `since_ms`: the wall time from which the shard's clock runs. */
+/** Makes the clock of a shard run by the line, from its wall time on (`since_ms`). */
 function follow(shard: Shard, { mode, rate, wallMs }: ClockLine): Promise<ShardReply> {
   return setClock(shard, { mode, since_ms: wallMs, ...(mode === 'scaled' && { rate }) });
 }

@@ -18,6 +18,7 @@ type Page = ReplyOf<'messages.page'>;
 
 type Shards = readonly [Shard, ...Shard[]];
 
+/** The time between two counts of the messages that match. */
 const waitPauseMs = 20;
 /** The part of a cursor for a shard that has shown all of its messages. */
 const ended = 'x';
@@ -60,7 +61,7 @@ export async function pageOfMessages(
       const shownCount = listed.filter(({ shardIndex }) => shardIndex === index).length;
       if (shownCount === messages.length) return cursor ?? ended;
       if (shownCount === 0) return cursors[index] ?? '';
-      // The cursor after the messages that are shown comes with a page of just those.
+      // A page of only the messages that are shown has the cursor after them.
       const { body } = await readPage(index, `${shownCount}`);
       return (JSON.parse(body) as Page).next_cursor ?? ended;
     }),
@@ -82,9 +83,8 @@ export async function waitForMessages(
   const countRequest = { ...routeOf('messages.wait'), body };
   const startedMs = performance.now();
   const start = await clock.state();
-  if (advance && start.mode !== 'manual') {
+  if (advance && start.mode !== 'manual')
     throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
-  }
   const untilMs = Date.parse(start.now) + timeoutMs;
   for (;;) {
     const replies = await Promise.all(shards.map((shard) => shard.ask(countRequest)));

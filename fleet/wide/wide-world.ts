@@ -1,9 +1,8 @@
 /**
  * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
- * pool, with the same ids and polling times; requests of an account reach one shard alone, its
- * owner. So each account's replies are byte for byte those of one process. An operation that
- * changes the world runs on every shard (`../changes.ts`); one that reads it is answered by the owner,
- * or joined.
+ * pool, with the same ids and polling times; requests of an account reach only its owner. So
+ * replies are byte for byte those of one process. An operation that changes the world runs on every
+ * shard (`../changes.ts`); one that reads it is answered by the owner, or joined.
  */
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
@@ -66,12 +65,14 @@ export class WideWorld {
     return this.#changes.isHolding;
   }
 
+  /** Brings a shard that has started again up to date. */
   async resume(shard: Shard): Promise<void> {
     // A change that is under way catches up with the shard itself.
     if (!this.isHolding) await this.#changes.catchUp(shard);
     await this.#clock.resume(shard);
   }
 
+  /** Answers an operation on the world: some by code of their own, the others by their scope. */
   async answer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
     const { operation } = found;
     const { shards } = this.#parts;
@@ -114,9 +115,8 @@ export class WideWorld {
         return this.#onShards(operation, shardRequest, { first: shards[0] });
       case 'merged': {
         const account = accountIn(request, input);
-        if (account !== undefined) {
+        if (account !== undefined)
           return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
-        }
         if (operation.name === 'messages.page') return pageOfMessages(shards, request);
         return this.#merged(operation, shardRequest, request.query);
       }
@@ -143,7 +143,7 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** `id`: the number of the request in the fleet, from which its shard and number there follow. */
+  /** One request. `id`: its number in the fleet, from which its shard and its number there follow. */
   async #requestDetail(id: string, shardRequest: ShardRequest): Promise<ControlReply> {
     const { shards } = this.#parts;
     const { number, shardIndex } = shardNumber(Number(id), shards.length);
@@ -158,6 +158,7 @@ export class WideWorld {
     return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
   }
 
+  /** The joined replies of all shards. */
   async #merged(
     operation: Operation,
     request: ShardRequest | ((shard: Shard) => ShardRequest),
@@ -172,9 +173,8 @@ export class WideWorld {
     const given = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
     const { limit } = (given ?? {}) as { readonly limit?: number };
     const joined = this.#joinReplies(operation, replies, limit);
-    if (name === 'simulator.state') {
+    if (name === 'simulator.state')
       return okReply({ ...(joined as object), base_url: this.#baseUrl });
-    }
     if (name === 'simulator.invariants') {
       const { broken, checked } = joined as { broken: readonly string[]; checked: object };
       const all = [...broken, ...(await this.#owners.findMisplaced())];
@@ -195,7 +195,7 @@ export class WideWorld {
     return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
   }
 
-  /** An operation on an account, key, SIM or message: its shard answers, and others follow. */
+  /** An operation on an account, key, SIM, message or fault: the shard that has it answers first. */
   async #onOwner(
     { operation, id = '' }: FoundOperation,
     shardRequest: ShardRequest,

@@ -25,7 +25,7 @@ export function exchangesOfTraffic(
   const names = new Set([...keys.names, ...traffic.map(keyOf)]);
   names.delete('');
   const isCallerShown = traffic.some((one) => one.showsCredential);
-  const callers = new Callers();
+  const callers = new Map<string, ClientCaller>();
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
     .map((each, index) => exchangeOf(each, index + 1, { keys, names, callers, isCallerShown }));
@@ -156,7 +156,7 @@ interface OfRecord {
   readonly keys: KeyNames;
   /** Those of all keys. */
   readonly names: ReadonlySet<string>;
-  readonly callers: Callers;
+  readonly callers: Map<string, ClientCaller>;
   /** By some exchange of the record. */
   readonly isCallerShown: boolean;
 }
@@ -172,7 +172,7 @@ function exchangeOf(
   const body = keys.hiddenIn(traffic.body ?? '');
   const exchange = clientExchangeOf(traffic, {
     number,
-    caller: callers.of(keyOf(traffic), status),
+    caller: callerOf(keyOf(traffic), status, callers),
     endpoint: matchRoute(path)?.route.endpoint,
     path,
     query,
@@ -187,26 +187,15 @@ function exchangeOf(
   return exchange;
 }
 
-/** The callers of a file: one object for all exchanges of one. */
-class Callers {
-  readonly #valid = new Map<string, ClientCaller>();
-  readonly #wrong = new Map<string, ClientCaller>();
-
-  /** `key`: its name; empty without one. */
-  of(key: string, status: number): ClientCaller {
-    const isKnown = key !== '' && status !== 401;
-    const callers = isKnown ? this.#valid : this.#wrong;
-    const name = key || 'unauthenticated';
-    const caller = callers.get(name) ?? {
-      name,
-      credential: name,
-      isNew: false,
-      account: isKnown ? name : undefined,
-      key: isKnown ? 'valid' : 'wrong',
-    };
-    callers.set(name, caller);
-    return caller;
-  }
+/** `key`: its name; empty without one. `callers`: one object for all exchanges of a caller. */
+function callerOf(key: string, status: number, callers: Map<string, ClientCaller>): ClientCaller {
+  const name = key || 'unauthenticated';
+  const isKnown = key !== '' && status !== 401;
+  const known = { account: isKnown ? name : undefined, key: isKnown ? 'valid' : 'wrong' } as const;
+  const id = isKnown ? name : `unknown ${name}`;
+  const caller = callers.get(id) ?? { name, credential: name, isNew: false, ...known };
+  callers.set(id, caller);
+  return caller;
 }
 
 /** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */

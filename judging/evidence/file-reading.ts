@@ -29,57 +29,24 @@ export interface TextReader {
 /** Checksums per set; two sets are kept. */
 const mostRemembered = 4_000_000;
 
-/** Numbers other than 0, in a table of their own: a `Set` makes an object of each. */
-class NumberSet {
-  #table = new Float64Array(2 ** 15);
-  size = 0;
-
-  has(value: number): boolean {
-    return this.#table[this.#placeOf(value)] === value;
-  }
-
-  /** False if it has the number already. */
-  add(value: number): boolean {
-    const place = this.#placeOf(value);
-    if (this.#table[place] === value) return false;
-    this.#table[place] = value;
-    this.size++;
-    if (2 * this.size > this.#table.length) this.#grow();
-    return true;
-  }
-
-  #grow(): void {
-    const values = this.#table.filter((value) => value !== 0);
-    this.#table = new Float64Array(2 * this.#table.length);
-    for (const value of values) this.#table[this.#placeOf(value)] = value;
-  }
-
-  /** Where the number is, or a free place. Its upper bits are a checksum. */
-  #placeOf(value: number): number {
-    const last = this.#table.length - 1;
-    let place = Math.floor(value / 2 ** 21) & last;
-    while (this.#table[place] !== 0 && this.#table[place] !== value) place = (place + 1) & last;
-    return place;
-  }
-}
-
 /** The exchanges that were read, of all files. */
 export class KnownExchanges {
   /** How many copies were left out. */
   copies = 0;
-  /** Numbers of 53 bits. */
-  #seen = new NumberSet();
-  #older = new NumberSet();
+  /** Numbers of 53 bits, because a set of numbers takes little memory. */
+  #seen = new Set<number>();
+  #older = new Set<number>();
 
   /** True if no exchange of this time had a text of this checksum, and this number, before. */
   isNew(checksum: number, atMs: number, number: number): boolean {
-    // The lowest 21 bits of the time, behind 32 bits; the table has no 0.
-    const key = ((checksum + number) >>> 0) * 2 ** 21 + (atMs & (2 ** 21 - 1)) || 1;
+    // The lowest 21 bits of the time, behind 32 bits.
+    const key = ((checksum + number) >>> 0) * 2 ** 21 + (atMs & (2 ** 21 - 1));
     if (this.#seen.size >= mostRemembered) {
       this.#older = this.#seen;
-      this.#seen = new NumberSet();
+      this.#seen = new Set();
     }
-    const isKnown = !this.#seen.add(key) || this.#older.has(key);
+    const { size } = this.#seen;
+    const isKnown = this.#seen.add(key).size === size || this.#older.has(key);
     if (isKnown) this.copies++;
     return !isKnown;
   }

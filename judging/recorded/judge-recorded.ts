@@ -81,14 +81,10 @@ export class TrafficJudge {
   readonly #buckets = new Map<string, OpenBucket>();
   /** When the buckets that were not used for long were last judged. */
   #idleEndedAt = Number.NEGATIVE_INFINITY;
-  /** At most two accounts of keys that `joined` does not name; they may be one account. */
-  readonly #undeclared = new Set<string>();
-  /** True if a key that `joined` names was seen. */
-  #hasDeclared = false;
   /** Of the rule that is being judged. */
   readonly #findings = new Findings();
   /** Sends of long messages. */
-  #long: Exchange[] = [];
+  readonly #long: Exchange[] = [];
   #firstHost: string | undefined;
   /** When the first exchange of the recording was sent. */
   #knownSince = Number.POSITIVE_INFINITY;
@@ -197,18 +193,14 @@ export class TrafficJudge {
     for (const name of [...this.#buckets.keys()]) this.#judgeBucket(name, Number.POSITIVE_INFINITY);
     this.#messages.endAll();
     this.#requestIds.endAll();
-    this.#judge('long', inOrder(this.#long));
-    this.#long = [];
+    this.#judge('long', inOrder(this.#long.splice(0)));
   }
 
   #addToBucket(host: string, exchange: Exchange): void {
     const { endpoint, caller } = exchange;
     if (endpoint === undefined) return;
     const owner = caller.account ?? caller.address ?? '';
-    if (caller.account !== undefined) {
-      if (this.#knowledge.isDeclared(exchange)) this.#hasDeclared = true;
-      else if (this.#undeclared.size < 2) this.#undeclared.add(caller.account);
-    }
+    this.#knowledge.noteAccount(exchange);
     const name = `${host} ${endpoint} ${owner}`;
     const bucket = this.#buckets.get(name) ?? { exchanges: [], since: this.#knownSince };
     bucket.exchanges.push(exchange);
@@ -274,8 +266,7 @@ export class TrafficJudge {
     return {
       ahead: this.#knowledge.seenAhead,
       isComplete: this.#options.isComplete,
-      isOneAccount:
-        this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
+      isOneAccount: this.#knowledge.isOneAccount,
       spanErrorMs: this.#dateShift === undefined ? 0 : this.#dateShift.most - this.#dateShift.least,
     };
   }
@@ -289,7 +280,6 @@ function fittingIn(group: readonly Exchange[], fits: Shown['fits']): readonly Ex
 }
 
 function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {
-  if (some === others) return true;
   return some.length === others.length && some.every((one, at) => one === others[at]);
 }
 

@@ -21,6 +21,10 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
   readonly #accounts = new Map<string, string>();
   /** Joined keys that no exchange has had yet. */
   readonly unseen = new Set<string>();
+  /** At most two accounts of keys that `joined` does not name; they may be one account. */
+  readonly #undeclared = new Set<string>();
+  /** True if a key that `joined` names was noted. */
+  #hasDeclared = false;
   /** By host and key: whether the service accepted the key when a reply last changed that. */
   readonly #isAccepted = new Map<string, boolean>();
   /** By account: one object for all its exchanges. */
@@ -48,9 +52,17 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
     return this.#clock.widest;
   }
 
-  /** True if `--same-account` names its key. */
-  isDeclared({ headers }: Exchange): boolean {
-    return this.#accounts.size > 0 && this.#accounts.has(keyIn(headers['authorization']) ?? '');
+  noteAccount({ caller, headers }: Exchange): void {
+    if (caller.account === undefined) return;
+    const isDeclared =
+      this.#accounts.size > 0 && this.#accounts.has(keyIn(headers['authorization']) ?? '');
+    if (isDeclared) this.#hasDeclared = true;
+    else if (this.#undeclared.size < 2) this.#undeclared.add(caller.account);
+  }
+
+  /** True if all exchanges that were noted are of one account. */
+  get isOneAccount(): boolean {
+    return this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared);
   }
 
   /** The exchange as judges see it. It does not hold the recorded one, as many are held at once. */

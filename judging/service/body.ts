@@ -49,7 +49,7 @@ interface Context {
 /** A judge that runs a check on each Message body. The check throws if the body breaks the rule. */
 function judgeBodies(check: (context: Context) => void): Judge {
   return (trace, findings) => {
-    for (const context of contextsIn(trace)) findings.judgeOf(context.proof, check, context);
+    for (const context of contextsIn(trace)) findings.judge(context.proof, check, context);
   };
 }
 

@@ -103,13 +103,15 @@ export class Findings {
     this.#lacking = undefined;
   }
 
-  /** Runs a check at a place where the rule applies. The check throws if the rule is broken. */
-  judge(proof: readonly Exchange[], check: () => void): void {
-    if (this.#holds(proof, check, undefined)) this.exercised += 1;
-  }
-
-  /** The same for a check that many places share: no function is made for each. */
-  judgeOf<T>(proof: readonly Exchange[], check: (of: T) => void, of: T): void {
+  /**
+   * Runs a check at a place where the rule applies. The check throws if the rule is broken. `of`: for
+   * a check that many places share, so that no function is made for each.
+   */
+  judge<T = undefined>(
+    proof: readonly Exchange[],
+    check: (of: T) => void,
+    of = undefined as T,
+  ): void {
     if (this.#holds(proof, check, of)) this.exercised += 1;
   }
 

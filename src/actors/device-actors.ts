@@ -95,10 +95,8 @@ export class DeviceActors implements Dispatch {
   /** The operation "poll now". Returns the messages that it picked up. */
   pollNow(device: Device): readonly Message[] {
     if (!this.#mayPoll(device, 'operation')) {
-      throw new OperationRefused(
-        'conflict',
-        `the SIM ${device.number} is not connected and active`,
-      );
+      const message = `the SIM ${device.number} is not connected and active`;
+      throw new OperationRefused('conflict', message);
     }
     const taken = this.#polling.pollForOperation(device);
     this.#reportPoll(device, 'operation');

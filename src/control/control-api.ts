@@ -14,7 +14,7 @@ import {
 import { performForPort } from '../operations/perform.ts';
 import type { RunningWorld } from '../operations/running-world.ts';
 import { draining } from '../operations/worlds/simulator.ts';
-import type { KeyTexts } from '../sim/accounts/key-ring.ts';
+import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { controlPort } from './control-port.ts';
 import type { GuardOptions } from './guard.ts';
@@ -45,13 +45,13 @@ export function controlApi(
 
 function answer(
   operation: Operation,
-  simulator: RunningWorld,
+  live: RunningWorld,
   request: ControlRequest,
   id: string | undefined,
 ): ControlReply | Promise<ControlReply> {
-  const success = (result: unknown) => successReply(operation, simulator, request, result);
+  const success = (result: unknown) => successReply(operation, live, request, result);
   try {
-    const result = performForPort(operation, simulator, id, inputOf(operation, request));
+    const result = performForPort(operation, live, id, inputOf(operation, request));
     return result instanceof Promise ? result.then(success).catch(errorToReply) : success(result);
   } catch (error) {
     return errorToReply(error);
@@ -61,14 +61,14 @@ function answer(
 /** The result as JSON, unless the operation makes a reply of its own. */
 function successReply(
   operation: Operation,
-  simulator: RunningWorld,
+  live: RunningWorld,
   request: ControlRequest,
   result: unknown,
 ): ControlReply | Promise<ControlReply> {
   const toReply = operation.reply as
     | ((result: unknown, live: RunningWorld, headers: ControlRequest['headers']) => unknown)
     | undefined;
-  const value = toReply === undefined ? result : toReply(result, simulator, request.headers);
+  const value = toReply === undefined ? result : toReply(result, live, request.headers);
   if (value instanceof WholeReply) return value.reply;
   if (value instanceof Promise) return value.then((late: WholeReply) => late.reply);
   const body = operation.output === undefined ? '' : JSON.stringify(value);
@@ -89,7 +89,7 @@ export function errorToReply(error: unknown): ControlReply {
   return errorReply(statusOf[error.code], error.code, error.message, { path: error.path });
 }
 
-/** AUTH-2: hides the keys that clients wrote into texts, such as a message or a path. */
+/** AUTH-2: hides keys that clients have written into texts, such as a message or a path. */
 function withoutKeys(reply: ControlReply, keys: KeyTexts): ControlReply {
   if ('body' in reply) return { ...reply, body: keys.hidden(reply.body) };
   if ('open' in reply || typeof reply.content !== 'string') return reply;

@@ -2,7 +2,6 @@
  * The control port's handler: asks the guard, finds the world and the operation, and lets `answer`
  * perform it. One process answers by `controlApi`; a fleet passes the request on to its shards.
  */
-
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Intake } from '../http/transport/arriving-body.ts';
 import {
@@ -16,10 +15,9 @@ import { addressIn, readdress } from '../worlds/address.ts';
 import { unknownWorld } from '../worlds/hosted-world.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
-import { errorReply, type Found, type FoundOperation, lookUpIn, shortened } from './look-up.ts';
+import { createLookUp, errorReply, type Found, type FoundOperation, shortened } from './look-up.ts';
 import { dashboardFile, isDashboardPath } from './page-files.ts';
 
-/** What answers on a control port. */
 export interface ControlAnswers {
   /** True if the world exists; renews its lifetime. */
   readonly hasWorld: (worldId: string) => boolean;
@@ -33,17 +31,14 @@ export interface ControlAnswers {
   readonly withoutKeys: (reply: ControlReply) => ControlReply;
 }
 
-/**
- * The handler of a control port. The transport asks `intake` before it reads the body, then
- * `control` for the reply.
- */
+/** Handles a port. The transport asks `intake` before the body, and `control` for the reply. */
 export function controlPort(
   options: GuardOptions,
   answers: ControlAnswers,
 ): Required<ControlService> {
   const open = new Set(servedOperations.flatMap(({ isOpen, path }) => (isOpen ? [path] : [])));
   const guard = createGuard(options, (path) => open.has(path));
-  const lookUp = lookUpIn(servedOperations);
+  const lookUp = createLookUp(servedOperations);
 
   const find = (request: ControlRequest): Found => {
     const refusal = guard(request);

@@ -1,9 +1,8 @@
 /**
  * The operations that exist only on a control port: the OpenAPI documents of the service and of the
- * control port, and two paths for whatever watches a process, such as a kubelet. Those need no
- * token, so they say nothing but their status.
+ * control port, and two probes for programs that watch a process, such as a kubelet. The probes
+ * need no token, so they tell only their status.
  */
-
 import { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
 import {
@@ -53,7 +52,7 @@ export function readyReply(isReady: boolean): ControlReply {
   return { status: isReady ? 200 : 503, body: JSON.stringify({ status }) };
 }
 
-/** Shown if the simulator has no port: where `smstwin serve` listens by default. */
+/** The default base URL of `smstwin serve`, shown if the simulator has no port. */
 const usualBaseUrl = 'http://127.0.0.1:8080';
 
 const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' });

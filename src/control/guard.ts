@@ -1,8 +1,7 @@
 /**
  * Decides who may use the control port. A page of another site must not reach it through the user's
  * browser. Three headers reveal such a request: `Origin` names the other site; `Sec-Fetch-Site`
- * says that it comes from one (as an image or a script); after DNS rebinding, `Host` is another
- * name.
+ * says that it comes from one (as an image or a script); `Host` differs after DNS rebinding.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -16,10 +15,7 @@ export interface GuardOptions {
   readonly host: string;
   /** Every request must carry it. If undefined, only requests from this machine are served. */
   readonly token: string | undefined;
-  /**
-   * Names that `Host` may carry besides the bound host and loopback names, such as a container's
-   * name.
-   */
+  /** Names that `Host` may have besides the bound host and loopback names: a container's name. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
@@ -39,7 +35,7 @@ export const controlHeaders: Readonly<Record<string, string>> = {
 export type Guard = (request: ControlRequest) => Refusal | undefined;
 
 /**
- * `isOpen`: true for a path that needs no token; other sites are refused there, too. Throws a
+ * `isOpen`: true for a path that needs no token; it also refuses other sites. Throws a
  * ListenError for a token that no header can carry.
  */
 export function createGuard(
@@ -49,56 +45,65 @@ export function createGuard(
   if (token !== undefined && !bearerToken.test(token)) {
     throw new ListenError(`control token: ${expectedToken}${token === '' ? '; it is empty' : ''}`);
   }
-  const allowedNames = new Set(allowedHosts.map((name) => name.toLowerCase()));
+  const isAllowed = allowedNames(host, allowedHosts);
+  const tokenDigest = token === undefined ? undefined : digest(token);
+  return (request) =>
+    siteRefusal(request, isAllowed) ??
+    (isOpen(request.path) ? undefined : callerRefusal(request, tokenDigest));
+}
+
+/** Returns a test for the name in a `Host` header. */
+function allowedNames(host: string, allowedHosts: readonly string[]): (name: string) => boolean {
+  const names = new Set(allowedHosts.map((name) => name.toLowerCase()));
   const boundHost = withoutBrackets(host.toLowerCase());
   const isWildcard = boundHost === '0.0.0.0' || boundHost === '::';
-  const tokenDigest = token === undefined ? undefined : digest(token);
-
   // A port bound to every address may be addressed by any IP; a rebound name is never an IP.
-  const isAllowed = (name: string) =>
-    name === boundHost ||
-    isLoopback(name) ||
-    allowedNames.has(name) ||
-    (isWildcard && isIP(name) !== 0);
+  return (name) =>
+    name === boundHost || isLoopback(name) || names.has(name) || (isWildcard && isIP(name) !== 0);
+}
 
-  const siteRefusal: Guard = (request) => {
-    const { headers } = request;
-    const hostHeader = headers['host']?.toLowerCase();
-    const name = hostHeader === undefined ? undefined : hostName(hostHeader);
-    if (name === undefined) return forbidden('the Host header is missing or malformed');
-    if (!isAllowed(name)) {
-      return forbidden(
-        `the Host ${name} is not allowed; start with --control-allowed-host ${name}`,
-      );
-    }
-    const origin = headers['origin']?.toLowerCase();
-    if (origin !== undefined && origin !== `http://${hostHeader}`) {
-      return forbidden('the Origin is another site');
-    }
-    const site = headers['sec-fetch-site'] ?? 'none';
-    if (site !== 'none' && site !== 'same-origin' && !isLinkToPage(request)) {
-      return forbidden(`the request comes from another site (Sec-Fetch-Site: ${site})`);
-    }
+/** Refuses a request that another site has caused in the user's browser. */
+function siteRefusal(
+  request: ControlRequest,
+  isAllowed: (name: string) => boolean,
+): Refusal | undefined {
+  const { headers } = request;
+  const hostHeader = headers['host']?.toLowerCase();
+  const name = hostHeader === undefined ? undefined : hostName(hostHeader);
+  if (name === undefined) return forbidden('the Host header is missing or malformed');
+  if (!isAllowed(name)) {
+    return forbidden(`the Host ${name} is not allowed; start with --control-allowed-host ${name}`);
+  }
+  const origin = headers['origin']?.toLowerCase();
+  if (origin !== undefined && origin !== `http://${hostHeader}`) {
+    return forbidden('the Origin is another site');
+  }
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site !== 'none' && site !== 'same-origin' && !isLinkToPage(request)) {
+    return forbidden(`the request comes from another site (Sec-Fetch-Site: ${site})`);
+  }
+  return undefined;
+}
+
+/** Refuses a request without the token or, if there is none, from another machine. */
+function callerRefusal(
+  { clientIp, authorization }: ControlRequest,
+  tokenDigest: Buffer | undefined,
+): Refusal | undefined {
+  if (tokenDigest === undefined) {
+    return isLoopback(clientIp)
+      ? undefined
+      : forbidden('only this machine is served; for others, start with a --control-token');
+  }
+  const givenToken = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
+  if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest)) {
     return undefined;
+  }
+  return {
+    status: 401,
+    code: 'unauthorized',
+    message: 'expected `Authorization: Bearer <token>` with the control token',
   };
-  const callerRefusal: Guard = ({ clientIp, authorization }) => {
-    if (tokenDigest === undefined) {
-      return isLoopback(clientIp)
-        ? undefined
-        : forbidden('only this machine is served; for others, start with a --control-token');
-    }
-    const givenToken = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
-    if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest)) {
-      return undefined;
-    }
-    return {
-      status: 401,
-      code: 'unauthorized',
-      message: 'expected `Authorization: Bearer <token>` with the control token',
-    };
-  };
-  return (request) =>
-    siteRefusal(request) ?? (isOpen(request.path) ? undefined : callerRefusal(request));
 }
 
 /** Allowed from other sites: the page opens in a tab and loads its data from its own origin. */

@@ -21,7 +21,7 @@ export type Found =
 type LookUp = (request: Pick<ControlRequest, 'method' | 'path'>) => Found;
 
 /** Makes the function that finds an operation among these. */
-export function lookUpIn(operations: readonly Operation[]): LookUp {
+export function createLookUp(operations: readonly Operation[]): LookUp {
   // A literal path comes before a variable one, so `messages/wait` is not read as a message id.
   const rows = [...operations]
     .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))

@@ -1,6 +1,4 @@
-/**
- * Serves the dashboard's files on the control port (`src/control/control-port.ts`).
- */
+/** Serves the dashboard's files on the control port (`src/control/control-port.ts`). */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { pageFiles } from '#io/shipped-files.ts';
@@ -20,7 +18,6 @@ const pageHeaders: Readonly<Record<string, string>> = {
   vary: 'accept-encoding',
 };
 
-/** Answers a request for one file. */
 type Answer = (request: ControlRequest) => ContentReply;
 
 /** True if a path belongs to the page, even if no such file exists. */

@@ -1,7 +1,7 @@
 /**
- * Declares *operations*: whatever a user can do beyond the documented service. From one declaration
- * follow the method on the simulator, the control port's route and document, journal replay, the
- * dashboard's types and the fuzzer's requests. `perform.ts` performs them.
+ * Declares *operations*: everything a user can do beyond the documented service. From one
+ * declaration follow the method on the simulator, the control port's route and document, journal
+ * replay, the dashboard's types and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
 import { atOnce } from '#io/slices.ts';
@@ -41,20 +41,21 @@ type Given<Input> = Input extends z.ZodType
  */
 export type Scope = 'all' | 'owner' | 'merged' | 'local' | 'named';
 
-/** How a fleet performs an operation. */
 export interface InFleet {
   readonly scope: Scope;
   /** True if it concerns the whole server, and not one of its worlds. */
   readonly ofServer?: true;
   /** True if it may change the set of keys or worlds: a fleet then updates its routes. */
   readonly changesKeys?: true;
-  /** How the replies of all shards become one. */
+  /** How the replies of the shards become one (`joins.ts`). */
   readonly joined?: AnyJoin;
 }
 
 /** The fields that a declaration and the finished operation share. */
 interface Described {
-  /** True if it is served without the control token. Its reply must say nothing of a world. */
+  /**
+   * True if it is served without the control token. Its reply must not show anything of a world.
+   */
   readonly isOpen?: true;
   readonly summary: string;
   readonly description?: string;
@@ -85,7 +86,7 @@ interface Declaration<
   Args extends readonly unknown[],
   Result,
 > extends Described {
-  /** The scope is by default what the other fields imply. */
+  /** The scope is by default: `owner` with an id in the path; `all` if recorded; else `merged`. */
   readonly fleet?: Omit<Partial<InFleet>, 'joined'> & {
     readonly joined?: Join<z.output<NonNullable<Out>>>;
   };
@@ -97,7 +98,7 @@ interface Declaration<
   readonly output?: Out;
   /** Examples of the input, for the document and for tests. */
   readonly examples?: readonly z.input<NonNullable<In>>[];
-  /** Converts the arguments of the method to the input, where they have another form. */
+  /** Converts the arguments of the method to the input, if they have another form. */
   readonly arguments?: (...args: Args) => z.input<NonNullable<In>>;
   /** The part of the result that journals compare, if not the whole. */
   readonly recordedResult?: (result: Result) => unknown;
@@ -178,6 +179,7 @@ export function defineOperation<
   const target = /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined;
   let scope: Scope = recorded === false ? 'merged' : 'all';
   if (target !== undefined) scope = 'owner';
+  // TypeScript cannot see that these values have the types that follow from the parameters.
   return {
     input: undefined,
     output: undefined,
@@ -199,7 +201,7 @@ export function nameOperations(noun: string, operations: Noun): readonly Operati
   );
 }
 
-/** What `reply` of a declaration returns for a reply other than a JSON value: a text, or events. */
+/** Returned by `reply` of a declaration for a reply that is not a JSON value: a text, or events. */
 export class WholeReply {
   readonly reply: ControlReply;
 
@@ -225,7 +227,6 @@ export function recordedName({ name, recorded }: Operation): string {
   return typeof recorded === 'string' ? recorded : name;
 }
 
-/** The status of success over HTTP. */
 export function successStatus({ status, output }: Operation): number {
   return status ?? (output === undefined ? 204 : 200);
 }

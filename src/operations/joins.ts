@@ -1,14 +1,14 @@
 /**
  * How the replies of the shards of a fleet become the reply of one process. An operation that
- * reaches every shard says it for each field of its output, so a field without it does not compile.
+ * reaches every shard declares a join for each output field; a missing one does not compile.
  */
 import type { z } from 'zod';
 
 /**
  * `equal`: every shard answers the same. `computed`: the fleet has code of its own for it. A number
  * may be a `sum`, a boolean true on `every` shard, and a text the `earliest` or `latest` time, the
- * worst `verdict`, or the `sentences` of all. `bars`: counts over time, added up. An object says it
- * for each of its fields.
+ * worst `verdict`, or the `sentences` of all. `bars`: counts over time, added up. An object has a
+ * join for each of its fields.
  */
 export type Join<T> = 'equal' | 'computed' | JoinOfPresent<NonNullable<T>>;
 
@@ -27,10 +27,10 @@ type JoinOfPresent<T> = number extends T
             : never;
 
 /**
- * `all`: the entries of every shard; it names the fields with numbers of requests, as paths, which
- * become those of the fleet. `by`: every shard lists the same entries, which this field identifies. One
- * with an `account_id` comes from the shard that serves the account, any other is joined by
- * `fields`. `newest`, `oldest`: the field to sort by; that entry comes first.
+ * `all`: the entries of every shard. Its value lists the paths of fields with a request's number,
+ * which is replaced by the number in the fleet. `by`: every shard lists the same entries, which
+ * this field identifies. An entry with an `account_id` comes from the shard that serves the
+ * account; the others are joined by `fields`. `newest`, `oldest`: the field to sort by.
  */
 export type ListJoin<Entry, Field = keyof Entry & string> =
   | (number extends Entry ? 'sum' : never)
@@ -40,12 +40,12 @@ export type ListJoin<Entry, Field = keyof Entry & string> =
       | (Entry extends { readonly account_id: string } ? { readonly by: 'account_id' } : never)
     ) & { readonly newest?: Field; readonly oldest?: Field });
 
-/** A join whose type is forgotten, as the fleet sees it. */
+/** Any join, as the fleet reads it. */
 export type AnyJoin = string | readonly string[] | { readonly [field: string]: AnyJoin };
 
 /**
- * The declarations that need no join: those without a reply or with an id in the path, on the
- * whole server, on what each shard has of its own, and whose reply is one shard's or a text.
+ * Requires a join of a declaration, except if it has no route, no reply, an id in its path, or a
+ * text as its reply; or if it concerns the whole server, or one shard alone.
  */
 export type MaybeJoined<H, Out> = H extends '' | `${string}{${string}`
   ? unknown

@@ -2,7 +2,6 @@
  * Performs operations. A method or a route calls `perform`, and a journal calls `replay`; both end
  * in `run`, which reads the input and finds the object that the path names.
  */
-
 import type { z } from 'zod';
 import { mistakeLine } from '#io/mistakes.ts';
 import { inSlices } from '#io/slices.ts';
@@ -36,7 +35,7 @@ export function perform(
   return result;
 }
 
-/** The same as `perform` for a port, which interrupts long work to serve other requests. */
+/** Performs an operation for a port, which interrupts long work to serve other requests. */
 export function performForPort(
   operation: Operation,
   live: RunningWorld,
@@ -61,7 +60,7 @@ function runRecorded(
   const { recorded, target, inputFrom } = operation;
   const input = inputFrom === undefined ? userInput : inputFrom(live);
   if (recorded === false) {
-    live.wallClock.pump();
+    live.wallClock.catchUp();
     return run(operation, live, id, input);
   }
   const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
@@ -93,7 +92,7 @@ export function replay(
   );
 }
 
-/** The id and the input for the arguments of a method. */
+/** The id and the input in the arguments of a method. */
 function readArguments(
   operation: Operation,
   args: readonly unknown[],

@@ -1,6 +1,6 @@
 /**
- * Fields that the inputs of several operations have: a limit, a phone number to filter by, an account
- * (by its id or its name), and durations and times as people write them, such as `24h` or 1500.
+ * Fields that the inputs of several operations have: a limit, a phone number to filter by, an
+ * account (by its id or its name), and durations and times as people write them, such as `24h`.
  */
 import { z } from 'zod';
 import { readDuration } from '#io/flag-values.ts';
@@ -27,13 +27,12 @@ function fromDigits(schema: z.ZodType) {
   );
 }
 
-/** A number of something that is counted from 1. */
+/** A number that counts from 1, such as that of a request. A query gives it as digits. */
 export function ordinalSchema(largest: number) {
   // `preprocess` takes any input; callers in JavaScript should see that it is a number.
   return fromDigits(ordinal(largest)) as unknown as z.ZodNumber;
 }
 
-/** The largest number of results to return. */
 export function limitSchema({ largest, fallback }: { largest: number; fallback: number }) {
   // The inner default is the one that the documents show.
   const schema = fromDigits(ordinal(largest).default(fallback))
@@ -49,7 +48,7 @@ export const numberFilterSchema = z.preprocess(
 ) as unknown as z.ZodType<string, string>;
 
 /** Finds an account by its id, in upper or lower case, or by its name. */
-export function accountCalled(world: Registry, idOrName: string): Account | undefined {
+export function findAccount(world: Registry, idOrName: string): Account | undefined {
   const account = world.accounts.get(idOrName.toLowerCase());
   if (account !== undefined) return account;
   for (const each of world.accounts.values()) if (each.name === idOrName) return each;
@@ -58,14 +57,13 @@ export function accountCalled(world: Registry, idOrName: string): Account | unde
 
 /** The id of an account in a filter. An unknown id stays: it matches nothing. */
 export function accountIdOf(world: Registry, idOrName: string, path: string): string {
-  const account = accountCalled(world, idOrName);
+  const account = findAccount(world, idOrName);
   if (account !== undefined) return account.accountId;
   if (z.uuid().safeParse(idOrName).success) return idOrName;
   const message = `${JSON.stringify(idOrName)} is neither a UUID nor the name of an account`;
   throw new OperationRefused('invalid', message, path);
 }
 
-/** The schema of a time in outputs. */
 export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
 
 /** Converts `24h`, `1.5s` or `200ms` to whole milliseconds. A number is milliseconds already. */

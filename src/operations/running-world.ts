@@ -14,7 +14,7 @@ import type { Simulation } from '../simulation/simulation.ts';
 import type { HostedWorld, WorldSimulator } from '../worlds/hosted-world.ts';
 import type { Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './events/activity.ts';
-import { accountCalled } from './query.ts';
+import { findAccount } from './query.ts';
 
 export interface RunningWorld extends WorldSimulator {
   readonly activity: Activity;
@@ -72,7 +72,7 @@ export interface Targets {
 const finders: {
   readonly [Name in keyof Targets]: (live: RunningWorld, id: string) => Targets[Name] | undefined;
 } = {
-  account_id: ({ simulation }, id) => accountCalled(simulation.world, id),
+  account_id: ({ simulation }, id) => findAccount(simulation.world, id),
   key_id: ({ simulation }, id) => simulation.world.keys.get(id),
   device_id: ({ simulation }, id) => simulation.world.devices.get(id),
   message_id: ({ simulation: { world } }, id) => {

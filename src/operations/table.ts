@@ -52,7 +52,6 @@ export type OperationTable = {
 };
 type TypesOf<O> = O extends Operation<infer T> ? T : never;
 
-/** All operations, with their names. */
 export const operations: readonly Operation[] = Object.entries(nouns).flatMap(([noun, own]) =>
   nameOperations(noun, own),
 );
@@ -69,7 +68,6 @@ export function recordedOperation(name: string): Operation | undefined {
   return recorded.get(name);
 }
 
-/** The schema of the reply to an operation. */
 export function outputOf(name: OperationName): z.ZodType {
   return byName.get(name)?.output ?? z.undefined();
 }

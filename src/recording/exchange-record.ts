@@ -4,7 +4,6 @@
  * run allocates nothing for them; the first ones since the start, a reset or a restart of the
  * record, up to a bound, which the referee judges; and counts of all.
  */
-
 import { faultKinds } from '#contract/fault-kinds.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
@@ -20,14 +19,13 @@ import { RequestSeconds } from './request-seconds.ts';
 export const keptRequests = 1_000;
 /** The largest number of first exchanges that are kept, and of characters of their texts. */
 export const recordedExchanges = 10_000;
-export const recordedCharacters = 16 * 1024 * 1024;
+const recordedCharacters = 16 * 1024 * 1024;
 
 const messageIdField = '"message_id":"';
 /** The first hexadecimal digits of a UUID, and the hyphen between them. */
 const idCharacters = 13;
 const hyphen = 0x2d;
 
-/** The bound of the first exchanges. */
 export interface RecordBound {
   readonly exchanges: number;
   readonly characters: number;
@@ -61,10 +59,7 @@ export class ExchangeRecord {
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
-  /** The last accepted sends, in a ring: 48 bits of their message's id, and their number. */
-  #acceptedIds: number[] = [];
-  readonly #acceptedNumbers: number[] = [];
-  #nextAccepted = 0;
+  #acceptedSends = new AcceptedSends();
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
@@ -99,7 +94,9 @@ export class ExchangeRecord {
     exchange.fill(request, handled);
     exchange.waitRate = limiter.retryAfterRate;
     exchange.hasSpent = hasSpent(exchange, world.assumptions);
-    this.#noteSend(exchange, number);
+    const { status, reply = '', isReplay, isForced } = exchange;
+    if (isReplay) exchange.repeats = this.#acceptedSends.numberOf(reply);
+    else if (status === 202 && !isForced) this.#acceptedSends.add(reply, number);
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
@@ -171,8 +168,7 @@ export class ExchangeRecord {
   clear(): void {
     this.#clearedNumber = this.#total;
     this.seconds.clear();
-    this.#acceptedIds = [];
-    this.#nextAccepted = 0;
+    this.#acceptedSends = new AcceptedSends();
   }
 
   /** Continues numbering after `total`. */
@@ -218,21 +214,6 @@ export class ExchangeRecord {
     this.#changes++;
   }
 
-  /** Remembers an accepted send. For a replay, finds the request that it repeats. */
-  #noteSend(exchange: RecordedExchange, number: number): void {
-    const { status, reply = '', isReplay, isForced } = exchange;
-    const isAccepted = status === 202 && !isForced;
-    if (!isAccepted && !isReplay) return;
-    const idBits = messageIdBits(reply);
-    if (isReplay) {
-      exchange.repeats = this.#acceptedNumbers[this.#acceptedIds.indexOf(idBits)];
-      return;
-    }
-    this.#acceptedIds[this.#nextAccepted] = idBits;
-    this.#acceptedNumbers[this.#nextAccepted] = number;
-    this.#nextAccepted = (this.#nextAccepted + 1) % recordedExchanges;
-  }
-
   #keep(exchange: RecordedExchange): void {
     this.#changes++;
     this.#characters += exchange.characters;
@@ -241,10 +222,7 @@ export class ExchangeRecord {
     if (this.#isOpen) this.#first.push(exchange);
   }
 
-  /**
-   * Returns the object for the next exchange, and puts it into the ring. It reuses the oldest one,
-   * unless that or the next exchange is kept elsewhere too.
-   */
+  /** The object for the next exchange: the oldest of the ring, or a new one if either is kept. */
   #objectFor(number: number, isKept: boolean): RecordedExchange {
     const index = number % keptRequests;
     const oldest = this.#ring[index];
@@ -253,6 +231,25 @@ export class ExchangeRecord {
     exchange.isKept = isKept;
     this.#ring[index] = exchange;
     return exchange;
+  }
+}
+
+/** The last accepted sends, in a ring: finds the one whose reply a replay repeats. */
+class AcceptedSends {
+  /** 48 bits of the id of each message, and the number of the send. */
+  readonly #idBits: number[] = [];
+  readonly #numbers: number[] = [];
+  #next = 0;
+
+  add(reply: string, number: number): void {
+    this.#idBits[this.#next] = messageIdBits(reply);
+    this.#numbers[this.#next] = number;
+    this.#next = (this.#next + 1) % recordedExchanges;
+  }
+
+  /** The number of the send that had this reply, if it is still known. */
+  numberOf(reply: string): number | undefined {
+    return this.#numbers[this.#idBits.indexOf(messageIdBits(reply))];
   }
 }
 

@@ -2,22 +2,18 @@
  * Makes the referee's exchanges from a simulator's record. Replaying a journal fills the same
  * record, so the verdicts on a journal are those on the run that wrote it.
  */
-
 import { sha256 } from '#io/digest.ts';
 import { atOnce } from '#io/slices.ts';
 import type { ClientCaller, ClientExchange } from '#judging/client/exchange.ts';
 import { clientExchangeOf, type MutableExchange } from '#judging/evidence/exchanges-of-traffic.ts';
 import { plainAddress, plainJson } from '#judging/evidence/reading.ts';
-import type { KeyTexts } from '../sim/accounts/key-ring.ts';
+import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import { type RecordedExchange, textOf } from './recorded-exchange.ts';
 
 const exchangesPerSlice = 50;
 
-/**
- * The exchanges of a record. `keys`: the API keys of the world, which exchanges must not show
- * (CLIENT-16).
- */
+/** Reads a record. `keys`: the world's API keys, which exchanges must not show (CLIENT-16). */
 export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): ClientExchange[] {
   return atOnce(exchangesInSlices(record, keys));
 }

@@ -3,7 +3,6 @@
  * time since the last reset or restored snapshot. The generators yield between slices of the work,
  * so that ports can answer meanwhile.
  */
-
 import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { OperationRefused } from '../sim/errors.ts';
@@ -15,7 +14,6 @@ import type { ReplayTarget } from './play.ts';
 /** `entry`: the number of a line in the journal. */
 export type PastInstant = { readonly entry: number } | { readonly timeMs: number };
 
-/** The instants that a journal holds. */
 export interface Extent {
   /** The number of the last line. */
   readonly lastLine: number;
@@ -94,7 +92,7 @@ function* entriesUntil(
       if (line > instant.entry) return;
     } else if (line > startLine) {
       if (Date.parse(entry.at) > instant.timeMs) return;
-      // This operation may lead past the instant. The times of later entries move the clock instead.
+      // It may lead past the instant. The times of later entries move the clock instead.
       if ('operation' in entry && onlyMovesTime.has(entry.operation)) continue;
     }
     yield entry;

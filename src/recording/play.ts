@@ -2,7 +2,6 @@
  * Plays the inputs of a journal (requests and operations) on a simulator in its start state, and
  * compares: replies byte for byte, results of operations by digest.
  */
-
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { reasonOf } from '#io/plain-file.ts';
@@ -67,8 +66,7 @@ const entriesPerSlice = 64;
 
 /**
  * Plays all entries. The caller must hold the simulator's wall clock, and runs the generator to its
- * end. `name`: the file, for error messages. Throws a JournalError for an input that was not
- * recorded.
+ * end. `name`: the file, for errors. Throws a JournalError for an input that was not recorded.
  */
 export function* playing(
   simulator: ReplayTarget,
@@ -83,7 +81,7 @@ export function* playing(
   for (const entry of entries) {
     if (++line % entriesPerSlice === 0) yield;
     if ('ended' in entry) {
-      playEnded(simulator, entry);
+      simulator.exchangeRecord.ended(entry.ended, Date.parse(entry.at), entry.seen !== false);
       continue;
     }
     inputs++;
@@ -99,8 +97,7 @@ export function* playing(
 
 /**
  * A time before the present one is a mismatch: only a reset or a restore sets time back, and both
- * are inputs. A recorded input has succeeded once, so an exception means that no run recorded this
- * line.
+ * are inputs. A recorded input has succeeded once, so an exception means that no run did.
  */
 function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;
@@ -117,10 +114,6 @@ function playInput(simulator: ReplayTarget, entry: Input, position: string): Mis
       cause: error,
     });
   }
-}
-
-function playEnded({ exchangeRecord }: ReplayTarget, { at, ended, seen }: EndedEntry): void {
-  exchangeRecord.ended(ended, Date.parse(at), seen !== false);
 }
 
 /** Undefined if the results are equal. */

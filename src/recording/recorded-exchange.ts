@@ -45,8 +45,7 @@ export class RecordedExchange {
   forwardedFor: string | undefined = undefined;
   /** The client's `traceparent`, and the headers that faults looked at. */
   sentHeaders: Readonly<Record<string, string>> | undefined = undefined;
-  // An authenticated request has a key and an account. Any other has `authorization`, if it was
-  // sent, and `clientIp`.
+  // Authenticated: the key and the account. Others: `authorization`, if sent, and `clientIp`.
   keyId: string | undefined = undefined;
   /** The beginning of the key, as far as it may be shown. */
   shownKey = '';
@@ -142,7 +141,7 @@ export class RecordedExchange {
   /** Drops long bodies once nothing needs them whole. */
   shorten(): void {
     if (this.reply !== undefined && this.reply.length > longestKeptBody) this.reply = undefined;
-    if (this.#text === undefined ? this.#length <= longestKeptBody : !isLong(this.#text)) return;
+    if ((this.#text?.length ?? this.#length) <= longestKeptBody) return;
     this.#text = undefined;
     this.#bytes = noBytes;
     this.#length = -1;
@@ -169,8 +168,4 @@ export class RecordedExchange {
 export function textOf(body: string | Uint8Array): string {
   if (typeof body === 'string') return body;
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-}
-
-function isLong(text: string): boolean {
-  return text.length > longestKeptBody;
 }

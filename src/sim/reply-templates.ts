@@ -5,6 +5,7 @@
  * what the document states: statuses, the header `Retry-After`, the fields of a message.
  */
 import { z } from 'zod';
+import { statuses as messageStatuses } from '#contract/message-status.ts';
 import type { ReplyTemplate } from '#contract/reply-template.ts';
 
 // The placeholders of all replies, of listed items, of refusals, and of the two other sends.
@@ -52,10 +53,7 @@ export const templateRows = {
   malformed_json: anyRefusal,
   not_an_object: anyRefusal,
   empty_body: anyRefusal,
-  method_not_allowed: {
-    placeholders: [...ofRefusals, 'allow', 'allowed_method'],
-    statuses: [400, 599],
-  },
+  method_not_allowed: { ...anyRefusal, placeholders: [...ofRefusals, 'allow', 'allowed_method'] },
   request_id_conflict: anyRefusal,
   unsupported_media_type: anyRefusal,
   unsupported_content_encoding: anyRefusal,
@@ -64,11 +62,7 @@ export const templateRows = {
     placeholders: [
       ...everywhere,
       'accepted',
-      'queued',
-      'sending',
-      'sent',
-      'delivered',
-      'failed',
+      ...messageStatuses,
       'received',
       'quota_used',
       'quota_limit',

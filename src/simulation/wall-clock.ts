@@ -97,7 +97,7 @@ export class WallClock {
    * `sinceMs`: the wall time of that present value, which processes of a fleet agree on.
    */
   setMode(mode: ClockMode, rate: number | undefined, sinceMs?: number): void {
-    this.pump();
+    this.catchUp();
     this.#mode = mode === 'bound' && this.#boundTo === undefined ? 'manual' : mode;
     if (rate !== undefined) this.#rate = rate;
     this.#startOrStopTicks();
@@ -139,7 +139,7 @@ export class WallClock {
    * Advances virtual time to match the wall clock. If the wall clock goes back, virtual time does
    * not.
    */
-  pump(): void {
+  catchUp(): void {
     if (this.#mode === 'manual' || this.#isHeld) return;
     const readMs = this.#readMs();
     // If a bound clock goes back, virtual time stays, and continues from the earlier reading.
@@ -153,7 +153,7 @@ export class WallClock {
 
   /** Advances virtual time to match the wall clock, and stops it while `act` runs. */
   atOneMoment<T>(act: () => T): T {
-    this.pump();
+    this.catchUp();
     const wasHeld = this.#isHeld;
     this.#isHeld = true;
     try {
@@ -199,7 +199,7 @@ export class WallClock {
     const delayMs = Math.min(atMs - this.#clock().now(), longestTimerMs);
     const timer = setTimeout(() => {
       this.#wake = undefined;
-      this.pump();
+      this.catchUp();
       this.arm();
     }, delayMs);
     this.#wake = { atMs, cancel: () => clearTimeout(timer) };
@@ -218,7 +218,7 @@ export class WallClock {
 
   /** Advances virtual time; returns the real milliseconds until the next deadline. */
   #advance(): number {
-    this.pump();
+    this.catchUp();
     const { nextAtMs = latestTimeMs, now } = this.#clock();
     return (nextAtMs - now()) / this.rate;
   }

@@ -144,11 +144,8 @@ export function keyInUse(path?: string): OperationRefused {
 }
 
 export function nameInUse(name: string): OperationRefused {
-  return new OperationRefused(
-    'conflict',
-    `the world name ${name} is in use; choose another`,
-    'name',
-  );
+  const message = `the world name ${name} is in use; choose another`;
+  return new OperationRefused('conflict', message, 'name');
 }
 
 /** The creation as the header of the world's journal states it. */

@@ -1,20 +1,27 @@
-/** Planted limiters, sound ones and faulty ones, on a clock that is passed in. */
-import type { Reply, Subject } from '../../audit/exchange.ts';
+/**
+ * Planted limiters, sound ones and faulty ones, on a clock that is passed in. A family such as
+ * `fixedWindow` returns a maker of limiters, each of which has counts of its own.
+ */
+import type { Reply, Subject } from '#audit/exchange.ts';
 
-export interface Decided {
+export interface Decision {
   readonly passes: boolean;
   /** Milliseconds until the next request would pass. */
   readonly waitMs: number;
 }
 
-export type Limiter = (key: string, now: number) => Decided;
+/** Decides about a request at this time of the clock, in milliseconds. */
+type KeylessLimiter = (now: number) => Decision;
 
-const pass: Decided = { passes: true, waitMs: 0 };
-const refuse = (waitMs: number): Decided => ({ passes: false, waitMs });
+/** Decides about a request of the caller with this key. */
+export type Limiter = (key: string, now: number) => Decision;
+
+const pass: Decision = { passes: true, waitMs: 0 };
+const refuse = (waitMs: number): Decision => ({ passes: false, waitMs });
 
 /** One limiter for each key. */
-export function perKey(make: () => (now: number) => Decided): Limiter {
-  const limiters = new Map<string, (now: number) => Decided>();
+export function perKey(make: () => KeylessLimiter): Limiter {
+  const limiters = new Map<string, KeylessLimiter>();
   return (key, now) => {
     const limiter = limiters.get(key) ?? make();
     limiters.set(key, limiter);
@@ -22,6 +29,7 @@ export function perKey(make: () => (now: number) => Decided): Limiter {
   };
 }
 
+/** A window that its first request opens. */
 export const fixedWindow = (limit: number, windowMs: number) => () => {
   let [start, count] = [Number.NEGATIVE_INFINITY, 0];
   return (now: number) => {
@@ -31,6 +39,7 @@ export const fixedWindow = (limit: number, windowMs: number) => () => {
   };
 };
 
+/** Windows of the clock. */
 export const alignedWindow = (limit: number, windowMs: number) => () => {
   let [window, count] = [-1, 0];
   return (now: number) => {
@@ -54,6 +63,7 @@ export const slidingLog =
     };
   };
 
+/** Tokens that return one by one. */
 export const tokenBucket = (capacity: number, perSecond: number) => () => {
   let [tokens, last] = [capacity, 0];
   return (now: number) => {
@@ -65,7 +75,9 @@ export const tokenBucket = (capacity: number, perSecond: number) => () => {
   };
 };
 
+/** Windows of the clock, with a share of the previous one. */
 export const slidingCounter = (limit: number, windowMs: number) => () => {
+  // The number of the window, what passed in it, and what passed in the one before.
   let [window, current, before] = [-1, 0, 0];
   return (now: number) => {
     const number = Math.floor(now / windowMs);
@@ -91,6 +103,7 @@ export const slidingCounter = (limit: number, windowMs: number) => () => {
   };
 };
 
+/** A window that each request prolongs, also a refused one. */
 export const prolonged = (limit: number, windowMs: number) => () => {
   let [last, count] = [Number.NEGATIVE_INFINITY, 0];
   return (now: number) => {
@@ -101,7 +114,7 @@ export const prolonged = (limit: number, windowMs: number) => () => {
   };
 };
 
-/** Each request comes to one of two workers, by chance. */
+/** Two workers that do not share their counts; chance decides which one gets a request. */
 export function workers(make: () => Limiter, seed: number): Limiter {
   const [first, second] = [make(), make()];
   let drawn = seed;
@@ -111,7 +124,7 @@ export function workers(make: () => Limiter, seed: number): Limiter {
   };
 }
 
-/** Forgets all before the request of this number. */
+/** A limiter that loses its counts just before the request with this number. */
 export function restarting(make: () => Limiter, number: number): Limiter {
   let [limiter, count] = [make(), 0];
   return (key, now) => {
@@ -121,7 +134,10 @@ export function restarting(make: () => Limiter, number: number): Limiter {
   };
 }
 
-/** Lets each request pass whose number is a multiple, and does not count it; other keys asked before. */
+/**
+ * Lets each request pass, without counting it, whose number is a multiple of `every`. `before`: the
+ * number of requests of other keys before the first one.
+ */
 export function failingOpen(limiter: Limiter, every: number, before: number): Limiter {
   let count = before;
   return (key, now) => {
@@ -130,7 +146,7 @@ export function failingOpen(limiter: Limiter, every: number, before: number): Li
   };
 }
 
-/** What passes the first one must pass the second one, too. */
+/** Two limiters: what passes the first must also pass the second. */
 export function together(first: Limiter, second: Limiter): Limiter {
   return (key, now) => {
     const decided = first(key, now);
@@ -138,9 +154,9 @@ export function together(first: Limiter, second: Limiter): Limiter {
   };
 }
 
-/** Reads its count, and writes it after others have read it. */
-export function racy(limit: number, windowMs: number): Pick<Bench, 'request' | 'clock'> {
-  const bench = new Bench(() => pass);
+/** A limiter with a race: it writes its count after other requests have read the old one. */
+export function racy(limit: number, windowMs: number): Pick<LimitedServer, 'request' | 'clock'> {
+  const bench = new LimitedServer(() => pass);
   let spent: number[] = [];
   const request = async () => {
     spent = spent.filter((time) => time > bench.now - windowMs);
@@ -153,17 +169,17 @@ export function racy(limit: number, windowMs: number): Pick<Bench, 'request' | '
   return { request, clock: bench.clock };
 }
 
-/** Time, and a server before which a limiter stands. */
-export class Bench {
+/** A server behind a limiter, and the clock of both. */
+export class LimitedServer {
   now = Date.UTC(2026, 0, 5, 10, 0, 17, 345);
   readonly #limiter: Limiter;
   readonly #keyOf: (subject: Subject) => string;
-  readonly #headersOf: (decided: Decided) => Record<string, string>;
+  readonly #headersOf: (decided: Decision) => Record<string, string>;
 
   constructor(
     limiter: Limiter,
     keyOf: (subject: Subject) => string = ({ caller }) => caller,
-    headersOf: (decided: Decided) => Record<string, string> = exactWait,
+    headersOf: (decided: Decision) => Record<string, string> = exactWait,
   ) {
     this.#limiter = limiter;
     this.#keyOf = keyOf;
@@ -185,6 +201,6 @@ export class Bench {
   };
 }
 
-export function exactWait({ passes, waitMs }: Decided): Record<string, string> {
+export function exactWait({ passes, waitMs }: Decision): Record<string, string> {
   return passes ? {} : { 'retry-after': `${Math.max(1, Math.ceil(waitMs / 1_000))}` };
 }

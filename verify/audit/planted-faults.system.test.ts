@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { type AuditOptions, audit, type Statements } from '#audit/audit.ts';
 import {
-  Bench,
-  type Decided,
+  type Decision,
   failingOpen,
   fixedWindow,
+  LimitedServer,
   perKey,
   prolonged,
   racy,
@@ -19,13 +19,13 @@ const log = () => perKey(slidingLog(5, 2_000));
 const window = () => perKey(fixedWindow(5, 1_000));
 
 function saying(waitOf: (waitMs: number) => number) {
-  return ({ passes, waitMs }: Decided): Record<string, string> =>
+  return ({ passes, waitMs }: Decision): Record<string, string> =>
     passes ? {} : { 'retry-after': `${waitOf(waitMs)}` };
 }
 
 interface Row {
   readonly fault: string;
-  readonly bench: () => Pick<Bench, 'request' | 'clock'>;
+  readonly bench: () => Pick<LimitedServer, 'request' | 'clock'>;
   readonly options?: Partial<AuditOptions>;
   readonly statement: keyof Statements;
   readonly value: unknown;
@@ -44,20 +44,20 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'two workers with a counter each',
-    bench: () => new Bench(workers(window, 7)),
+    bench: () => new LimitedServer(workers(window, 7)),
     ...none,
     says: 'several counters share the requests',
   },
   {
     fault: 'a window that each request prolongs',
-    bench: () => new Bench(perKey(prolonged(120, 60_000))),
+    bench: () => new LimitedServer(perKey(prolonged(120, 60_000))),
     ...none,
     says: 'prolongs',
   },
   {
     fault: 'a wait that is rounded down',
     bench: () =>
-      new Bench(
+      new LimitedServer(
         log(),
         undefined,
         saying((waitMs) => Math.floor(waitMs / 1_000)),
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
   {
     fault: 'a wait that is always the same',
     bench: () =>
-      new Bench(
+      new LimitedServer(
         log(),
         undefined,
         saying(() => 60),
@@ -80,14 +80,14 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'a key that forgets what tells callers apart',
-    bench: () => new Bench(log(), () => 'the address without its port'),
+    bench: () => new LimitedServer(log(), () => 'the address without its port'),
     statement: 'keyed_by',
     value: ['all'],
     says: 'all callers share one limit',
   },
   {
     fault: 'a key of the bytes of the path',
-    bench: () => new Bench(window(), ({ path }) => path),
+    bench: () => new LimitedServer(window(), ({ path }) => path),
     options: { callers: ['one'], paths: ['/orders', '/%6frders'] },
     statement: 'keyed_by',
     value: ['path'],
@@ -95,20 +95,20 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'a restart that forgets what was spent',
-    bench: () => new Bench(restarting(window, 90)),
+    bench: () => new LimitedServer(restarting(window, 90)),
     ...none,
     says: 'it restarted, and forgot what was spent (all answers fit one that forgets before #90)',
   },
   {
     fault: 'one that fails open at every 500th request',
-    bench: () => new Bench(failingOpen(window(), 500, 430)),
+    bench: () => new LimitedServer(failingOpen(window(), 500, 418)),
     ...none,
     says: 'it fails open now and then',
   },
   {
     fault: 'two windows at once',
     bench: () =>
-      new Bench(together(perKey(fixedWindow(10, 1_000)), perKey(fixedWindow(100, 60_000)))),
+      new LimitedServer(together(perKey(fixedWindow(10, 1_000)), perKey(fixedWindow(100, 60_000)))),
     ...none,
     says: 'it has a second limit over a longer time (100 had passed',
   },

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { audit } from '#audit/audit.ts';
 import {
   alignedWindow,
-  Bench,
   fixedWindow,
+  LimitedServer,
   perKey,
   prolonged,
   slidingCounter,
@@ -43,7 +43,7 @@ const past = [
 test.each(past)(
   '$name of $limit in $windowMs ms is learned, with $requests requests before',
   async (row) => {
-    const bench = new Bench(perKey(row.make));
+    const bench = new LimitedServer(perKey(row.make));
     for (let n = 0; n < row.requests; n += 1)
       await bench.request({ caller: 'caller-1', path: '/' });
     bench.now += row.requests * 0.37 * row.windowMs;

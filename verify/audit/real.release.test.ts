@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { audit } from '#cli/audit.ts';
 import { freePort } from '#src/http/transport/listen-on.ts';
 import { shell } from '../testkit/doc-commands.ts';
-import { type Exam, exams, type Size } from './real/exams.ts';
+import { type RealLimiter, realLimiters, type Size } from './real/real-limiters.ts';
 
 const packages = [
   ...['express@5', 'express-rate-limit@8', 'rate-limiter-flexible@11', 'ioredis@5', 'fastify@5'],
@@ -46,25 +46,33 @@ const sizes = (process.env['SMSTWIN_SIZES'] ?? '5/1,20/4').split(',').map((text)
 });
 const runs = Number(process.env['SMSTWIN_RUNS'] ?? 1);
 const rows = Array.from({ length: runs }, (_, i) => i + 1).flatMap((run) =>
-  sizes.flatMap((size) => exams.map((exam) => ({ name: exam.name, exam, ...size, run }))),
+  sizes.flatMap((size) =>
+    realLimiters.map((limiter) => ({ name: limiter.name, limiter, ...size, run })),
+  ),
 );
 
-test.each(rows)('$name, $limit in $windowMs ms, run $run', async ({ exam, limit, windowMs }) => {
-  const isThere = exam.needs === undefined || spawnSync('which', [exam.needs]).status === 0;
+test.each(rows)('$name, $limit in $windowMs ms, run $run', async ({ limiter, limit, windowMs }) => {
+  const isThere = limiter.needs === undefined || spawnSync('which', [limiter.needs]).status === 0;
   if (!isThere) return;
   const port = await freePort(0, '127.0.0.1');
-  const [program = '', ...rest] = exam.command(port, { limit, windowMs }, folder);
+  const [program = '', ...rest] = limiter.command(port, { limit, windowMs }, folder);
   server = spawn(program, rest, { cwd: folder, stdio: 'ignore' });
   await expect.poll(() => isListening(port)).toBe(true);
   const file = join(folder, 'report.json');
   const silent = { out: () => {}, error: () => {}, env: {}, version: '1' };
   const before = process.cpuUsage();
-  const words = ['--report', `json=${file}`, ...(exam.flags ?? [])];
+  const words = ['--report', `json=${file}`, ...(limiter.flags ?? [])];
   await audit([`http://127.0.0.1:${port}/`, ...words], silent);
   const cpu = process.cpuUsage(before);
   server.kill('SIGKILL');
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
-  const result = { exam, limit, windowMs, report, ...judged(exam, { limit, windowMs }, report) };
+  const result = {
+    limiter,
+    limit,
+    windowMs,
+    report,
+    ...judged(limiter, { limit, windowMs }, report),
+  };
   results.push(result);
   console.log(`${lineOf(result)} | ${((cpu.user + cpu.system) / 1e6).toFixed(1)} s of CPU`);
   expect(result.lies).toEqual([]);
@@ -89,15 +97,15 @@ interface Judged {
 }
 
 interface Result extends Judged, Size {
-  readonly exam: Exam;
+  readonly limiter: RealLimiter;
   readonly report: Report;
 }
 
 const results: Result[] = [];
 
 /** Compares what is certain with what is true. */
-function judged(exam: Exam, size: Size, { statements }: Report): Judged {
-  const rows = Object.entries(exam.truth(size)).map(([name, truths]) => {
+function judged(limiter: RealLimiter, size: Size, { statements }: Report): Judged {
+  const rows = Object.entries(limiter.truth(size)).map(([name, truths]) => {
     const { value, certainty, sentence } = statements[name] ?? { value: null };
     const isTrue = truths.includes(plain(value));
     if (certainty !== 'certain') return { name, kind: 'open' };
@@ -127,10 +135,10 @@ function isListening(port: number): Promise<boolean> {
 /** What should be certain of a limiter of a known kind. */
 const asked = ['algorithm', 'limit', 'window_seconds', 'keyed_by', 'refusals_spend'];
 
-function lineOf({ exam, limit, windowMs, report, right, open, lies }: Result): string {
+function lineOf({ limiter, limit, windowMs, report, right, open, lies }: Result): string {
   const { algorithm, retry_after: wait, fields, at_once: atOnce } = report.statements;
   return [
-    `${exam.name}, ${limit} in ${windowMs / 1_000} s: ${report.requests} requests in ${Math.round(report.seconds)} s`,
+    `${limiter.name}, ${limit} in ${windowMs / 1_000} s: ${report.requests} requests in ${Math.round(report.seconds)} s`,
     `right: ${right.join(' ')}`,
     `open: ${open.join(' ')}`,
     ...(lies.length === 0 ? [] : [`FALSE: ${lies.join('; ')}`]),
@@ -139,7 +147,7 @@ function lineOf({ exam, limit, windowMs, report, right, open, lies }: Result): s
 }
 
 function tableOf(all: readonly Result[]): string {
-  const known = all.filter(({ exam }) => exam.isKnown);
+  const known = all.filter(({ limiter }) => limiter.isKnown);
   const shares = asked.map((name) => {
     const found = known.filter(({ right }) => right.includes(name));
     return `${name} ${found.length}`;

@@ -10,7 +10,7 @@ import { audit } from '#audit/audit.ts';
 import { reportJson } from '#audit/report/report.ts';
 import { writeReadyFile } from '#cli/serve/ready-file.ts';
 import { Simulator } from '#src/simulator.ts';
-import { Bench, fixedWindow, perKey } from '../audit/limiters.ts';
+import { fixedWindow, LimitedServer, perKey } from '../audit/limiters.ts';
 import { root } from '../testkit/doc-commands.ts';
 import { expectFits } from '../testkit/expect-fits.ts';
 import { postTo, requestTo } from '../testkit/twin/request.ts';
@@ -84,7 +84,7 @@ test('a report of the referee fits, with its details', () => {
 });
 
 test('a report of an audit fits', async () => {
-  const bench = new Bench(perKey(fixedWindow(5, 2_000)));
+  const bench = new LimitedServer(perKey(fixedWindow(5, 2_000)));
   const result = await audit({ request: bench.request, ...bench.clock });
   const report = reportJson({ url: 'http://127.0.0.1/', result, differences: [] });
   expectFits('schemas/audit.schema.json', [

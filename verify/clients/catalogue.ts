@@ -19,7 +19,7 @@ export const nodeClients: readonly NodeClient[] = [
   ...rightLibraries,
 ];
 
-/** A row in a comment, and the program's name. */
+/** The comment above a program in another language, and the program's name. */
 const row =
   /^# (?:right|(?<rule>CLIENT-\d+)(?:, also (?<also>[\w -]+))?(?:, meets (?<meets>[\w ]+))?): .+\n(?:def )?(?<name>(?<library>[a-z0-9]+)_\w+)\(\)/gm;
 

@@ -5,7 +5,7 @@
 import type { ClientRuleId } from '#contract/rules.ts';
 import type { Simulator } from '#src/api.ts';
 
-/** What may happen to a client, as `conditions.ts` arranges it. */
+/** What may happen to a client; `conditions.ts` makes it happen. */
 export type Trouble =
   | 'throttle'
   | 'quota'
@@ -25,6 +25,7 @@ interface Mistake {
   readonly meets?: readonly Trouble[];
 }
 
+/** What the catalogue says about a client. */
 export interface ClientRow extends Mistake {
   readonly name: string;
   /** The rule that a wrong client breaks; undefined for a right one. */
@@ -44,10 +45,10 @@ export interface Program {
 
 export type NodeClient = ClientRow & Program;
 
-/** Programs by what they do; a mistake of its own replaces the one that all rows share. */
+/** Programs by what they do. The fields of a row's own mistake replace the shared ones. */
 type Programs = Readonly<Record<string, Program | readonly [Program, Mistake]>>;
 
-/** Makes rows of wrong clients that break one rule. */
+/** Returns a function that makes rows of wrong clients which break this rule by a like mistake. */
 export function breaking(rule: ClientRuleId, shared: Mistake = {}) {
   return (programs: Programs): NodeClient[] =>
     rowsOf(programs).map((client) => ({ rule, ...shared, ...client }));

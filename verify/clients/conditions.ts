@@ -15,12 +15,9 @@ export interface Conditions {
   readonly rng: Rng;
 }
 
-/** The longest delay of a reply; a wrong client's own timeout must be shorter. */
-export type LongestDelayMs = Readonly<Record<'wrong' | 'right', number>>;
-
 type FaultOf = (delayMs: number) => FaultInput['fault'];
 
-/** The fault of each kind; undefined for kinds that clients do not meet here. */
+/** A fault of each kind; undefined for kinds that no client meets here. */
 const faults = {
   lost_response: () => ({ kind: 'lost_response' }),
   truncate: () => ({ kind: 'truncate' }),
@@ -28,9 +25,9 @@ const faults = {
   refuse: () => ({ kind: 'refuse' }),
   status: () => ({ kind: 'status', status: 503 }),
   delay: (ms) => ({ kind: 'delay', ms }),
-  // The same as `refuse`, for a client of the simulator's `fetch`.
+  // Looks like `refuse` to a client of the simulator's `fetch`.
   reset: undefined,
-  // A client without a time limit of its own never ends.
+  // A client without a timeout of its own would wait for ever.
   lost_request: undefined,
   hang: undefined,
 } as const satisfies Readonly<Record<FaultKindName, FaultOf | undefined>>;
@@ -46,18 +43,19 @@ const wrongFaults: Readonly<Record<Exclude<Trouble, 'throttle' | 'quota'>, Fault
 export function impose(
   { name, rule, meets = [] }: ClientRow,
   seed: number,
-  longestDelayMs: LongestDelayMs,
+  longestDelayMs: number,
   simulator: Simulator,
 ): Conditions {
   const rng = Rng.stream(seed, name);
   return rule === undefined
-    ? severalTroubles(rng, longestDelayMs.right, simulator)
-    : troublesOf(meets, rng, longestDelayMs.wrong, simulator);
+    ? severalTroubles(rng, longestDelayMs, simulator)
+    : troublesOf(meets, rng, longestDelayMs, simulator);
 }
 
 /**
- * Just enough for a mistake to show, at requests that the seed decides. A delayed reply takes
- * `longestDelayMs` at most, and half of that at least.
+ * What a wrong client meets: only the troubles that show its mistake, at requests that the seed
+ * draws. A delayed reply takes from half of `longestDelayMs` to all of it, which must be more than
+ * the client's own timeout.
  */
 function troublesOf(
   meets: readonly Trouble[],
@@ -80,7 +78,7 @@ function troublesOf(
   return { messages: numbered(messages), latencyMs: 1 + rng.below(20), rng };
 }
 
-/** What a right client must bear: several troubles at once. Every fourth request meets no fault. */
+/** What a right client meets: several troubles at once. Every fourth request meets no fault. */
 function severalTroubles(rng: Rng, longestDelayMs: number, simulator: Simulator): Conditions {
   const messages = 4 + rng.below(6);
   const places = Array.from({ length: messages * 2 }, (_, index) => index + 1)

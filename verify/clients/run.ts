@@ -1,7 +1,7 @@
 /**
- * Runs a client in a simulated service, under conditions that the seed draws. A Node client shares
- * one clock with the service. Clients in other languages get a world each on one server: the sleeps
- * of Python clients move its manual clock, shell clients run in a clock that is faster than real
+ * Runs a client against a simulated service, under conditions that the seed draws. A Node client
+ * shares one clock with the service. Clients in other languages get a world each on one server: the
+ * sleeps of Python clients move its manual clock; for shell clients its clock is faster than real
  * time.
  */
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ export interface Run {
   readonly live: RefereeReportJson;
 }
 
-/** A run that goes on. */
+/** A run that has not ended. */
 interface OpenRun extends Pick<Run, 'client' | 'seed'>, Conditions {
   readonly simulator: Pick<Simulator, 'journalText' | 'referee'>;
   readonly intents: string[];
@@ -34,6 +34,7 @@ interface OpenRun extends Pick<Run, 'client' | 'seed'>, Conditions {
   readonly key: string;
 }
 
+/** The result of a run whose client has stopped. */
 function ended({ client, seed, intents, simulator }: OpenRun): Run {
   const reports = intents.map((line) => JSON.parse(line));
   const live = simulator.referee({ intents: reports });
@@ -46,7 +47,7 @@ export async function runInNode(
   simulator: Job['simulator'],
   clock: ClientClock,
 ): Promise<Run> {
-  const conditions = impose(client, seed, { wrong: 8_000, right: 8_000 }, simulator);
+  const conditions = impose(client, seed, 8_000, simulator);
   if (client.onSocket === true) {
     await simulator.listen({ transport: client.onNodeServer === true ? 'node' : 'hyperexpress' });
   }
@@ -69,7 +70,7 @@ export async function runInNode(
   return ended({ ...conditions, client, seed, simulator, intents, baseUrl, key });
 }
 
-/** Requests and replies that take their time on the way. */
+/** A `fetch` that delays each request and each reply. */
 function withLatency(fetch: Job['fetch'], latencyMs: () => number): Job['fetch'] {
   return async (input, init) => {
     await sleep(latencyMs());
@@ -81,6 +82,7 @@ function withLatency(fetch: Job['fetch'], latencyMs: () => number): Job['fetch']
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+/** How clients in other languages run: the settings of their server, and what plays the runs. */
 const languages = {
   python: { settings: { clock: 'manual' }, playAll: playInPython },
   shell: {
@@ -89,6 +91,7 @@ const languages = {
   },
 } as const;
 
+/** Runs clients in another language, each under its seeds. */
 export async function runForeign(
   language: keyof typeof languages,
   clients: readonly ClientRow[],
@@ -116,7 +119,7 @@ function newWorld(server: Simulator, client: ClientRow, seed: number): OpenRun {
   const simulator = server.hosting.get(created.world_id)?.simulator;
   if (simulator === undefined) throw new Error(`no world ${created.world_id}`);
   return {
-    ...impose(client, seed, { wrong: 400, right: 200 }, simulator),
+    ...impose(client, seed, 200, simulator),
     client,
     seed,
     simulator,
@@ -127,7 +130,7 @@ function newWorld(server: Simulator, client: ClientRow, seed: number): OpenRun {
   };
 }
 
-/** Plays all in one process: the libraries take a second to load. */
+/** Plays all runs in one process, because the libraries take a second to load. */
 async function playInPython(runs: readonly OpenRun[]): Promise<void> {
   // The system's Python, for which the libraries are installed.
   const python = spawn('/usr/bin/python3', ['-B', file('python/harness.py')], {
@@ -145,7 +148,7 @@ async function playInPython(runs: readonly OpenRun[]): Promise<void> {
   if (endedRuns < runs.length) throw new Error(`${runs[endedRuns]?.client.name} did not end`);
 }
 
-/** Plays many at the same time, as they mostly sleep. */
+/** Plays many runs at the same time, as they mostly sleep. */
 async function playInShells(runs: readonly OpenRun[]): Promise<void> {
   const queue = runs.values();
   const work = async () => {

@@ -1,17 +1,14 @@
 /**
- * A request as a defect sees it, with the caller's key, the fields of a send, and the SIM and the
- * message that they name; and the replies that a defect can give in place of the service's own.
+ * A request as a defect sees it: with the caller's key, the fields of a send, and the SIM and the
+ * message that they name; later with the service's reply.
  */
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { authenticate } from '#src/http/service/api.ts';
-import { errorReply } from '#src/http/service/error-replies.ts';
 import type { ApiKey, Device, Message } from '#src/sim/accounts/account.ts';
-import type { ServiceError } from '#src/sim/errors.ts';
-import { readSend, validateSend } from '#src/sim/sends/send-request.ts';
-import { messageBody } from '#src/sim/store/message-view.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
+import { parseJson } from '../testkit/parse-json.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -76,13 +73,9 @@ export function textOf({ body }: ApiRequest): string {
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectOf(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Fields) : undefined;
 }
 
 /**
@@ -115,49 +108,4 @@ export function isMessageBody(exchange: AnsweredCall): boolean {
 /** The message that a reply describes. */
 export function messageOf({ reply, simulation }: AnsweredCall): Message | undefined {
   return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
-}
-
-/** Accepts a send from the given SIM although the service refuses it. */
-export function acceptAnyway(
-  { key, fields, simulation: { world } }: Pick<SendCall, 'key' | 'fields' | 'simulation'>,
-  device: Device,
-): ApiReply | undefined {
-  const from = device.number;
-  const { assumptions } = world;
-  const read = readSend({ ...fields, from }, assumptions);
-  const validation = validateSend(read, assumptions, world.now());
-  if (validation.kind !== 'valid') return undefined;
-  const { to, message: text, requestId, sendAtMs } = validation.request;
-  const { account } = key;
-  const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
-  const message = world.acceptMessage(send);
-  return message && { status: 202, body: messageBody(message, 'queued') };
-}
-
-/** The reply refuses, but the message is queued. */
-export function queueDespiteRefusal({
-  reply,
-  key,
-  fields,
-  device,
-  simulation,
-}: AnsweredCall): ApiReply {
-  if (key !== undefined && fields !== undefined && device !== undefined) {
-    acceptAnyway({ key, fields, simulation }, device);
-  }
-  return reply;
-}
-
-/** The service's own reply to an error. */
-export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
-  return errorReply(error, simulation.world.assumptions);
-}
-
-export function notFound(call: Pick<Call, 'simulation'>): ApiReply {
-  return refusal({ kind: 'not_found' }, call);
-}
-
-export function invalid(field: string, call: Pick<Call, 'simulation'>): ApiReply {
-  const failures = [{ field, detail: 'This field is not accepted.' }] as const;
-  return refusal({ kind: 'invalid_field', failures }, call);
 }

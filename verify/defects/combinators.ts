@@ -9,16 +9,15 @@ import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
 import {
   type AnsweredCall,
-  acceptAnyway,
   type Call,
   callOf,
   changed,
   type Fields,
-  invalid,
   isMessageBody,
   objectOf,
   type SendCall,
 } from './call.ts';
+import { acceptAnyway, invalid } from './given-replies.ts';
 import type { Handler, Planted } from './planted.ts';
 
 /** Handles requests by the function that `create` returns; called once per simulation. */

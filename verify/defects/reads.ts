@@ -6,16 +6,9 @@
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
-import {
-  type AnsweredCall,
-  changed,
-  type Fields,
-  isAccepted,
-  isRead,
-  messageOf,
-  notFound,
-} from './call.ts';
+import { type AnsweredCall, changed, type Fields, isAccepted, isRead, messageOf } from './call.ts';
 import { answering, comparingFirstBlocks, describing, handling, replying } from './combinators.ts';
+import { notFound } from './given-replies.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -36,18 +29,15 @@ function firstSim({ key }: AnsweredCall) {
 }
 
 /** Message ids are numbers, in the body and in the path. */
-const numberedMessages = handling(({ world }) => {
-  const numberOf = (id: unknown) => (world.messages.get(String(id))?.arrival ?? 0) + 1;
-  const { around } = describing(({ message_id: id }) => ({ message_id: String(numberOf(id)) }));
-  return ({ request, simulation }, next) => {
-    const [, number] = /^\/api\/v1\/sms\/(\d+)\/$/.exec(request.path) ?? [];
-    const message = [...world.messages.values()].find(
-      ({ arrival }) => arrival + 1 === Number(number),
-    );
-    const path = message === undefined ? request.path : `/api/v1/sms/${message.messageId}/`;
-    // Reads by the id of the message; the reply passes the change of the body on its way back.
-    return (around?.(next, simulation) ?? next)(changed(request, { path }));
-  };
+const numberedMessages = handling(({ world }) => (call, next) => {
+  const [, number] = /^\/api\/v1\/sms\/(\d+)\/$/.exec(call.request.path) ?? [];
+  const named = [...world.messages.values()].find(({ arrival }) => arrival + 1 === Number(number));
+  const path = named === undefined ? call.request.path : `/api/v1/sms/${named.messageId}/`;
+  const handled = next(changed(call.request, { path }));
+  const shown = messageOf({ ...call, reply: handled.reply });
+  if (shown === undefined) return handled;
+  const fields = { ...JSON.parse(handled.reply.body), message_id: String(shown.arrival + 1) };
+  return { ...handled, reply: { ...handled.reply, body: JSON.stringify(fields) } };
 });
 
 /** Changes reads of another account's message. */

@@ -6,8 +6,9 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import { createBucket } from '#src/sim/limiter/buckets.ts';
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { type AnsweredCall, isRead, isSend, notFound, refusal } from './call.ts';
+import { type AnsweredCall, isRead, isSend } from './call.ts';
 import { answering, refusing, replying } from './combinators.ts';
+import { notFound, refusal } from './given-replies.ts';
 import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /**

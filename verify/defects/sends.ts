@@ -6,7 +6,7 @@
 import { minuteMs } from '#contract/time.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
-import { acceptAnyway, type Call, changed, isSend, refusal, textOf } from './call.ts';
+import { type Call, changed, isSend, textOf } from './call.ts';
 import {
   answering,
   answeringSends,
@@ -16,6 +16,7 @@ import {
   rewriting,
   understanding,
 } from './combinators.ts';
+import { acceptAnyway, refusal } from './given-replies.ts';
 import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** The longest message, in characters. */

@@ -3,8 +3,8 @@
  * LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { queueDespiteRefusal } from './call.ts';
 import { reading, refusing, replying } from './combinators.ts';
+import { queueDespiteRefusal } from './given-replies.ts';
 import { because, breaking, type DefectRow } from './planted.ts';
 import {
   countingAs,

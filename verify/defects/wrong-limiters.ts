@@ -7,8 +7,9 @@
 import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
-import { type Call, type Fields, refusal } from './call.ts';
+import type { Call, Fields } from './call.ts';
 import { answering, handling } from './combinators.ts';
+import { refusal } from './given-replies.ts';
 import type { Planted } from './planted.ts';
 
 /** Gives one endpoint another limit per minute. */

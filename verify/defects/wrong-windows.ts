@@ -13,13 +13,13 @@ const AccountWindow = ReplayWindow<ApiKey, Message>;
 type AccountWindow = InstanceType<typeof AccountWindow>;
 type RememberedUse = Parameters<AccountWindow['keep']>[0];
 
-type Find = (requestId: string) => FirstUse | undefined;
-type Keep = (use: RememberedUse) => void;
+type Finder = (requestId: string) => FirstUse | undefined;
+type Keeper = (use: RememberedUse) => void;
 
-/** What a wrong window does in place of `find` and `keep`; it gets those of the sound window. */
+/** What a wrong window does in place of the sound `find` and `keep`, which are its arguments. */
 interface WrongWindow {
-  readonly find?: (requestId: string, find: Find, keep: Keep) => FirstUse | undefined;
-  readonly keep?: (use: RememberedUse, keep: Keep) => void;
+  readonly find?: (requestId: string, find: Finder, keep: Keeper) => FirstUse | undefined;
+  readonly keep?: (use: RememberedUse, keep: Keeper) => void;
 }
 
 /** Gives every account a wrong window. */
@@ -33,13 +33,13 @@ export function wrongWindow(create: (now: () => number) => WrongWindow): Planted
     }
 
     override find(...[requestId, ...scope]: Parameters<AccountWindow['find']>) {
-      const find: Find = (id) => super.find(id, ...scope);
+      const find: Finder = (id) => super.find(id, ...scope);
       if (this.#wrong.find === undefined) return find(requestId);
       return this.#wrong.find(requestId, find, (use) => super.keep(use));
     }
 
     override keep(use: RememberedUse): void {
-      const keep: Keep = (remembered) => super.keep(remembered);
+      const keep: Keeper = (remembered) => super.keep(remembered);
       if (this.#wrong.keep === undefined) keep(use);
       else this.#wrong.keep(use, keep);
     }
@@ -94,7 +94,7 @@ export function perField(name: string): Planted {
 
 /** A window that also knows all ids that were used. `findAmong` gets the sound window's `find`. */
 export function knowingIds(
-  findAmong: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
+  findAmong: (requestId: string, ids: readonly string[], find: Finder) => FirstUse | undefined,
 ): Planted {
   return wrongWindow(() => {
     const ids: string[] = [];

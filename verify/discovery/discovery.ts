@@ -1,75 +1,53 @@
 /**
- * Tests `conform --discover`: discovers the assumptions of a foreign server, starts a simulator
- * with them, and compares the replies of both to probes (`probes.ts`).
+ * Tests `conform --discover`: discovers the assumptions of a foreign server, and plays random steps
+ * on a simulator with them, whose replies must be those of the reference model with the server's
+ * own answers.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { minuteMs } from '#contract/time.ts';
+import fc from 'fast-check';
 import { readAssumptionsFile } from '#src/config/world-file.ts';
-import type { WorldFixtureInput } from '#src/config/world-schema.ts';
-import { type AssumptionName, assumptionNames } from '#src/sim/assumptions.ts';
-import { createSimulator } from '#src/simulator.ts';
+import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
 import { serveForeign } from '../foreign/server.ts';
-import { inboundTexts } from '../foreign/service.ts';
+import { answersOf } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { type Callers, callersIn, type FlagValues } from '../harness/flags-world.ts';
+import { play } from '../model/random-runs.ts';
 import {
   type ConformReport,
   runConformWithReport,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
-import { bearer, sendPaths } from '../testkit/twin/request.ts';
-import { ask, type Difference, differences, type Side } from './compare.ts';
-import { probes, type Scene, throttledProbe } from './probes.ts';
+import { anyStep } from '../testkit/steps/steps.ts';
 
-export interface Comparison {
-  /** The file that `--discover` wrote, as text, and what it leaves open. */
-  readonly assumptionsFile: string;
-  readonly untold: ConformReport['assumptions']['untold'];
-  readonly probes: number;
-  readonly differences: readonly Difference[];
-  /** What the harness observes otherwise on the simulator than on the server. */
-  readonly lost: readonly string[];
+/** What `--discover` found out. */
+export interface Discovery {
+  /** The content of the file that it wrote. */
+  readonly assumptions: Partial<Assumptions>;
+  /** Why the answers that the file lacks are unknown. */
+  readonly undetermined: ConformReport['assumptions']['untold'];
 }
 
-/** Assumptions about floods and waits: probes do not cover them, and they take minutes. */
+/** Assumptions about floods and waits, which take minutes. */
 const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrottle', 'clientIp'];
 /** The harness waits for limits to refill, so both clocks run faster. */
 const rate = 8;
 
-export async function compareAfterDiscovery(variation: Variation): Promise<Comparison> {
-  let skippedMs = 0;
+/** Discovers the answers of a foreign server of this variation. */
+export async function discover(variation: Variation): Promise<Discovery> {
   const clock = scaledClock(rate);
-  // The clock stops during the probes, so that no device polls between two of them.
-  let stoppedAtMs: number | undefined;
-  const now = () => (stoppedAtMs ?? Math.round(clock.now())) + skippedMs;
-  const server = await serveForeign(variation, now);
+  const server = await serveForeign(variation, () => Math.round(clock.now()));
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-discovery-'));
   try {
     const file = join(folder, 'assumptions.json');
-    const discovered = assumptionNames.filter((name) => !slow.includes(name));
+    const asked = assumptionNames.filter((name) => !slow.includes(name));
     const flags = [...server.flags, '--discover', file, '--timeout', '65s'];
-    const report = await runConformWithReport([server.baseUrl, ...discovered, ...flags], { clock });
-    const passMinute = () => {
-      skippedMs += minuteMs + 1_000;
-    };
-    stoppedAtMs = Math.round(clock.now());
-    passMinute();
-    const foreign = {
-      baseUrl: server.baseUrl,
-      scene: await sceneWith(server.baseUrl, callersIn(server.values), Math.round(now())),
-      passMinute,
-    };
-    const allProbes = [...probes, throttledProbe];
+    const report = await runConformWithReport([server.baseUrl, ...asked, ...flags], { clock });
     return {
-      untold: report.assumptions.untold,
-      assumptionsFile: await readFile(file, 'utf8'),
-      probes: allProbes.length,
-      differences: await compareWithTwin(file, foreign, server.values, allProbes),
-      lost: await lostOnTheWay(file),
+      assumptions: await readAssumptionsFile(file),
+      undetermined: report.assumptions.untold,
     };
   } finally {
     await rm(folder, { recursive: true });
@@ -77,22 +55,24 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
   }
 }
 
-/** The answers of the file that the harness does not observe on a simulator that gives them. */
-async function lostOnTheWay(file: string): Promise<string[]> {
-  const assumptions = await readAssumptionsFile(file);
+/** The discovered answers that the harness does not observe on a simulator that gives them. */
+export async function answersNotReproduced({ assumptions }: Discovery): Promise<string[]> {
   const names = Object.keys(assumptions) as AssumptionName[];
   const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
   const { exitCode, assumptions: observed } = await runConformWithReport(names, { startOwn });
-  const lost = names
+  const notReproduced = names
     .filter((name) => !holds(observed.answers[name], assumptions[name]))
     .map((name) => {
       const answers = [assumptions[name], observed.answers[name], observed.untold[name]];
       return `${name}: ${answers.map((each) => JSON.stringify(each)).join(', then ')}`;
     });
-  return exitCode === 0 ? lost : [...lost, `exit code ${exitCode}`];
+  return exitCode === 0 ? notReproduced : [...notReproduced, `exit code ${exitCode}`];
 }
 
-/** True if `observed` has all that `stated` says. A device that polls first leaves no task to see. */
+/**
+ * True if `observed` has all members of `stated`. It may have more: on the server, a device that
+ * polled first left no task to see.
+ */
 function holds(observed: unknown, stated: unknown): boolean {
   if (typeof stated !== 'object' || stated === null || Array.isArray(stated))
     return isDeepStrictEqual(observed, stated);
@@ -100,74 +80,43 @@ function holds(observed: unknown, stated: unknown): boolean {
   return Object.entries(stated).every(([key, value]) => holds(found[key], value));
 }
 
-async function compareWithTwin(
-  file: string,
-  foreign: Side,
-  flags: FlagValues,
-  allProbes: typeof probes,
-): Promise<Difference[]> {
-  const simulator = await createSimulator({
-    clock: 'manual',
-    startTime: foreign.scene.nowMs,
-    world: worldOf(flags),
-    assumptions: await readAssumptionsFile(file),
-  });
-  try {
-    const { baseUrl } = await simulator.listen();
-    const [sim] = simulator.sims.list('main');
-    for (const message of inboundTexts)
-      simulator.sims.receive('main', { from: '+12025550180', to: sim?.number ?? '', message });
-    const callers = { ...callersIn(flags), deviceId: sim?.device_id ?? '' };
-    const scene = await sceneWith(baseUrl, callers, foreign.scene.nowMs);
-    const twin = { baseUrl, scene, passMinute: () => simulator.clock.advance('61s') };
-    return await differences(allProbes, foreign, twin);
-  } finally {
-    await simulator.close();
+const sequences = fc.array(anyStep(), { minLength: 30, maxLength: 30 });
+const startMs = Date.parse('2026-01-15T10:00:00Z');
+
+/**
+ * Plays random sequences, each up to its first difference. Returns the number of requests and the
+ * differences.
+ */
+export function differences(
+  variation: Variation,
+  { assumptions, undetermined }: Discovery,
+  count: number,
+): { readonly requests: number; readonly found: readonly string[] } {
+  // A key of the server does not have the form that simulators give their keys.
+  const modelled = { ...answersOf(variation), keyFormat: 'smst_' };
+  // The simulator gets these answers of the server, as discovery could not see them.
+  const hidden = assumptionNames.filter(
+    (name) => slow.includes(name) || undetermined[name]?.includes('--control-url'),
+  );
+  const given = Object.fromEntries(hidden.map((name) => [name, modelled[name]]));
+  const setup = { seed: 1, startMs, assumptions: { ...given, ...assumptions } };
+  const found: string[] = [];
+  let requests = 0;
+  for (const steps of fc.sample(sequences, { numRuns: count, seed: 1 })) {
+    let played = 0;
+    try {
+      play(setup, steps, {
+        compares: true,
+        modelled,
+        contentType: variation.contentType,
+        afterEach: ({ trace }) => {
+          played = trace.length;
+        },
+      });
+    } catch (error) {
+      found.push(String(error));
+    }
+    requests += played;
   }
-}
-
-/** The world of the foreign server, as its flags describe it. */
-function worldOf(flags: FlagValues): WorldFixtureInput {
-  const flag = (name: string) => flags[name] ?? '';
-  const key = (name: string) => ({ name, key: flag(name) });
-  return {
-    accounts: [
-      {
-        name: 'main',
-        monthly_quota: 100_000,
-        keys: [key('api-key'), key('other-api-key')],
-        sims: [
-          { number: flag('from'), polling: 'external' },
-          { number: flag('inactive-from'), active: false },
-        ],
-      },
-      { name: 'second', keys: [key('second-api-key')], sims: [{ number: flag('second-from') }] },
-      {
-        name: 'exhausted',
-        monthly_quota: 0,
-        keys: [key('exhausted-api-key')],
-        sims: [{ number: flag('exhausted-from') }],
-      },
-    ],
-    pool: [{ number: '+12025550190' }],
-  };
-}
-
-/** Sends the messages of a scene to a server, and returns the scene. */
-async function sceneWith(baseUrl: string, callers: Callers, nowMs: number): Promise<Scene> {
-  const requestId = 'probe-1';
-  const send = async (key: string, from: string, extraFields: object) => {
-    const fields = { to: '+442079460958', from, message: 'probe', ...extraFields };
-    const { body } = await ask(baseUrl, {
-      method: 'POST',
-      path: sendPaths.send,
-      headers: { 'content-type': 'application/json', authorization: bearer(key) },
-      body: JSON.stringify(fields),
-    });
-    return String((body as { message_id?: string }).message_id);
-  };
-  const { key, from, secondKey, secondFrom } = callers;
-  const messageId = await send(key, from, { request_id: requestId });
-  const secondMessageId = await send(secondKey, secondFrom, {});
-  return { ...callers, messageId, requestId, secondMessageId, nowMs };
+  return { requests, found };
 }

@@ -28,6 +28,7 @@ interface Explored {
   readonly printed: string;
 }
 
+/** Explores the client as printed, and with a `request_id`. */
 export async function verdictsOn({ file, line, text }: PageClient) {
   const asPrinted = await explored(file, line, text);
   const withId = text.replace('"message": "Hello"', '$&, "request_id": "order-17"');

@@ -1,7 +1,7 @@
 /**
- * The foreign service: a right service that shares no code with the simulator or the judges. It is
- * the reference model with values drawn at random. Wherever the document permits several answers it
- * can give others than the simulator (`variation.ts`), and the harness must not fail it.
+ * The foreign service: a right service that shares no code with the simulator. It is the reference
+ * model with values drawn at random. If the document permits several answers, it can give others
+ * than the simulator (`variation.ts`), and the harness must not fail it.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -10,10 +10,11 @@ import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '../model/answers.ts';
 import { ReferenceModel } from '../model/reference-model.ts';
 import type { ReferenceSim } from '../model/reference-phone.ts';
+import { parseJson } from '../testkit/parse-json.ts';
 import type { Variation } from './variation.ts';
 import { wordings } from './wording.ts';
 
-export interface Call {
+export interface ForeignRequest {
   readonly method: string;
   readonly path: string;
   /** Without the question mark. */
@@ -23,13 +24,13 @@ export interface Call {
   readonly body: Buffer;
 }
 
-export interface Answer {
+export interface ForeignReply {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const inboundTexts = ['Yes', 'Please call'];
+const inboundTexts = ['Yes', 'Please call'];
 
 /** The assumptions of all variations, unless they name others. */
 const sharedAnswers = {
@@ -70,7 +71,7 @@ export class ForeignService {
     this.flags = this.#populate();
   }
 
-  answer({ method, path, query, headers, address: clientIp, body }: Call): Answer {
+  answer({ method, path, query, headers, address: clientIp, body }: ForeignRequest): ForeignReply {
     const model = this.#model;
     model.advanceTo(Math.max(this.#now(), model.nowMs));
     const { authorization, 'content-type': contentType } = headers;
@@ -87,18 +88,19 @@ export class ForeignService {
     return { status, body: text, headers: expected.headers };
   }
 
-  /** Reads some values unlike the simulator, and writes them as the model understands them. */
+  /** Reads some values in another way than the simulator, and rewrites them for the model. */
   #read(body: Buffer): string {
     // A byte that is not UTF-8 becomes a character, and the body stays valid.
     const text = body.toString();
-    const fields = objectOf(text);
-    if (fields === undefined) return text;
+    const value = parseJson(text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return text;
+    const fields = value as Readonly<Record<string, unknown>>;
     const { from, from_number: alias, request_id: id, send_at: sendAt, to, ...others } = fields;
     const sender = from ?? alias;
     return JSON.stringify({
       ...others,
       to: withSevenDigits(to),
-      // A sender is `from`, under whichever name it came.
+      // The model gets the sender as `from`, whichever field named it.
       from: withSevenDigits(sender),
       from_number: sender === from ? alias : undefined,
       request_id: id ?? undefined,
@@ -114,7 +116,7 @@ export class ForeignService {
     return day === undefined ? spaced : new Date(Date.parse(day) + dayMs).toISOString();
   }
 
-  /** An expected body as text. The body contains tests; values that pass them take their place. */
+  /** An expected body as text. A value that passes takes the place of each test in the body. */
   #written(body: unknown, path: string): string {
     const { answersInChunks, upperCaseIds } = this.#variation;
     if (typeof body === 'string') return body;
@@ -151,7 +153,7 @@ export class ForeignService {
     };
   }
 
-  #account(quota: number | 'unlimited' = 'unlimited'): string {
+  #account(quota = 100_000): string {
     const accountId = randomUUID();
     this.#model.accounts.push({ accountId, quota });
     return accountId;
@@ -165,15 +167,9 @@ export class ForeignService {
 
   /** `accountId`: undefined for a number of the shared pool. */
   #sim(number: string, accountId: string | undefined, active = true): ReferenceSim {
+    const identity = { deviceId: randomUUID(), number, accountId };
     const state = { active, connected: true, allowed: true, polling: 'simulated' as const };
-    const sim = {
-      deviceId: randomUUID(),
-      number,
-      accountId,
-      firstPollAtMs: 0,
-      ableSinceMs: 0,
-      ...state,
-    };
+    const sim = { ...identity, ...state, firstPollAtMs: 0, ableSinceMs: 0 };
     this.#model.sims.push(sim);
     return sim;
   }
@@ -191,16 +187,6 @@ export class ForeignService {
 /** Turns a number with fewer than seven digits into an invalid one. */
 function withSevenDigits(number: unknown): unknown {
   return typeof number === 'string' && /^\+\d{1,6}$/.test(number) ? 'no number' : number;
-}
-
-function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A replacer for `JSON.stringify`: replaces a test in an expected body by a value that passes. */

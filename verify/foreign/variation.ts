@@ -5,6 +5,7 @@
 import type { Assumptions } from '../model/answers.ts';
 import type { wordings } from './wording.ts';
 
+/** In what a variation differs from `plain`. */
 export interface Variation {
   /** Answers other than those that all variations share. */
   readonly answers?: Partial<Assumptions>;
@@ -25,7 +26,7 @@ export interface Variation {
   readonly contentType?: string;
 }
 
-/** A part of them is taken evenly spaced, so those that differ most are every other one. */
+/** Tests of a few take every second one, or every fourth: those differ most from the simulator. */
 export const variations: Readonly<Record<string, Variation>> = {
   /** Differs from the simulator's defaults wherever it can. */
   odd: {

@@ -9,20 +9,18 @@ type Templates = Readonly<Record<string, ReplyTemplate>>;
 const html = { 'content-type': 'text/html; charset=utf-8' };
 
 /**
- * A wording. `error`: the body of errors with a code; `invalid`: of a 400 that names fields;
- * `others`: templates in place of those that all wordings share.
+ * The templates of a wording. `error`: the body of errors with a code; `invalid`: the body of a 400
+ * that names fields; `others`: templates in place of the shared ones.
  */
 function wording(error: Json | undefined, invalid: Json | undefined, others: Templates): Templates {
+  const errorBody = error === undefined ? {} : { body: error };
   return {
-    ...(error !== undefined && { error: { body: error } }),
+    ...(error !== undefined && { error: errorBody }),
     ...(invalid !== undefined && { invalid_field: { body: invalid } }),
     not_found: { body: { detail: 'No Message matches the given query.' } },
     malformed_json: { body: { detail: 'JSON parse error' } },
-    invalid_key: { headers: { 'www-authenticate': null }, ...(error && { body: error }) },
-    method_not_allowed: {
-      headers: { allow: '{allowed_method}' },
-      ...(error !== undefined && { body: error }),
-    },
+    invalid_key: { headers: { 'www-authenticate': null }, ...errorBody },
+    method_not_allowed: { headers: { allow: '{allowed_method}' }, ...errorBody },
     throttled: {
       body: { detail: 'Request was throttled. Expected available in {retry_after} seconds.' },
     },
@@ -104,7 +102,7 @@ export const wordings = {
         body: {
           data: {
             type: 'stats',
-            attributes: { accepted: '{accepted}', inbound: '{received}', monthly: 100_000 },
+            attributes: { accepted: '{accepted}', inbound: '{received}', monthly: '{quota_limit}' },
           },
         },
       },

@@ -1,20 +1,20 @@
 /**
  * Requests that violate HTTP or stop halfway. The server may close the connection, but every reply
  * must still be valid HTTP. In the lists, `|` is the end of a line. What a server must do with each
- * is tested by `verify/transports/hostile-http.test.ts`.
+ * request is tested by `verify/transports/hostile-http.test.ts`.
  */
 import fc from 'fast-check';
 import { routeOf } from '#src/operations/table.ts';
-import { type Bytes, crlf, damaged, type Piece, pieceOf, weighted } from './piece.ts';
+import { type Bytes, crlf, damaged, type RawRequest, rawRequest, weighted } from './raw-request.ts';
 
-/** The bytes of such a text. */
+/** The bytes of a text in which `|` is the end of a line. */
 export function bytesIn(text: string): Bytes {
   return text.replaceAll('|', crlf);
 }
 
 const chunks = '||2|{}|0||';
 
-/** Header lines, and what follows them, with which both transports refuse a request. */
+/** Header lines and bodies for which both transports refuse a request. */
 export const refusedHeaders = Object.values({
   twoLengths: [
     'Content-Length: 2|Content-Length: 80||{}',
@@ -36,7 +36,7 @@ export const refusedHeaders = Object.values({
   .flat()
   .map(bytesIn);
 
-/** The same, where the transports may differ. */
+/** Header lines and bodies that one transport may refuse and the other accept. */
 const oddHeaders = Object.values({
   hugeLength: ['Content-Length: 9223372036854775807||'],
   lengthAboveTheBody: ['Content-Length: 200||{}'],
@@ -56,7 +56,7 @@ const oddHeaders = Object.values({
 
 const events = routeOf('events.stream').path;
 
-/** Odd request lines, streams with something behind them, and bytes of other protocols. */
+/** Odd request lines, a request after a stream, and bytes of other protocols. */
 const openings = Object.values({
   withoutHost: ['GET / HTTP/1.0||', 'GET / HTTP/1.1||'],
   otherVersion: ['GET / HTTP/2.0|Host: x||'],
@@ -87,7 +87,7 @@ const openings = Object.values({
   .map(bytesIn);
 
 /** A request that is answered late, so that the end of the connection comes first. */
-const late = pieceOf({
+const late = rawRequest({
   method: 'POST',
   target: routeOf('messages.wait').path,
   body: JSON.stringify({ match: { status: 'sent' }, count: 999, timeout_ms: 5 }),
@@ -102,8 +102,8 @@ const listed = fc.constantFrom(
 );
 
 /** Whole requests, cut off or damaged, and bytes that never were a request. */
-export function broken(whole: fc.Arbitrary<Piece>): fc.Arbitrary<Bytes> {
-  const bytes = whole.map((piece) => piece.bytes);
+export function broken(whole: fc.Arbitrary<RawRequest>): fc.Arbitrary<Bytes> {
+  const bytes = whole.map((request) => request.bytes);
   const cut = fc
     .tuple(bytes, fc.nat(10_000))
     .map(([text, at]) => text.slice(0, at % (text.length + 1)));

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { openTransport, type TransportKind } from '#src/http/transport/open-transport.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { bytesIn, refusedHeaders } from './broken.ts';
-import { quoted, weighted } from './piece.ts';
+import { quoted, weighted } from './raw-request.ts';
 
 /** A request without its path. */
 interface Shape {
@@ -16,8 +16,8 @@ interface Shape {
   /** The bytes after the path. */
   readonly rest: string;
   /**
-   * How the connection ends with it, if it does. The service never sees a refused one, and the
-   * native server may serve one in chunks only if nothing follows in the same packet.
+   * How the connection ends with this request, if it does. The service never sees a refused one.
+   * The native server serves one in chunks only if nothing follows in the same packet.
    */
   readonly ends?: 'closed' | 'closed in chunks' | 'refused';
 }
@@ -72,7 +72,7 @@ interface Outcome {
   readonly replies: readonly string[];
 }
 
-/** A transport whose service records its requests. */
+/** A transport that listens, and whose service records its requests. */
 async function listener(kind: TransportKind) {
   const served: string[] = [];
   const { transport } = await openTransport(kind, {
@@ -96,7 +96,10 @@ async function listener(kind: TransportKind) {
   };
 }
 
-/** Throws at the first difference that docs/proxies.md does not name. */
+/**
+ * Sends conversations until there were this many requests; returns their number. Throws at the first
+ * difference that docs/proxies.md does not name.
+ */
 export async function compareTransports(requests: number, seed: number): Promise<number> {
   const native = await listener('hyperexpress');
   const node = await listener('node');
@@ -125,6 +128,7 @@ export async function compareTransports(requests: number, seed: number): Promise
   return sent;
 }
 
+/** How the outcomes differ from each other, or from what must be served; undefined if they do not. */
 function difference(shapes: readonly Shape[], native: Outcome, node: Outcome): string | undefined {
   const end = shapes.findIndex(({ ends }) => ends !== undefined);
   const expected = shapes

@@ -2,7 +2,7 @@
  * Requests of the control port: every operation, with the examples of its declaration and with
  * inputs that it must refuse. Leaves out operations that would make later failures legitimate: an
  * active fault, a reset, a shutdown. Streams, waits and metrics answer late, so they come only at
- * the end of a connection.
+ * the end of a connection (`broken.ts`).
  */
 import fc from 'fast-check';
 import { servedOperations } from '#src/control/documents.ts';
@@ -10,18 +10,18 @@ import { type Operation, takesQuery } from '#src/operations/define.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';
 import type { Facts } from './facts.ts';
-import { extraHeaders, ids } from './framed.ts';
 import {
   chunkSizes,
   crlf,
   damaged,
-  type Piece,
-  pieceOf,
+  type RawRequest,
   type Row,
   rarely,
+  rawRequest,
   utf8,
   weighted,
-} from './piece.ts';
+} from './raw-request.ts';
+import { extraHeaders, ids } from './service-requests.ts';
 
 const leftOut: readonly string[] = [
   'events.stream',
@@ -74,13 +74,13 @@ function controlRows(facts: Facts): fc.Arbitrary<Row> {
   return weighted([8, valid], [2, withDamagedBody], [3, changed]);
 }
 
-export function controlPieces(facts: Facts): fc.Arbitrary<Piece> {
+export function controlRequests(facts: Facts): fc.Arbitrary<RawRequest> {
   const oddHosts = fc.constantFrom('evil.example', '127.0.0.1:99999', '[::1', '');
   const host = rarely('localhost', 20, oddHosts).map((name) => [`Host: ${name}`]);
   const origin = rarely<string[]>([], 30, fc.constant(['Origin: http://evil.example']));
   return fc
     .tuple(controlRows(facts), fc.tuple(host, origin, extraHeaders), chunkSizes)
-    .map(([row, lines, chunkSize]) => pieceOf(row, lines.flat().join(crlf) + crlf, chunkSize));
+    .map(([row, lines, chunkSize]) => rawRequest(row, lines.flat().join(crlf) + crlf, chunkSize));
 }
 
 /** The row of an operation without input. */
@@ -89,7 +89,7 @@ export function rowOf(name: OperationName): Row {
   return { method, target: path, body: '' };
 }
 
-/** Rows of the operations whose name is chosen; an input is a query or a body. */
+/** Rows of the operations whose name `isChosen`; the input becomes a query or a body. */
 function rowsOf(facts: Facts, isChosen: (name: string) => boolean): fc.Arbitrary<Row> {
   const chosen = servedOperations.filter(({ name }) => isChosen(name));
   return fc.oneof(
@@ -110,7 +110,10 @@ function rowsOf(facts: Facts, isChosen: (name: string) => boolean): fc.Arbitrary
   );
 }
 
-/** Never deletes the first account and the first key: requests to the service port use them. */
+/**
+ * The ids that an operation may name. A deletion never names the first account or device, nor any
+ * operation the first key: requests to the service port use them.
+ */
 function idsOf({ verb }: Operation, facts: Facts) {
   const firstIndex = verb === 'DELETE' ? 1 : 0;
   return {
@@ -124,7 +127,7 @@ function idsOf({ verb }: Operation, facts: Facts) {
   };
 }
 
-/** Restores the state after a reset, unchanged or with one number changed. */
+/** Restores the snapshot of the facts, unchanged or with one number replaced. */
 function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
   const numbers = [...snapshot.matchAll(/(?<=:)-?\d+/g)];
   const others = fc.constantFrom(undefined, '0', '-', '9', '1', 'null', '"x"');

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { runs, seed } from '../testkit/runs.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 import { compareTransports } from './compare.ts';
-import { serveInChild } from './facts.ts';
 import { fuzz } from './run.ts';
+import { serveInChild } from './served.ts';
 
 const timeout = 86_400_000;
 

@@ -1,50 +1,16 @@
 /**
- * The fuzzed server, in this process or in a child process where crashes can be observed, and the
- * keys, numbers and ids in its world. They follow from the seed and are the same after every reset,
- * so a simulator in this process knows those of every fuzzed server.
+ * The keys, numbers and ids in the world of a fuzzed server. They follow from the seed and are the
+ * same after every reset, so a simulator in this process knows those of every fuzzed server.
  */
-import { tmpdir } from 'node:os';
-import type { TransportKind } from '#src/http/transport/open-transport.ts';
-import { createSimulator, type ReadyFile, Simulator } from '#src/simulator.ts';
-import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { Simulator } from '#src/simulator.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
-
-/** Low, so that the fuzzer reaches them. `stats` has none: each check of the server reads it. */
-const limits = { external_send: 5, tasks: 9, stats: null };
-const settings = { clock: 'manual', seed: 1, limits } as const;
-
-export interface Served {
-  readonly ready: ReadyFile;
-  /** Why it can no longer be used: it has exited, or a request threw. Undefined if it can. */
-  complaint(): string | undefined;
-  stop(): Promise<unknown>;
-}
-
-export async function serveHere(transport: TransportKind): Promise<Served> {
-  const thrown: unknown[] = [];
-  const simulator = await createSimulator(settings);
-  const onInternalError = (error: unknown) => thrown.push(error);
-  await simulator.listen({ control: {}, transport, onInternalError });
-  return {
-    ready: simulator.readyFile(),
-    complaint: () =>
-      thrown.length === 0 ? undefined : String(Object(thrown[0]).stack ?? thrown[0]),
-    stop: () => simulator.close(),
-  };
-}
-
-export function serveInChild(transport: TransportKind): Promise<Served> {
-  const limitFlags = Object.entries(limits).flatMap(([endpoint, limit]) => {
-    return ['--limit', `${endpoint}=${limit ?? 'off'}`];
-  });
-  const flags = ['--clock', settings.clock, '--seed', String(settings.seed), ...limitFlags];
-  return ServedProcess.start(tmpdir(), [...flags, '--transport', transport]);
-}
+import { settings } from './served.ts';
 
 export type Facts = ReturnType<typeof gatherFacts>;
 
 const messagesPerAccount = 8;
 
+/** Reads the facts from a simulator of this process. */
 export function gatherFacts() {
   const simulator = new Simulator(settings, { journal: false });
   const { accounts, pool } = simulator.readyFile();

@@ -8,9 +8,9 @@ import { type RawReply, ReplyReader } from '../testkit/processes/http-reply.ts';
 import { seed } from '../testkit/runs.ts';
 import { both, withoutNative } from '../testkit/transport-fixture.ts';
 import { compareTransports } from './compare.ts';
-import { type Served, serveHere } from './facts.ts';
 import { checkDocumented, checkReply, type Expectation } from './reply.ts';
 import { fuzz } from './run.ts';
+import { type Served, serveHere } from './served.ts';
 
 both('hostile requests are answered in HTTP, and the world stays sound', async (transport) => {
   const served = await serveHere(transport);

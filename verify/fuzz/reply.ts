@@ -1,6 +1,6 @@
 /** Checks that a reply is permitted for a request. */
 import { servedOperations } from '#src/control/documents.ts';
-import { lookUpIn } from '#src/control/look-up.ts';
+import { createLookUp } from '#src/control/look-up.ts';
 import { refusalStatuses } from '#src/control/openapi/control-document.ts';
 import { type RawReply, WrongReply } from '../testkit/processes/http-reply.ts';
 
@@ -18,7 +18,7 @@ const nativeStatuses = [400, 431, 505];
 /** The declared types of successful replies that are not JSON. */
 const otherTypes = servedOperations.flatMap(({ contentType = [] }) => contentType);
 
-const lookUp = lookUpIn(servedOperations);
+const lookUp = createLookUp(servedOperations);
 
 /** Throws if the document of the control port does not name this refusal of an operation. */
 export function checkDocumented({ status }: RawReply, method: string, target: string): void {
@@ -49,6 +49,6 @@ export function checkReply({ status, headers, body }: RawReply, expected: Expect
   try {
     JSON.parse(body);
   } catch {
-    throw new WrongReply(`no JSON: ${summary}`);
+    throw new WrongReply(`not JSON: ${summary}`);
   }
 }

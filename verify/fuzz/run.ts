@@ -5,15 +5,18 @@
 import fc from 'fast-check';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
-import { gatherFacts, type Served } from './facts.ts';
-import { type Conversation, conversations, describe, FuzzWorker } from './worker.ts';
+import { type Conversation, conversations, describe } from './conversations.ts';
+import { gatherFacts } from './facts.ts';
+import type { Served } from './served.ts';
+import { FuzzWorker } from './worker.ts';
 
 const conversationsAtOnce = 4;
 const conversationsPerChunk = 12;
-/** How long after the end of its connections a crashed process is noticed. */
+/** The longest time between the end of its connections and the last output of a crashed process. */
 const lastOutputWithinMs = 200;
 const reportEveryMs = 30_000;
-/** Returns what was done, as a line; throws at the first failure. */
+
+/** Sends this many requests. Returns a line that sums them up; throws at the first failure. */
 export async function fuzz(
   served: Served,
   transport: TransportKind,

@@ -13,7 +13,7 @@ import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim
 import { Rng } from '#src/sim/random.ts';
 import { judgedAnswers, repliesOfExamples } from '../testkit/examples/examples.ts';
 import { runs } from '../testkit/runs.ts';
-import { judge, singles } from './judge.ts';
+import { runOnSimulator, singleAnswers } from './against-simulator.ts';
 
 function drawn(seed: number): Partial<Assumptions> {
   const rng = Rng.stream(seed, 'assumptions');
@@ -44,7 +44,7 @@ test.each(Array.from({ length: runs(1) }, (_, n) => n + 1))(
     const original = drawn(seed);
     const folder = mkdtempSync(join(tmpdir(), 'smstwin-loop-'));
     const file = join(folder, 'assumptions.json');
-    const { assumptions } = await judge(original, ...assumptionNames, '--discover', file);
+    const { assumptions } = await runOnSimulator(original, ...assumptionNames, '--discover', file);
     const fromFile = await assumptionsFrom(file);
     rmSync(folder, { recursive: true });
     const undetermined = assumptionNames.filter((name) => !(name in fromFile));
@@ -59,7 +59,7 @@ test.each(Array.from({ length: runs(1) }, (_, n) => n + 1))(
 );
 
 test('the examples show every switched assumption, so that equal replies mean something', () => {
-  const unseen = singles().filter((one) => {
+  const unseen = singleAnswers().filter((one) => {
     const names = Object.keys(one) as AssumptionName[];
     return repliesOfExamples(one, names).join() === repliesOfExamples({}, names).join();
   });

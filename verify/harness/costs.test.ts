@@ -27,7 +27,7 @@ beforeAll(async () => {
   simulator = await createSimulator(settings, { journal: false });
   baseUrl = (await simulator.listen()).baseUrl;
   const values = flagValuesOf(simulator);
-  deviceId = values['device-id'] ?? '';
+  deviceId = values['device-id'];
   const given = Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
   flags = [...given, '--timeout', '2m'];
 });

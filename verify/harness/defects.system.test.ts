@@ -13,7 +13,7 @@ import { complaintOf, type Kill, rowOf, tryDefect, untestedCases, withControl } 
 
 const { SMSTWIN_MATRIX, SMSTWIN_RATE = '1', SMSTWIN_SAMPLE } = process.env;
 const hasControl = SMSTWIN_MATRIX !== 'flags';
-const means = hasControl ? withControl : { rate: Number(SMSTWIN_RATE) };
+const access = hasControl ? withControl : { rate: Number(SMSTWIN_RATE) };
 
 const count = Math.min(Number(SMSTWIN_SAMPLE ?? defects.length), defects.length);
 const ofThisLength = { minLength: count, maxLength: count };
@@ -34,7 +34,7 @@ const testOf = hasControl ? test : test.concurrent;
 testOf.each(chosen)(
   '$rule $name',
   async (defect) => {
-    let kill = await tryDefect(defect, means, hasControl);
+    let kill = await tryDefect(defect, access, hasControl);
     // A busy machine delays requests, so fewer cases can judge: once more, in real time.
     const isRepeated = !hasControl && complaintOf(defect, kill, hasControl) !== undefined;
     if (isRepeated) kill = await tryDefect(defect, {});

@@ -1,6 +1,4 @@
-/**
- * Servers that break every rule, for tests of the harness: it must not report a single `passed`.
- */
+/** Servers that break every rule, and runs of the harness on them: no verdict may be `passed`. */
 import { createServer, type RequestListener } from 'node:http';
 import type { Verdict } from '#judging/report/result.ts';
 import { type Printed, runConform } from '../testkit/conform-run.ts';
@@ -14,6 +12,7 @@ export interface Fake {
   close(): Promise<void>;
 }
 
+/** Serves by this listener, and notes the bodies of POSTs. */
 export async function fake(listener: RequestListener): Promise<Fake> {
   const posts: string[] = [];
   const server = createServer((request, response) => {
@@ -54,7 +53,7 @@ export function hostile(): Promise<Fake> {
   });
 }
 
-/** All values that flags can supply. */
+/** Values for all flags that describe a world. */
 export const allFlags = [
   ['--api-key', 'smst_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd'],
   ['--from', '+12025550101'],
@@ -73,9 +72,8 @@ export interface Outcome extends Printed {
 }
 
 /**
- * Runs the harness as the command does, but waits less: these servers know no time, so the
- * harness's clock runs fast. It is patient with replies: on a busy machine, a late one must not
- * look like a server that is gone.
+ * Runs the harness as the command does, but with a fast clock, as these servers have no time. Waits
+ * long for replies: on a busy machine, a late one must not look like a server that has stopped.
  */
 export async function run(...argv: string[]): Promise<Outcome> {
   const patient = ['--timeout', '10s', '--reply-timeout', '10m'];

@@ -3,12 +3,12 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { invalid, refusal } from '../defects/call.ts';
 import { answering } from '../defects/combinators.ts';
+import { invalid, refusal } from '../defects/given-replies.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
-import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';
+import { estimateWithFlags, runWithFlags, testRate } from './run-with-flags.ts';
 
 const rate = testRate;
 
@@ -161,7 +161,8 @@ test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks
   const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
   const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
   const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
-  expect(verdicts, out).toEqual(['passed', 'passed']);
+  // A pickup that only the harness causes does not show how soon one comes.
+  expect(verdicts, out).toEqual(['passed', 'skipped']);
 }, 60_000);
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {

@@ -1,7 +1,7 @@
 /**
  * A simulator that looks to the harness like a real service: it has no control port, runs in real
- * time and polls every second. Its world has an account for each flag of `conform`. Also runs the
- * harness against it; both clocks may run several times as fast as the wall clock.
+ * time or several times as fast, and polls every second. Its world has what each flag of `conform`
+ * describes.
  */
 import type { Clock } from '#conformance/target/client.ts';
 import {
@@ -10,17 +10,16 @@ import {
   type SettingsInput,
   type Simulator,
 } from '#src/simulator.ts';
-import { type ConformReport, runConform, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 const mainFrom = '+12025550102';
-export const inactiveFrom = '+12025550103';
-export const secondFrom = '+12025550111';
-export const exhaustedFrom = '+12025550121';
+const inactiveFrom = '+12025550103';
+const secondFrom = '+12025550111';
+const exhaustedFrom = '+12025550121';
 const poolFrom = '+12025550190';
 /** A number of no SIM. */
-export const unknownFrom = '+12025550199';
+const unknownFrom = '+12025550199';
 
 export const flagsSettings: SettingsInput = {
   clock: 'real',
@@ -42,11 +41,8 @@ export const flagsSettings: SettingsInput = {
   },
 };
 
-/** The values of `conform`'s flags that describe the world of a server, by the flags' names. */
-export type FlagValues = Readonly<Record<string, string>>;
-
-/** The values that describe the world of `flagsSettings`. Revokes its key `revoked`. */
-export function flagValuesOf(simulator: Simulator): FlagValues {
+/** The flags of `conform` that describe the world of `flagsSettings`. Revokes its key `revoked`. */
+export function flagValuesOf(simulator: Simulator) {
   const accounts = [...simulator.simulation.world.accounts.values()];
   const keysOf = (name: string) => accounts.find((account) => account.name === name)?.keys ?? [];
   const [revoked, key, other] = keysOf('main');
@@ -65,29 +61,6 @@ export function flagValuesOf(simulator: Simulator): FlagValues {
     'unknown-from': unknownFrom,
     to: '+12025550150',
     'device-id': simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
-  };
-}
-
-export type Callers = ReturnType<typeof callersIn>;
-
-/** The keys, numbers and the device of a world that flags describe. */
-export function callersIn(values: FlagValues) {
-  const valueAt = (flag: string) => values[flag] ?? '';
-  return {
-    key: valueAt('api-key'),
-    /** Another key of the same account. */
-    otherKey: valueAt('other-api-key'),
-    /** The key of the second account. */
-    secondKey: valueAt('second-api-key'),
-    revokedKey: valueAt('revoked-key'),
-    /** The key of an account whose quota is spent. */
-    exhaustedKey: valueAt('exhausted-api-key'),
-    from: valueAt('from'),
-    secondFrom: valueAt('second-from'),
-    exhaustedFrom: valueAt('exhausted-from'),
-    inactiveFrom: valueAt('inactive-from'),
-    /** The id of the SIM with the number `from`. */
-    deviceId: valueAt('device-id'),
   };
 }
 
@@ -115,7 +88,7 @@ export interface FlagsWorldPlan extends Pick<InternalOptions, 'simulation'> {
 }
 
 /** Starts the simulator on a free port. */
-async function serveWithFlags({
+export async function serveWithFlags({
   assumptions = {},
   rate = 1,
   asksForTasks = false,
@@ -133,10 +106,10 @@ async function serveWithFlags({
     { journal: false, ...options },
   );
   const { baseUrl } = await simulator.listen();
-  simulator.wallClock.pump();
+  simulator.wallClock.catchUp();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
   const values = flagValuesOf(simulator);
-  const { key, deviceId } = callersIn(values);
+  const { 'api-key': key, 'device-id': deviceId } = values;
   if (asksForTasks || isUnattended) simulator.sims.patch(deviceId, { polling: 'external' });
   const polling = asksForTasks
     ? setInterval(() => simulator.sims.poll(deviceId), 1_000 / rate).unref()
@@ -154,37 +127,4 @@ async function serveWithFlags({
       return simulator.close();
     },
   };
-}
-
-/**
- * Fast enough for a test, and slow enough that a request's delay stays a small part of a second.
- */
-export const testRate = 8;
-
-/** A report, and the seconds of the target's time that the run took. */
-export type FlagsRun = ConformReport & { readonly seconds: number };
-
-export async function runWithFlags(
-  argv: readonly string[],
-  plan: FlagsWorldPlan = {},
-): Promise<FlagsRun> {
-  const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
-  const startedMs = clock.now();
-  try {
-    const report = await runConformWithReport([baseUrl, ...argv, ...flags, '--timeout', '2m'], {
-      clock,
-    });
-    return { ...report, seconds: (clock.now() - startedMs) / 1000 };
-  } finally {
-    await close();
-  }
-}
-
-/** The cost of a whole run that `conform --dry-run` announces. */
-export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
-  const { baseUrl, flags, close } = await serveWithFlags();
-  const { out } = await runConform([baseUrl, ...flags, '--timeout', '2m', '--dry-run']);
-  await close();
-  const [, sends, minutes] = /Sends: about (\d+)[\s\S]*Minutes: about ([\d.]+)/.exec(out) ?? [];
-  return { sends: Number(sends), minutes: Number(minutes) };
 }

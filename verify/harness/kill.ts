@@ -1,8 +1,8 @@
 /**
- * Runs the harness against one planted defect and returns the cases that fail. Cases of the broken
- * rule run first; the others run only if none of those fails, to show where to look. With a control
- * port the harness moves time and creates its own accounts; otherwise it uses flags only. Also
- * says what is wrong with the outcome of a defect.
+ * The kill matrix: runs the harness against one planted defect, and says what is wrong with the
+ * outcome. Cases of the broken rule run first; the others run only if none of those fails, to show
+ * where to look. With a control port the harness moves time and creates its own accounts; otherwise
+ * it uses flags only.
  */
 import { allCases } from '#conformance/cases/all.ts';
 import { rules } from '#contract/rules.ts';
@@ -14,13 +14,15 @@ import {
   runConformWithReport,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
-import { type FlagsWorldPlan, runWithFlags } from './flags-world.ts';
+import type { FlagsWorldPlan } from './flags-world.ts';
+import { runWithFlags } from './run-with-flags.ts';
 
-/** What the harness can use: a control port, or flags only (at a given speed). */
-export type Means = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
+/** How the harness reaches the world: by a control port, or by flags only, at a given speed. */
+export type Access = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
 
-export const withControl: Means = { control: true };
+export const withControl: Access = { control: true };
 
+/** What the harness found of a defect. */
 export interface Kill {
   /** Cases of the rule that fail. */
   readonly caughtBy: readonly string[];
@@ -34,23 +36,23 @@ export interface Kill {
 /** Throws if there is no defect of this name. */
 export async function tryDefect(
   { name, rule, unseen }: Pick<Defect, 'name' | 'rule' | 'unseen'>,
-  means: Means = withControl,
+  access: Access = withControl,
   looksElsewhere = true,
 ): Promise<Kill> {
   const startedMs = performance.now();
   let results: readonly CaseResult[] = [];
   let caughtBy: string[] = [];
   // With flags only: tries a device that the service polls, then one that polls for tasks itself.
-  const tries = 'control' in means ? [means] : [means, { ...means, asksForTasks: true }];
-  for (const meansOfTry of tries) {
-    results = await resultsOn(name, [rule], meansOfTry);
+  const tries = 'control' in access ? [access] : [access, { ...access, asksForTasks: true }];
+  for (const accessOfTry of tries) {
+    results = await resultsOn(name, [rule], accessOfTry);
     caughtBy = idsOfFailures(results);
     if (caughtBy.length > 0) break;
   }
   let elsewhere: string[] = [];
-  if (looksElsewhere && caughtBy.length === 0 && ('control' in means || unseen === undefined)) {
+  if (looksElsewhere && caughtBy.length === 0 && ('control' in access || unseen === undefined)) {
     const others = rules.map(({ id }) => id).filter((id) => id !== rule);
-    elsewhere = idsOfFailures(await resultsOn(name, others, means));
+    elsewhere = idsOfFailures(await resultsOn(name, others, access));
   }
   return {
     caughtBy,
@@ -64,16 +66,16 @@ export async function tryDefect(
 async function resultsOn(
   name: string,
   patterns: readonly string[],
-  means: Means,
+  access: Access,
 ): Promise<readonly CaseResult[]> {
   const simulation = wrongSimulation(name);
   if (simulation === undefined) throw new Error(`no defect is called ${name}`);
   const { results } =
-    'control' in means
+    'control' in access
       ? await runConformWithReport(patterns, {
           startOwn: () => startOwnSimulator({ clock: 'manual' }, { simulation }),
         })
-      : await runWithFlags(patterns, { ...means, simulation });
+      : await runWithFlags(patterns, { ...access, simulation });
   return results.filter(({ kind }) => kind === 'rule');
 }
 

@@ -6,7 +6,7 @@ import { test } from 'vitest';
 import type { AssumptionName } from '#src/sim/assumptions.ts';
 import { judgedAnswers } from '../testkit/examples/examples.ts';
 import { pairwise, type Row } from '../testkit/pairwise.ts';
-import { expectSound } from './judge.ts';
+import { expectSound } from './against-simulator.ts';
 
 /** The row without default answers. */
 function switchedIn(row: Row): Row {

@@ -3,6 +3,6 @@
  * assumption, or none. `-- -t part-of-a-name` tries some.
  */
 import { test } from 'vitest';
-import { expectSound, singles } from './judge.ts';
+import { expectSound, singleAnswers } from './against-simulator.ts';
 
-test.each([{}, ...singles()])('a simulator with %j is found sound', expectSound);
+test.each([{}, ...singleAnswers()])('a simulator with %j is found sound', expectSound);

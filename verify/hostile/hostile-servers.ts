@@ -7,8 +7,8 @@ import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { listen } from '../testkit/processes/listen.ts';
 
-/** Answers one request on a connection. */
-type Answer = (socket: Socket, path: string) => void;
+/** Writes the reply to one request on a connection. */
+type Responder = (socket: Socket, path: string) => void;
 
 const mebibyte = 1_048_576;
 const message = {
@@ -28,7 +28,7 @@ function head(status: string, headers: readonly string[]): string {
 const jsonType = 'content-type: application/json';
 
 /** A whole reply. */
-function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Answer {
+function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Responder {
   const length = `content-length: ${Buffer.byteLength(body)}`;
   const start = head(status, [jsonType, length, ...headers]);
   return (socket) => {
@@ -38,17 +38,12 @@ function whole(status: string, body: string | Buffer, ...headers: readonly strin
 }
 
 /** A 202 with a Message body, some of whose fields are replaced. */
-function messageWith(fields: Readonly<Record<string, unknown>>): Answer {
+function messageWith(fields: Readonly<Record<string, unknown>>): Responder {
   return whole('202 Accepted', JSON.stringify({ ...message, ...fields }));
 }
 
-/** Makes another answer for each request. */
-function eachTime(make: () => Answer): Answer {
-  return (socket, path) => make()(socket, path);
-}
-
 /** Writes as fast as the client reads, up to `bytes`. */
-function flood(bytes: number, start: string, piece: string): Answer {
+function flood(bytes: number, start: string, piece: string): Responder {
   return (socket) => {
     socket.write(start);
     let remaining = bytes;
@@ -64,7 +59,7 @@ function flood(bytes: number, start: string, piece: string): Answer {
 }
 
 /** Writes a piece every few milliseconds until the client closes. */
-function drip(start: string, piece: string): Answer {
+function drip(start: string, piece: string): Responder {
   return (socket) => {
     socket.write(start);
     const timer = setInterval(() => socket.write(piece), 20);
@@ -72,18 +67,19 @@ function drip(start: string, piece: string): Answer {
   };
 }
 
-/** What a terminal or a CI log would obey: printed text must not match. */
+/** Control characters and commands that a terminal or a CI log obeys: printed text must not match. */
 export const obeyed =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
   /[\u0000-\u0009\u000b-\u001f\u007f\u009b\u061c]|^\s*::(?:error::|add-mask)|##(?:vso)?\[/m;
 
 const filler = 'x'.repeat(65_536);
+/** A text that a terminal and the logs of CI services would obey. */
 export const hostileWords =
   '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED' +
   '##vso[task.complete]\u061c';
 
-/** `npm run test:all` uses only the first three, which differ most from each other. */
-export const hostileServers: Readonly<Record<string, Answer>> = {
+/** The first ones differ most from each other: `npm run test:all` tries only two. */
+export const hostileServers: Readonly<Record<string, Responder>> = {
   'endless body': flood(
     Number.MAX_SAFE_INTEGER,
     head('202 Accepted', [jsonType, 'transfer-encoding: chunked']),
@@ -91,9 +87,8 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
   ),
   'nested brackets': whole('202 Accepted', '['.repeat(1e4) + ']'.repeat(1e4)),
   'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
-  'another body of 125 kB each time': eachTime(() =>
-    messageWith({ more: randomBytes(62_500).toString('hex') }),
-  ),
+  'another body of 125 kB each time': (socket, path) =>
+    messageWith({ more: randomBytes(62_500).toString('hex') })(socket, path),
   silence: () => {},
   reset: (socket) => socket.resetAndDestroy(),
   'dripping head': drip('HTTP/1.1 200 OK\r\n', 'x-drip: 1\r\n'),
@@ -138,8 +133,8 @@ export interface HostileServer {
   close(): void;
 }
 
-/** `politeReplies`: how many requests get a right answer first, so that a load begins. */
-export async function serveHostile(answer: Answer, politeReplies = 0): Promise<HostileServer> {
+/** `politeReplies`: the number of requests that first get a right answer, so that a load starts. */
+export async function serveHostile(answer: Responder, politeReplies = 0): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const polite = messageWith({});
   let requests = 0;

@@ -1,10 +1,12 @@
 /**
  * Compares `GET /control/metrics` with counts made from the replies and the message histories.
  */
+
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { statuses } from '#contract/message-status.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/slices.ts';
 import { Rng } from '#src/sim/random.ts';
@@ -14,7 +16,7 @@ import {
   mostLabelledWorlds,
   type Sample,
 } from '#src/simulation/metrics/families.ts';
-import { type ApiRequest, type SettingsInput, Simulator } from '#src/simulator.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { MetricsText } from '#verify/testkit/metrics-text.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 import { plainRequest, sendBy } from '../testkit/twin/twin.ts';

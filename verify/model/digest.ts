@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { play, setupArbitrary, stepsArbitrary } from './random-runs.ts';
-import { historiesOf, repliesOf } from './trace.ts';
+import { historiesOf, play, repliesOf, setupArbitrary, stepsArbitrary } from './random-runs.ts';
 
 export function digestOf(seed: number, runs: number): string {
   const hash = createHash('sha256');

@@ -9,8 +9,7 @@ import { runs } from '../testkit/runs.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
 import type { Session, Setup } from '../testkit/twin/session.ts';
 import { digestOf } from './digest.ts';
-import { play, setupArbitrary, stepsArbitrary } from './random-runs.ts';
-import { historiesOf, repliesOf } from './trace.ts';
+import { historiesOf, play, repliesOf, setupArbitrary, stepsArbitrary } from './random-runs.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

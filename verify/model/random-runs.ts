@@ -1,9 +1,9 @@
-/** Random runs: a setup and steps, which fast-check draws and shrinks, and how they are played. */
+/** Draws random runs, each a setup and steps; plays them, and shows what a caller sees of them. */
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
 import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
-import { Session, type Setup } from '../testkit/twin/session.ts';
+import { Session, type SessionOptions, type Setup } from '../testkit/twin/session.ts';
 
 /** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [
@@ -40,9 +40,8 @@ export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(stepArbitr
   size: 'max',
 });
 
-interface Play {
-  /** True if the model must agree with each reply, and with the state at the end. */
-  readonly compares?: boolean;
+/** `compares`: the model must agree with each reply, and with the state at the end. */
+interface PlayOptions extends SessionOptions {
   readonly before?: (session: Session) => void;
   readonly afterEach?: (session: Session) => void;
 }
@@ -51,9 +50,9 @@ interface Play {
 export function play(
   setup: Setup,
   steps: readonly Step[],
-  { compares = false, before, afterEach }: Play = {},
+  { compares = false, before, afterEach, ...options }: PlayOptions = {},
 ): Session {
-  const session = new Session(setup, { compares });
+  const session = new Session(setup, { compares, ...options });
   try {
     before?.(session);
     for (const step of steps) {
@@ -65,6 +64,18 @@ export function play(
   } finally {
     session.stop();
   }
+}
+
+/** The replies of a run, one line each. */
+export function repliesOf({ trace }: Session): string[] {
+  return trace.map(({ reply }) => JSON.stringify([reply.status, reply.headers, reply.body]));
+}
+
+/** The statuses of every message with their times, one line each. */
+export function historiesOf(session: Session): string[] {
+  return session.model.messages.map(({ messageId }) =>
+    JSON.stringify(session.historyOf(messageId)),
+  );
 }
 
 /** Plays random sequences; a disagreement throws the seed and the shrunk sequence. */

@@ -7,7 +7,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Assumptions } from './answers.ts';
 
 /** The state of a bucket. Each answer of `limiterRefill` uses the fields that name it. */
-export interface ReferenceBucket {
+export interface Bucket {
   /** `sliding`: when each token was spent, oldest first. */
   spentAtMs: number[];
   /** `continuous`: the 60,000ths of a token that are missing at `countedAtMs`. */
@@ -22,7 +22,7 @@ export interface ReferenceBucket {
   counts: Map<number, number>;
 }
 
-export function fullBucket(): ReferenceBucket {
+export function fullBucket(): Bucket {
   return {
     spentAtMs: [],
     missingUnits: 0,
@@ -35,7 +35,7 @@ export function fullBucket(): ReferenceBucket {
 
 /** Spends a token and returns 0, or returns the milliseconds until the next token. */
 export function spendToken(
-  bucket: ReferenceBucket,
+  bucket: Bucket,
   limit: number,
   nowMs: number,
   { limiterRefill, refusedSpendsToken }: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
@@ -57,12 +57,7 @@ export function spendToken(
   }
 }
 
-function spendSliding(
-  bucket: ReferenceBucket,
-  limit: number,
-  nowMs: number,
-  refusalSpends: boolean,
-) {
+function spendSliding(bucket: Bucket, limit: number, nowMs: number, refusalSpends: boolean) {
   bucket.spentAtMs = bucket.spentAtMs.filter((atMs) => atMs > nowMs - minuteMs);
   if (bucket.spentAtMs.length < limit) {
     bucket.spentAtMs.push(nowMs);
@@ -75,12 +70,7 @@ function spendSliding(
   return (bucket.spentAtMs[0] ?? nowMs) + minuteMs - nowMs;
 }
 
-function spendContinuous(
-  bucket: ReferenceBucket,
-  limit: number,
-  nowMs: number,
-  refusalSpends: boolean,
-) {
+function spendContinuous(bucket: Bucket, limit: number, nowMs: number, refusalSpends: boolean) {
   // `limit` 60,000ths of a token return every millisecond.
   bucket.missingUnits = Math.max(0, bucket.missingUnits - (nowMs - bucket.countedAtMs) * limit);
   bucket.countedAtMs = nowMs;
@@ -96,12 +86,7 @@ function spendContinuous(
   return Math.ceil(lackingUnits / limit);
 }
 
-function spendCounted(
-  bucket: ReferenceBucket,
-  limit: number,
-  nowMs: number,
-  refusalSpends: boolean,
-) {
+function spendCounted(bucket: Bucket, limit: number, nowMs: number, refusalSpends: boolean) {
   const countOf = (minute: number) => bucket.counts.get(minute) ?? 0;
   const hasRoom = (atMs: number) => {
     const minute = Math.floor(atMs / minuteMs);
@@ -123,14 +108,9 @@ function spendCounted(
   return free - nowMs;
 }
 
-function spendInWindow(
-  bucket: ReferenceBucket,
-  limit: number,
-  nowMs: number,
-  windowStartMs: number,
-) {
-  if (windowStartMs !== bucket.windowStartMs) {
-    bucket.windowStartMs = windowStartMs;
+function spendInWindow(bucket: Bucket, limit: number, nowMs: number, startMs: number) {
+  if (startMs !== bucket.windowStartMs) {
+    bucket.windowStartMs = startMs;
     bucket.spentInWindow = 0;
   }
   if (bucket.spentInWindow < limit) {

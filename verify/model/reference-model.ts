@@ -4,10 +4,10 @@
  * simulator. It shares no code with the simulator: it was written only from the document and
  * `docs/semantics.md`. Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
- * This file has the operations, and the checks before an endpoint answers: size, method, key, limit.
+ * This file has the operations, and the checks before an endpoint: size, key, method, limit.
  */
 import type { Assumptions } from './answers.ts';
-import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
+import { type Bucket, fullBucket, spendToken } from './reference-limiter.ts';
 import {
   applyDeactivation,
   changeStatus,
@@ -34,9 +34,9 @@ import {
 import {
   allowedMethods,
   type Endpoint,
-  findRoute,
   type LimitedEndpoint,
   type Route,
+  routeAt,
   withoutRoute,
 } from './reference-routes.ts';
 import { ReferenceSends } from './reference-sends.ts';
@@ -54,7 +54,7 @@ export class ReferenceModel extends ReferenceWorld {
   };
   readonly #sends = new ReferenceSends(this);
   /** The buckets by endpoint and owner, such as `send account 7`. */
-  readonly #buckets = new Map<string, ReferenceBucket>();
+  readonly #buckets = new Map<string, Bucket>();
   /** When `progressPace` was last switched: from then on, messages in flight take the new pace. */
   #paceSinceMs = 0;
 
@@ -159,7 +159,7 @@ export class ReferenceModel extends ReferenceWorld {
 
   handle(request: ModelRequest): Expected {
     const { nowMs, assumptions } = this;
-    const route = findRoute(request.path, assumptions);
+    const route = routeAt(request.path, assumptions);
     const expected = this.#replyTo(request, route);
     return applyTemplate(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
   }

@@ -38,16 +38,6 @@ export interface Expected {
   readonly learn?: (actual: { readonly body: string }) => void;
 }
 
-/** The JSON value of a body; undefined if it is not JSON in UTF-8. */
-export function parseJson(body: ModelRequest['body']): unknown {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  try {
-    return JSON.parse(typeof body === 'string' ? body : decoder.decode(body));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Accepts any non-empty text for people. */
 export function anyText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';

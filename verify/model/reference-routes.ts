@@ -33,11 +33,8 @@ function exactRoute(path: string): Route | undefined {
   return message === undefined ? undefined : { endpoint: 'read', id: message };
 }
 
-/** VER-1: the endpoint that a path names, in the spellings that `trailingSlash` and `pathCase` allow. */
-export function findRoute(
-  path: string,
-  { trailingSlash, pathCase }: Assumptions,
-): Route | undefined {
+/** VER-1: the endpoint of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
+export function routeAt(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
   const exact = exactRoute(path);
   if (exact !== undefined) return exact;
   const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;

@@ -7,6 +7,7 @@
  */
 import { dayMs } from '#contract/time.ts';
 import { instantOf } from '#judging/service/written-send-at.ts';
+import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
 import {
   type Body,
@@ -23,7 +24,6 @@ import {
   invalid,
   isUuid,
   type ModelRequest,
-  parseJson,
   refusal,
   tooMany,
 } from './reference-replies.ts';

@@ -4,9 +4,11 @@
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '#contract/reply-template.ts';
+import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
-import { anyText, type Expected, type ModelRequest, parseJson } from './reference-replies.ts';
+import { anyText, type Expected, isUuid, type ModelRequest } from './reference-replies.ts';
 
+/** What decides which template applies, and what its placeholders stand for. */
 interface Context {
   readonly request: ModelRequest;
   /** Undefined: the path is not one of the document's. */
@@ -15,9 +17,10 @@ interface Context {
   readonly assumptions: Assumptions;
 }
 
+/** The values of the placeholders, by name; a function tests the value in its place. */
 type Values = Readonly<Record<string, unknown>>;
-type Fields = Readonly<Record<string, unknown>>;
 
+/** The expected reply in the form of its template; unchanged if no template applies. */
 export function applyTemplate(reply: Expected, context: Context): Expected {
   const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
   const name = templateNamesOf(reply, context).find((each) => Object.hasOwn(templates, each));
@@ -60,8 +63,8 @@ function templateNamesOf({ status, body, failing }: Expected, context: Context):
     return [templateOfBadBody(request.body), 'malformed_json', ...coded];
   }
   if (status === 404) {
-    const what = { read: 'not_found', tasks: 'device_not_found', received: 'page_not_found' };
-    const missing = what[endpoint as keyof typeof what] ?? 'path_not_found';
+    const names = { read: 'not_found', tasks: 'device_not_found', received: 'page_not_found' };
+    const missing = names[endpoint as keyof typeof names] ?? 'path_not_found';
     return [missing, 'not_found', ...(assumptions.notFoundBody === 'code_detail' ? ['error'] : [])];
   }
   if (status === 403) {
@@ -96,7 +99,7 @@ function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): V
   const wait = headers['retry-after'];
   const shared = {
     now: new Date(nowMs).toISOString(),
-    uuid: isUuidText,
+    uuid: isUuid,
     // The transport refuses a body that is too long before the request is read.
     path: reply.status === 413 ? '' : request.path,
     method: reply.status === 413 ? '' : request.method,
@@ -117,13 +120,14 @@ function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): V
   };
 }
 
+/** The values of placeholders that only successful replies of one endpoint have. */
 function endpointValues(
   endpoint: string,
   { body, page }: Expected,
   template: ReplyTemplate,
   shared: Values,
 ): Values {
-  const fields = body as Fields;
+  const fields = body as Values;
   const list = (name: string): readonly unknown[] =>
     Array.isArray(body) ? body : (fields[name] as readonly unknown[]);
   const items = (name: string) =>
@@ -221,8 +225,4 @@ function headersOf(
     else headers[name] = fillText(value, values);
   }
   return headers;
-}
-
-function isUuidText(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }

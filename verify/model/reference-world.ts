@@ -75,7 +75,9 @@ export class ReferenceWorld {
       .reduce((sum, { segments }) => sum + (quotaUnit === 'segments' ? segments : 1), 0);
   }
 
+  /** The first scripted outcome whose pattern matches the recipient. */
   outcomeFor(to: string): Outcome | undefined {
+    // The backslash escapes the plus sign at the start of a pattern.
     return this.outcomes.find((outcome) =>
       new RegExp(`^\\${outcome.to.replaceAll('*', '[0-9]*')}$`).test(to),
     );

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConformIo, conform, type OwnSimulator } from '#conformance/main.ts';
 import { createSimulator, type InternalOptions, type SettingsInput } from '#src/simulator.ts';
+import { newIo } from './io-fixture.ts';
 
 /** The fields of a result in the report that tests use. */
 export interface CaseResult {
@@ -41,19 +42,12 @@ export async function runConform(
   argv: readonly string[],
   io: Partial<ConformIo> = {},
 ): Promise<Printed> {
-  const printed = { out: '', err: '' };
+  const { io: collecting, texts } = newIo();
   const seeded = argv.includes('--seed') ? argv : [...argv, '--seed', '1'];
-  const code = await conform(seeded, {
-    out: (text) => {
-      printed.out += text;
-    },
-    error: (text) => {
-      printed.err += text;
-    },
-    signal: new AbortController().signal,
-    ...io,
-  });
-  return { code, ...printed };
+  const { out, error } = collecting;
+  const { signal } = new AbortController();
+  const code = await conform(seeded, { out, error, signal, ...io });
+  return { code, out: texts.out, err: texts.error };
 }
 
 /** Runs the command and reads its JSON report. Throws, with its stderr, if it writes none. */

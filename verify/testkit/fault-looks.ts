@@ -14,6 +14,7 @@ import {
 import { servicePaths } from '#contract/routes.ts';
 import type { FaultInput } from '#src/config/fault-schema.ts';
 import { Simulator } from '#src/simulator.ts';
+import { parseJson } from './parse-json.ts';
 import { closeAfterTest, settings } from './served-fixture.ts';
 import { plainSend } from './twin/twin.ts';
 
@@ -22,7 +23,7 @@ const lateMs = 500;
 /** A timer may be a little early. */
 const earlyMs = 20;
 /** A reply that has not come after this time counts as one that never comes. */
-const replyWithinMs = 10_000;
+const withinMs = 10_000;
 
 /** The fields of a fault besides its kind, for the kinds that have some. */
 const fields = { delay: { ms: lateMs }, status: { status: 418 } } as const satisfies FaultFields;
@@ -40,9 +41,10 @@ function textOf(name: string): string {
 const plainReply = '202 at once, whole at once';
 
 /** Sends a message whose text has this name; a fault may strike it. */
-export type Send = (name: string) => Promise<Response>;
+export type Sender = (name: string) => Promise<Response>;
 
-export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Send {
+/** Sends by the first account of the simulator; what is open after the test is aborted. */
+export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Sender {
   const leaves = new AbortController();
   onTestFinished(() => leaves.abort());
   const [account] = simulator.readyFile().accounts;
@@ -77,18 +79,11 @@ async function seenOf(reply: Promise<Response>): Promise<string> {
     } catch {
       return `${head}, cut ${when()}`;
     }
-    return `${head}, ${isJson(Buffer.concat(bytes)) ? 'whole' : 'broken'} ${when()}`;
+    const isWhole = typeof parseJson(Buffer.concat(bytes)) === 'object';
+    return `${head}, ${isWhole ? 'whole' : 'broken'} ${when()}`;
   };
   const fails = ({ cause }: Error) => `failed with ${Object(cause).code} ${when()}`;
   return ends().catch(fails);
-}
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    return typeof JSON.parse(bytes.toString()) === 'object';
-  } catch {
-    return false;
-  }
 }
 
 /** What a client can see of a kind, by its row. The native server cannot reset: it closes. */
@@ -101,15 +96,13 @@ function declaredLook(kind: FaultKindName, place: string): string {
  * The kinds that a client cannot tell from another one, or from a reply without a fault. `place`:
  * the transport or the recorder that carries out the faults.
  */
-export async function alikeOver(place: string, send: Send): Promise<string[]> {
+export async function alikeOver(place: string, send: Sender): Promise<string[]> {
   // The first request takes longer, and so do others on a busy machine.
   let sent = 0;
-  await expect
-    .poll(() => seenOf(send(`plain ${++sent}`)), { timeout: replyWithinMs })
-    .toBe(plainReply);
+  await expect.poll(() => seenOf(send(`plain ${++sent}`)), { timeout: withinMs }).toBe(plainReply);
   const asked = faultKindNames.map((kind) => ({ kind, end: seenOf(send(kind)) }));
   const ending = asked.filter(({ kind }) => faultKinds[kind].reply !== 'hang');
-  const waited = new Promise((resolve) => setTimeout(resolve, replyWithinMs).unref());
+  const waited = new Promise((resolve) => setTimeout(resolve, withinMs).unref());
   await Promise.race([Promise.all(ending.map(({ end }) => end)), waited]);
   const seen = await Promise.all(asked.map(({ end }) => Promise.race([end, 'open'])));
   const alike: string[] = [];

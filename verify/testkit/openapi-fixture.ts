@@ -10,6 +10,7 @@ import { routes } from '#contract/routes.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 
+/** The parts of the document that this file reads. */
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, object>>;
   readonly content: {
@@ -26,6 +27,7 @@ interface OperationObject {
 /** A document is compiled for a few dozen bodies only, and linters check that it is valid. */
 const quickCompilation = { meta: false, validateSchema: false, code: { optimize: false } };
 
+/** The service as its document describes it under some assumptions. */
 export class DescribedService {
   readonly document: ReturnType<typeof openApi>;
   readonly #ajv = new Ajv2020({ strict: false, coerceTypes: false, ...quickCompilation });
@@ -94,11 +96,9 @@ export class DescribedService {
   }
 
   #validator(pointer: string): ValidateFunction {
-    let validator = this.#validators.get(pointer);
-    if (validator === undefined) {
-      validator = this.#ajv.compile({ $ref: `service${pointer}` });
-      this.#validators.set(pointer, validator);
-    }
+    const $ref = `service${pointer}`;
+    const validator = this.#validators.get(pointer) ?? this.#ajv.compile({ $ref });
+    this.#validators.set(pointer, validator);
     return validator;
   }
 }

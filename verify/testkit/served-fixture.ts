@@ -29,26 +29,26 @@ export const settings: SettingsInput = { clock: 'manual', noLimits: true };
 export async function serve(
   options: InternalOptions,
   transport?: TransportKind,
-  more?: SettingsInput,
+  moreSettings?: SettingsInput,
 ) {
-  const simulator = new Simulator({ ...settings, ...more }, options);
+  const simulator = new Simulator({ ...settings, ...moreSettings }, options);
   closeAfterTest(simulator);
   const { baseUrl } = await simulator.listen({ transport });
   return { simulator, port: Number(new URL(baseUrl).port) };
 }
 
 /** The header lines of a request by the first account. */
-export function head(simulator: Simulator, more = ''): string {
+export function head(simulator: Simulator, moreLines = ''): string {
   const [account] = simulator.readyFile().accounts;
-  return `Host: x\r\nAuthorization: Bearer ${account?.api_key}\r\n${more}`;
+  return `Host: x\r\nAuthorization: Bearer ${account?.api_key}\r\n${moreLines}`;
 }
 
 /** The bytes of a send by the first account. */
-export function sendText(simulator: Simulator, requestId: string, prefix = ''): string {
+export function sendText(simulator: Simulator, requestId: string, pathPrefix = ''): string {
   const from = simulator.readyFile().accounts[0]?.sims[0]?.number;
   const body = JSON.stringify({ ...plainSend, from, request_id: requestId });
   const type = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-  return `POST ${prefix}${servicePaths.send} HTTP/1.1\r\n${head(simulator, type)}\r\n${body}`;
+  return `POST ${pathPrefix}${servicePaths.send} HTTP/1.1\r\n${head(simulator, type)}\r\n${body}`;
 }
 
 export async function dialAll(port: number, count: number): Promise<RawSocket[]> {

@@ -2,10 +2,10 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
 
-/** The size that stands for a body that was not recorded. */
+/** The stated size of a body that was not recorded. */
 const unrecordedBytes = 300;
 
-/** When the clock of the recorder's process began to count. */
+/** The zero of the steady clock of the recorder's process. */
 const startMs = Date.parse('2026-01-01T00:00:00Z');
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -14,18 +14,9 @@ export function asRecording(exchanges: readonly TrafficExchange[]): string {
   return exchanges.map((exchange) => `${JSON.stringify(lineOf(exchange))}\n`).join('');
 }
 
-function lineOf({
-  sentAt,
-  answeredAt,
-  method,
-  path,
-  query,
-  headers,
-  body,
-  reply,
-  isSeen,
-}: TrafficExchange) {
-  const line: RecordedLine = {
+function lineOf(exchange: TrafficExchange): RecordedLine {
+  const { sentAt, answeredAt, method, path, query, headers, body, reply, isSeen } = exchange;
+  return {
     sent: iso(sentAt),
     answered: iso(Math.ceil(answeredAt)),
     steady: { process: 'a', sent_ms: sentAt - startMs, answered_ms: answeredAt - startMs },
@@ -45,7 +36,6 @@ function lineOf({
     }),
     ...(!isSeen && { failure: 'the client closed the connection' }),
   };
-  return line;
 }
 
 /** A HAR file, as browsers and proxies write it. */

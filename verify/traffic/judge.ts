@@ -3,7 +3,7 @@ import type { TrafficEvent } from '#contract/exchange.ts';
 import { rules } from '#contract/rules.ts';
 import { TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 
-/** The ids of rules, and what is wrong. */
+/** The verdicts: ids of rules, and for each failed one what is wrong. */
 export interface Judged {
   readonly failed: readonly string[];
   readonly passed: readonly string[];

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { Rng } from '#src/sim/random.ts';
 import { variations } from '../foreign/variation.ts';
-import { singles } from '../harness/judge.ts';
+import { singleAnswers } from '../harness/against-simulator.ts';
 import { failures } from '../testkit/conform-run.ts';
 import { runs, sample, seed } from '../testkit/runs.ts';
 import { judge } from './judge.ts';
@@ -88,7 +88,7 @@ function accusations(
 type Service = readonly [name: string, record: () => Promise<RecordedRun>];
 
 const services: readonly Service[] = [
-  ...singles().map(
+  ...singleAnswers().map(
     (answers): Service => [
       `simulator ${JSON.stringify(answers)}`,
       () => recordSimulator([], answers),

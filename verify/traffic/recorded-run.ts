@@ -1,25 +1,23 @@
 /**
- * Records a run of `conform`. A recorder in front of the service sees each exchange as it was made,
- * and nothing of what the owner of the accounts changes.
+ * Records a run of `conform` as a recorder in front of the service does: it sees each exchange, but
+ * not what control operations change.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { isoTime, minuteMs } from '#contract/time.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
-import { createSimulator, type SettingsInput, type Simulator } from '#src/simulator.ts';
+import { createSimulator, type SettingsInput } from '#src/simulator.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
-import { type Call, ForeignService } from '../foreign/service.ts';
+import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { callersIn, testRate } from '../harness/flags-world.ts';
+import { testRate } from '../harness/run-with-flags.ts';
 import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
-import { bearer, postTo, requestTo, sendPaths } from '../testkit/twin/request.ts';
-import { sendBy } from '../testkit/twin/twin.ts';
+import { exceedLimits, repeatIdsAndHolds } from './further-traffic.ts';
 
 export interface RecordedRun {
   /** What a recorder in front of the service sees. */
@@ -32,9 +30,10 @@ export interface RecordedRun {
   readonly report: ConformReport;
 }
 
-/** Far from the end of a minute, as an exchange seen in two windows of a limiter shows less. */
+/** Not near the end of a minute: an exchange that may be in two windows of a limiter shows less. */
 const startTime = '2026-01-01T00:00:17.250Z';
 
+/** Rules whose judges need traffic beyond the limits. */
 const aboutLimits = /LIMIT|AUTH-6|READ-3|ERR/;
 
 /** Runs the cases of some rules, or all, against a simulator, which may have a defect. */
@@ -47,29 +46,17 @@ export async function recordSimulator(
   const journal = join(folder, 'run.ndjson');
   const create = wrongSimulation(defect) ?? ((...settings) => new Simulation(...settings));
   const recorder = new Recorder();
-  const keysOf = new Map<unknown, Set<string>>();
-  const simulation: typeof create = (...settings) => {
-    const created = create(...settings);
-    const handle = created.handle.bind(created);
-    return Object.assign(created, {
-      handle: (request: ApiRequest) => {
-        const handled = handle(request);
-        recorder.note(created.clock.now(), request, handled.reply);
-        if (handled.key === undefined) return handled;
-        const { account, key } = handled.key;
-        keysOf.set(account, (keysOf.get(account) ?? new Set()).add(key));
-        return handled;
-      },
-    });
-  };
+  const simulation: typeof create = (...settings) => recorder.watch(create(...settings));
   try {
     const settings = { clock: 'manual', startTime, assumptions } as const;
     const startOwn = async () => {
       const simulator = await createSimulator(settings, { journal, simulation });
       const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+      // The harness closes its simulator after the last case.
       const close = () => {
-        sendFurther(simulator);
-        if (rules.length === 0 || rules.some((rule) => aboutLimits.test(rule))) flood(simulator);
+        repeatIdsAndHolds(simulator);
+        if (rules.length === 0 || rules.some((rule) => aboutLimits.test(rule)))
+          exceedLimits(simulator);
         return simulator.close();
       };
       return { baseUrl, controlUrl: controlUrl ?? '', close };
@@ -77,14 +64,14 @@ export async function recordSimulator(
     const report = await runConformWithReport(rules, { startOwn });
     const events: TrafficEvent[] = [];
     for await (const event of readTraffic([journal], () => {})) events.push(event);
-    const joined = [...keysOf.values()].map((keys) => [...keys]);
-    return { exchanges: recorder.exchanges, journal: events, joined, report };
+    const { exchanges, joined } = recorder;
+    return { exchanges, journal: events, joined, report };
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-/** The same against the foreign service, with flags only and both clocks faster than real time. */
+/** Runs the cases of some rules against the foreign service, with flags only and on a fast clock. */
 export async function recordForeign(
   variation: Variation,
   rules: readonly string[],
@@ -92,7 +79,7 @@ export async function recordForeign(
   const clock = scaledClock(testRate);
   const recorder = new Recorder();
   class RecordedService extends ForeignService {
-    override answer(call: Call) {
+    override answer(call: ForeignRequest) {
       const reply = super.answer(call);
       const { headers, address: clientIp } = call;
       const { authorization, 'content-type': contentType } = headers;
@@ -106,20 +93,42 @@ export async function recordForeign(
   try {
     const argv = [server.baseUrl, ...rules, ...server.flags, '--timeout', '2m'];
     const report = await runConformWithReport(argv, { clock });
-    const { key, otherKey, revokedKey, secondKey, exhaustedKey } = callersIn(server.values);
-    const joined = [[key, otherKey, revokedKey], [secondKey], [exhaustedKey]];
+    const keysOf = (...flags: string[]) => flags.map((flag) => server.values[flag] ?? '');
+    const main = keysOf('api-key', 'other-api-key', 'revoked-key');
+    const joined = [main, keysOf('second-api-key'), keysOf('exhausted-api-key')];
     return { exchanges: recorder.exchanges, journal: recorder.exchanges, joined, report };
   } finally {
     await server.close();
   }
 }
 
-/** Notes exchanges by the service's clock. */
+/** Notes exchanges by the service's clock, and the keys of each account. */
 class Recorder {
   readonly exchanges: TrafficExchange[] = [];
+  readonly #keysOf = new Map<unknown, Set<string>>();
 
   note(...exchange: Parameters<typeof trafficOf>): void {
     this.exchanges.push(trafficOf(...exchange));
+  }
+
+  /** Notes all that this simulation handles from now on; returns the simulation. */
+  watch(simulation: Simulation): Simulation {
+    const handle = simulation.handle.bind(simulation);
+    return Object.assign(simulation, {
+      handle: (request: ApiRequest) => {
+        const handled = handle(request);
+        this.note(simulation.clock.now(), request, handled.reply);
+        if (handled.key === undefined) return handled;
+        const { account, key } = handled.key;
+        this.#keysOf.set(account, (this.#keysOf.get(account) ?? new Set()).add(key));
+        return handled;
+      },
+    });
+  }
+
+  /** The keys that each account has used. */
+  get joined(): readonly (readonly string[])[] {
+    return Array.from(this.#keysOf.values(), (keys) => [...keys]);
   }
 }
 
@@ -150,79 +159,4 @@ export function trafficOf(
     isForced: false,
     isSeen: true,
   };
-}
-
-function ask(simulator: Simulator, account: number, path: string): ApiReply {
-  const { api_key: key, sims = [] } = simulator.readyFile().accounts[account] ?? {};
-  const more = { authorization: bearer(key), clientIp: '127.0.0.1' };
-  const fields = { to: '+12025550154', from: sims[0]?.number, message: 'm' };
-  const isSend = path.endsWith('/send/');
-  return simulator.handle(isSend ? postTo(path, fields, more) : requestTo(path, more));
-}
-
-/**
- * Repeats an id when its SIM is inactive, an hour before its day ends, and two minutes after; holds
- * a message until a minute ago; reads one that a device was handed. The harness does so within an
- * instant, where a recording shows no order, as clocks may be wrong by seconds.
- */
-function sendFurther(simulator: Simulator): void {
-  const again = (id = 'a day') => sendBy(simulator, 0, { request_id: id });
-  const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id ?? '';
-  again();
-  simulator.clock.advance('10s');
-  simulator.sims.patch(device, { active: false });
-  again();
-  simulator.sims.patch(device, { active: true });
-  for (const later of ['23h', '62m']) {
-    simulator.clock.advance(later);
-    again();
-  }
-  sendBy(simulator, 0, { send_at: isoTime(simulator.clock.now() - minuteMs) });
-  simulator.sims.patch(device, { polling: 'external' });
-  const { message_id: id } = JSON.parse(again('handed out').body);
-  for (let poll = 0; poll < 4; poll++) {
-    ask(simulator, 0, `/api/devices/${device}/tasks/`);
-    simulator.clock.advance('10s');
-    ask(simulator, 0, `/api/v1/sms/${id}/`);
-  }
-  simulator.sims.patch(device, { polling: 'simulated' });
-}
-
-/**
- * Meets each limit: twice a flood and a request a second until some pass again, then a steady load for
- * more than a minute. The harness asks once more than a limit allows, of which clocks that may be
- * wrong by seconds show nothing.
- */
-function flood(simulator: Simulator): void {
-  const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;
-  const received = '/api/v1/sms/received/';
-  const limits: readonly (readonly [path: string, limit: number])[] = [
-    ...Object.values(sendPaths).map((path) => [path, 120] as const),
-    [received, 120],
-    [`/api/devices/${device}/tasks/`, 60],
-  ];
-  const repeat = (count: number, everyMs: number, act: (index: number) => void) => {
-    for (let index = 0; index < count; index++) {
-      if (everyMs > 0) simulator.clock.advance(everyMs);
-      act(index);
-    }
-  };
-  simulator.clock.advance('150s');
-  const { message_id: id } = JSON.parse(ask(simulator, 0, sendPaths.send).body);
-  for (const [path, limit] of limits) {
-    for (const everyMs of [0, 50]) {
-      simulator.clock.advance(75_000 - (simulator.clock.now() % 60_000));
-      repeat(150, everyMs, (index) => {
-        ask(simulator, 0, path);
-        if (index > 145) ask(simulator, 0, `/api/v1/sms/${id}/`);
-      });
-      repeat(75, 1_000, (elapsedSeconds) => {
-        ask(simulator, 0, path);
-        if (elapsedSeconds < 3) for (const other of [path, received]) ask(simulator, 1, other);
-      });
-      simulator.clock.advance('150s');
-    }
-    repeat(limit * 1.2, Math.floor(56_000 / limit), () => ask(simulator, 0, path));
-    simulator.clock.advance('150s');
-  }
 }

@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
-import { alikeOver, faults, type Send, senderTo, startWithFaults } from '../testkit/fault-looks.ts';
+import {
+  alikeOver,
+  faults,
+  type Sender,
+  senderTo,
+  startWithFaults,
+} from '../testkit/fault-looks.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 
-const places: Readonly<Record<string, () => Promise<Send>>> = {
+const places: Readonly<Record<string, () => Promise<Sender>>> = {
   fetch: async () => {
     const simulator = startWithFaults(faults);
     return senderTo(simulator, 'http://localhost', simulator.fetch);

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { gatherFacts } from '../fuzz/facts.ts';
-import { servicePieces } from '../fuzz/framed.ts';
-import { type Piece, quoted, rarely, weighted } from '../fuzz/piece.ts';
+import { quoted, type RawRequest, rarely, weighted } from '../fuzz/raw-request.ts';
+import { serviceRequests } from '../fuzz/service-requests.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { runs } from '../testkit/runs.ts';
 import { newPath, serve } from '../testkit/served-fixture.ts';
@@ -19,12 +19,12 @@ const differing = [
   /[\x80-\xff][ \t]*\r$/m,
   /authorization:[\s\S]*\nauthorization:/i,
 ];
-const pieces = servicePieces(facts).filter(({ bytes }) => {
+const requests = serviceRequests(facts).filter(({ bytes }) => {
   const [head = ''] = bytes.split('\r\n\r\n');
   return !differing.some((pattern) => pattern.test(`${head}\r`));
 });
 const conversations = fc.record({
-  pieces: fc.array(pieces, { minLength: 1, maxLength: 8, size: 'max' }),
+  requests: fc.array(requests, { minLength: 1, maxLength: 8, size: 'max' }),
   pipelined: fc.constantFrom(1, 3, 8),
   cuts: weighted<number[]>(
     [1, fc.constant([])],
@@ -38,14 +38,14 @@ type Conversation = typeof conversations extends fc.Arbitrary<infer Drawn> ? Dra
 /** The replies to all requests. After one that ends its connection, the rest is sent again. */
 async function play(
   port: number,
-  { pieces, pipelined, cuts }: Conversation,
+  { requests, pipelined, cuts }: Conversation,
   advance: () => void,
 ): Promise<string[]> {
   const replies: string[] = [];
   let socket = await RawSocket.open(port);
   try {
-    while (replies.length < pieces.length) {
-      const batch: Piece[] = pieces.slice(replies.length, replies.length + pipelined);
+    while (replies.length < requests.length) {
+      const batch: RawRequest[] = requests.slice(replies.length, replies.length + pipelined);
       await socket.write(Buffer.from(batch.map(({ bytes }) => bytes).join(''), 'latin1'), cuts);
       for (const { method } of batch) {
         const { status, headers, body } = await socket.reply(method);
@@ -99,7 +99,7 @@ test('both transports, with and without a journal, answer any conversation alike
   });
   const result = await fc.check(alike, { numRuns: runs(25) });
   const [conversation] = result.counterexample ?? [];
-  const text = conversation?.pieces.map(({ bytes }) => quoted(bytes)).join('\n');
+  const text = conversation?.requests.map(({ bytes }) => quoted(bytes)).join('\n');
   if (result.failed) throw new Error(`after:\n${text}`, { cause: result.errorInstance });
   expect(result.numRuns).toBe(runs(25));
 }, 7_200_000);

@@ -142,36 +142,86 @@ const manyWindows = 24;
 
 /** N requests in each window of a clock. */
 export const alignedWindow: PossibleLimits = (history, version, part) =>
-  counted(history, version, part, false);
+  counted(history, version, part, { isSliding: false });
 
 /** The last window counts by the share of it that the sliding window still covers. */
-export const slidingCounter: PossibleLimits = (history, version, part) =>
-  counted(history, version, part, true);
+export const slidingCounter = alwaysRounded((rounding, history, version, part) =>
+  counted(history, version, part, { isSliding: true, rounding }),
+);
 
 /**
- * The same counters, of windows whose first one is opened by a request after a pause of two windows.
- * A pause may or may not have been so long: then either may explain what follows.
+ * The same counters, of windows whose first one is opened by a request after a window without any.
+ * Where a window may or may not have had one, either may explain what follows.
  */
-export const slidingCounterFromFirst: PossibleLimits = (history, version, { since, until }) => {
-  const { groups } = history;
-  let limit: Span | undefined = version.limit;
-  let openers: number[] = [];
-  // Before a pause that is surely long enough, nothing matters.
-  let i = Math.max(0, Math.min(since, until - 1));
-  while (i > 0 && pauseBefore(groups, i)[0] < 2 * version.windowMs[1]) i -= 1;
-  for (; i < until && limit !== undefined; i += 1) {
-    const [least, most] = pauseBefore(groups, i);
-    if (least >= 2 * version.windowMs[1]) openers = [];
-    if (most >= 2 * version.windowMs[0]) openers.push(i);
-    if (i >= since) limit = sinceOpeners(history, { ...version, limit }, openers, i);
-  }
-  return limit;
-};
+export const slidingCounterFromFirst = alwaysRounded(
+  (rounding, history, version, { since, until }) => {
+    const { groups } = history;
+    let limit: Span | undefined = version.limit;
+    // Before a pause that is surely long enough, nothing matters.
+    let i = Math.min(since, until - 1);
+    while (i > 0 && pauseBefore(groups, i)[0] < 2 * version.windowMs[1]) i -= 1;
+    let openers: readonly number[] = [i];
+    for (; i < until && limit !== undefined; i += 1) {
+      openers = openersAt(history, version, openers, i);
+      if (i >= since) limit = sinceOpeners(history, { ...version, limit }, openers, i, rounding);
+    }
+    return limit;
+  },
+);
+
+/** What is added before a counter rounds down: it rounds down, to the next number, or up. */
+const roundings = [0, 0.5, 1 - 1e-9];
+const anyRounding: Span = [0, 1 - 1e-9];
+/** So few in a window show how a counter rounds. */
+const fewToRound = 2;
+
+/** A counter always rounds alike, which tells those of few requests apart from other limiters. */
+function alwaysRounded(
+  limitsOf: (rounding: Span, ...of: Parameters<PossibleLimits>) => Span | undefined,
+): PossibleLimits {
+  return (history, version, part) => {
+    const limit = limitsOf(anyRounding, history, version, part);
+    if (limit === undefined || limit[1] > fewToRound) return limit;
+    const [whole, bounded] = [
+      { ...part, since: part.begin },
+      { ...version, limit },
+    ];
+    return hullOf(roundings.map((each) => limitsOf([each, each], history, bounded, whole)));
+  };
+}
 
 function pauseBefore(groups: readonly Group[], i: number): Span {
   const { from, to } = groups[i] as Group;
   const last = groups[i - 1] ?? { from: Number.NEGATIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
   return [from - last.to, to - last.from];
+}
+
+/** Those of the openers whose windows may go on, and the group itself if it may open one. */
+function openersAt(
+  history: History,
+  { windowMs }: Version,
+  openers: readonly number[],
+  i: number,
+): readonly number[] {
+  const [before, after] = [history.groups[i - 1], history.groups[i] as Group];
+  if (before === undefined || after.to - before.from < windowMs[0]) return openers;
+  if (after.from - before.to >= 2 * windowMs[1]) return [i];
+  let opens = false;
+  const going = openers.filter((opener) => {
+    const { from, to } = openerOf(history, opener);
+    const windowOf = (at: Decision): Span => [
+      Math.max(0, Math.floor((at.from - to) / windowMs[1])),
+      Math.max(0, Math.floor((at.to - from) / windowMs[0])),
+    ];
+    const [last, now] = [windowOf(before), windowOf(after)];
+    opens ||= now[1] >= last[0] + 2;
+    return opener === i || now[0] <= last[1] + 1;
+  });
+  return opens ? [...going, i] : going;
+}
+
+function openerOf({ groups, decisions }: History, number: number): Decision {
+  return decisions.all[(groups[number] as Group).first] as Decision;
 }
 
 /** The limits that permit the group, if one of these has opened the windows. */
@@ -180,42 +230,47 @@ function sinceOpeners(
   version: Version,
   openers: readonly number[],
   i: number,
+  rounding: Span,
 ): Span | undefined {
   const spans = openers.map((begin) => {
-    const { first } = history.groups[begin] as Group;
-    const { from, to } = history.decisions.all[first] as Decision;
+    const { from, to } = openerOf(history, begin);
     const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
     const part = { begin, since: i, until: i + 1 };
-    return counted(history, { ...version, phase }, part, true, { origin: from, firstWindow: 0 });
+    const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
+    return counted(history, { ...version, phase }, part, how);
   });
   return hullOf(spans);
 }
 
-/** What a count by windows looks at. */
-interface Count {
-  readonly history: History;
-  readonly version: Version;
-  /** The number of the first decision that counts. */
-  readonly begin: number;
+/** How windows count. */
+interface Counting {
   readonly isSliding: boolean;
+  readonly rounding: Span;
   /** Windows are numbered from this time on. */
   readonly origin: number;
   /** The number of the window that the first decision has opened. */
   readonly firstWindow: number;
 }
 
-const ofClock = { origin: 0, firstWindow: Number.NEGATIVE_INFINITY };
+/** What a count by windows looks at. */
+interface Count extends Counting {
+  readonly history: History;
+  readonly version: Version;
+  /** The number of the first decision that counts. */
+  readonly begin: number;
+}
+
+const ofClock = { origin: 0, firstWindow: Number.NEGATIVE_INFINITY, rounding: anyRounding };
 
 function counted(
   history: History,
   version: Version,
   { begin, since, until }: Part,
-  isSliding: boolean,
-  { origin, firstWindow } = ofClock,
+  how: Partial<Counting> & Pick<Counting, 'isSliding'>,
 ): Span | undefined {
   const { groups, decisions } = history;
   const first = groups[begin]?.first ?? 0;
-  const count: Count = { history, version, begin: first, isSliding, origin, firstWindow };
+  const count: Count = { ...ofClock, ...how, history, version, begin: first };
   let [least, most] = version.limit;
   for (let n = since - 1; n < until && least <= most; n += 1) {
     const g = n < since ? history.suspect : n;
@@ -227,7 +282,7 @@ function counted(
     else most = Math.min(most, mostAnywhere(count, decision, i));
     const [lowest, last] = windowsOf(count, decision);
     if (last - lowest > manyWindows) continue;
-    const from = Math.max(lowest, firstWindow);
+    const from = Math.max(lowest, count.firstWindow);
     let bound = passed ? Number.POSITIVE_INFINITY : 0;
     for (let number = from; number <= last && (passed ? bound > least : bound < most); number += 1)
       bound = passed
@@ -280,7 +335,7 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
   const asked = isSliding ? 0 : history.decisions.between(firstIn(count, number, true, i), i, true);
   if (asked > spent) return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
-  return Math.floor(spent) + (isWhole ? decision.count : 1);
+  return Math.floor(spent + count.rounding[0]) + (isWhole ? decision.count : 1);
 }
 
 /** The highest limit with which this window may have refused the decision. */
@@ -290,10 +345,10 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   if (earliest(count, number) < knownSince) return Number.POSITIVE_INFINITY;
   const share = shareOf(count, latest(count, number + 1) - decision.from, windowMs[0]);
   const isKnown = share === 0 || earliest(count, number - 1) >= knownSince;
-  if (isKnown) return Math.ceil(spentIn(count, i, number, false, share));
+  if (isKnown) return Math.floor(spentIn(count, i, number, false, share) + count.rounding[1]);
   // Others passed in the last window, no more than the limit; how often they were refused is open.
   if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
-  return Math.floor((spentIn(count, i, number, false, 0) + 1) / (1 - share));
+  return Math.floor((spentIn(count, i, number, false, 0) + count.rounding[1]) / (1 - share));
 }
 
 /** Wherever the windows begin: the lowest limit that lets so many pass within a window. */

@@ -1,12 +1,10 @@
 /**
  * The bodies in the service's OpenAPI document: the schema of a send, and the schema and an example
- * of each successful reply. The schema of a send is built from the fields that validate it
- * (`src/sim/sends/send-request.ts`, which reads other assumptions about them). The examples are one
- * sequence of requests in the default world with its replies, which `openapi-examples.test.ts`
- * repeats.
- * Rules: SEND-1 to SEND-4, SEND-6, SEND-7, READ-1, RES-1 to RES-6. Assumes: bothSenderFields,
- * unknownFields, nullFields, typeCoercion, emptySendAt, heldStatus, receivedShape, tasksShape,
- * requestIdMaxLength.
+ * of each successful reply. The fields of a send come from what validates it, which reads more
+ * assumptions (`src/sim/sends/send-request.ts`). The examples are one sequence in the default world,
+ * which `openapi-examples.test.ts` repeats. Rules: SEND-1 to SEND-4, SEND-6, SEND-7, READ-1, RES-1
+ * to RES-6. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion, emptySendAt,
+ * heldStatus, receivedShape, tasksShape, requestIdMaxLength.
  */
 import { z } from 'zod';
 import { type EndpointName, messageMaxCharacters, replayWindowMs } from '#contract/limits.ts';
@@ -200,9 +198,9 @@ const statsExample: AccountStats = {
 };
 
 /**
- * The schema of a send's body. The sender is `from` or its alias `from_number`: one schema for each.
- * It permits all valid bodies, and a few invalid ones: JSON Schema cannot express that two fields are
- * equal, which numbers exist, or that a time is in the future.
+ * The schema of a send's body. The sender is `from` or its alias `from_number`: one schema for
+ * each. It permits all valid bodies, and a few invalid ones: JSON Schema cannot express that two
+ * fields are equal, which numbers exist, or that a time is in the future.
  */
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
@@ -270,8 +268,8 @@ function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodTy
 }
 
 /**
- * Permits numbers and booleans in place of a text if they are converted. Not needed for `to`, `from`
- * and `send_at`, for which the converted text is invalid.
+ * Permits numbers and booleans in place of a text if they are converted. Not needed for `to`,
+ * `from` and `send_at`, for which the converted text is invalid.
  */
 function withCoercion({ typeCoercion }: Assumptions) {
   return (schema: z.ZodType): z.ZodType => {

@@ -27,7 +27,6 @@ const errorSchema = z.strictObject({
   }),
 });
 
-/** What each status of a reply means. */
 const statusMeanings: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
@@ -142,7 +141,7 @@ function responses(operation: Operation, schemas: Schemas): Json {
       : { content: { [contentType]: { schema: { type: 'string' } } } });
   const refusal = (code: number) => ({
     description: statusMeanings[code],
-    // A probe says nothing but its status.
+    // A probe tells only its status.
     ...(isOpen && code === 503 ? content : jsonContent(componentRef('Error'))),
   });
   return Object.fromEntries([

@@ -1,16 +1,12 @@
-/**
- * The texts of the service's OpenAPI document about its seven endpoints, and the rules that each of
- * them implements.
- */
+/** The texts of the service's OpenAPI document about its endpoints, and the rules of each. */
 import type { EndpointName } from '#contract/limits.ts';
 
-export interface EndpointTexts {
+interface EndpointTexts {
   readonly operationId: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly description: string;
   readonly rules: readonly string[];
-  /** What each status of success means. */
   readonly success: Readonly<Record<number, string>>;
   /** Why the endpoint's own path may answer 404. */
   readonly notFound?: string;

@@ -1,7 +1,4 @@
-/**
- * Converts zod schemas to the JSON Schemas of the two OpenAPI documents, that of the service and
- * that of the control port.
- */
+/** Converts zod schemas to the JSON Schemas of both OpenAPI documents. */
 import { z } from 'zod';
 
 export type Json = Readonly<Record<string, unknown>>;

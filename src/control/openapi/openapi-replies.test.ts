@@ -2,6 +2,7 @@
  * The documented replies are exactly the possible ones: status, headers and body. The test
  * validates with ajv, which is independent of zod.
  */
+
 import { expect, test } from 'vitest';
 import {
   documentedLimitsPerMinute,
@@ -9,6 +10,7 @@ import {
   endpointNames,
   sendEndpoints,
 } from '#contract/limits.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { mixtures, named, unmixed } from '#verify/testkit/assumption-mixtures.ts';
 import { DescribedService } from '#verify/testkit/openapi-fixture.ts';
@@ -23,7 +25,7 @@ import { refuseUnread } from '../../http/service/templated-replies.ts';
 import type { WordRefusal } from '../../http/transport/transport.ts';
 import { transportReply } from '../../http/transport/transport-replies.ts';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
-import { type ApiReply, type ApiRequest, Simulator } from '../../simulator.ts';
+import { Simulator } from '../../simulator.ts';
 import { openApiText } from './service-document.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';

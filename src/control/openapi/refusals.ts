@@ -23,7 +23,6 @@ import { documentedFields, readSend, validateSend } from '../../sim/sends/send-r
 import { anyWording, exampleSendByAlias } from './bodies.ts';
 import { endpointTexts } from './endpoint-texts.ts';
 
-/** A refusal of one endpoint. */
 export interface Refusal {
   /** The name of its schema among the components. */
   readonly name: string;
@@ -199,7 +198,7 @@ function bodySchema(body: unknown, code: z.ZodType, errors?: z.ZodType): z.ZodTy
   return z.strictObject(Object.fromEntries(members));
 }
 
-/** What the example replies depend on. */
+/** A fixed world for the example replies. */
 function exampleContext(assumptions: Assumptions): ReplyContext {
   return { seed: 0, now: () => exampleNowMs, assumptions };
 }

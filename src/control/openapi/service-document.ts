@@ -1,7 +1,7 @@
 /**
  * The OpenAPI 3.1 document of the service under the assumptions and limits in force, made from the
  * schemas, error table and routes that the service itself uses. The control port serves it.
- * Assumes: keyFormat, pathIdForm.
+ * Assumes: keyFormat, pathIdForm, trailingSlash, replyTemplates.
  */
 import { z } from 'zod';
 import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
@@ -21,23 +21,15 @@ import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { endpointRefusals, type Refusal } from './refusals.ts';
 
-export interface DocumentInput {
+interface DocumentInput {
   readonly assumptions: Assumptions;
   readonly limits: LimitsPerMinute;
-  /** The URL of the service. */
   readonly baseUrl: string;
 }
 
-interface CachedText {
-  /** The other inputs of the document, as text. */
-  readonly key: string;
-  readonly text: string;
-}
+/** The last text for each object of assumptions; a switch creates a new object. */
+const cachedTexts = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
 
-/** The last text for each object of assumptions: a switched assumption makes a new object. */
-const cachedTexts = new WeakMap<Assumptions, CachedText>();
-
-/** The document as JSON text. */
 export function openApiText(input: DocumentInput): string {
   const { assumptions, limits, baseUrl } = input;
   const key = JSON.stringify([limits, baseUrl]);
@@ -110,7 +102,6 @@ function securityScheme({ keyFormat }: Assumptions): Json {
   };
 }
 
-/** The operation object of OpenAPI. */
 function operationObject(
   endpoint: EndpointName,
   refusals: readonly Refusal[],

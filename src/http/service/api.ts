@@ -1,12 +1,12 @@
 /**
  * The service: answers one request with one reply, synchronously. It finds the route, checks the
- * key, takes a token of the rate limit, and then serves the endpoint. `send-message.ts` serves sends.
- * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes: keyCheck,
- * headMethod, methodNotAllowed, trailingSlash, bearerSpace, bearerCase, unauthenticatedThrottle,
- * clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape, tasksShape, replyTemplates.
+ * key, takes a token of the rate limit, and then serves the endpoint. `send-message.ts` serves
+ * sends. Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7, READ-1, READ-2. Assumes:
+ * keyCheck, headMethod, methodNotAllowed, trailingSlash, bearerSpace, bearerCase,
+ * unauthenticatedThrottle, clientIp, errorsSpendToken, replaySpends, pathIdForm, receivedShape,
+ * tasksShape, replyTemplates.
  */
-
-import type { Struck } from '#contract/fault-kinds.ts';
+import type { StrikingFault } from '#contract/fault-kinds.ts';
 import type { EndpointName, SendEndpoint } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
@@ -44,9 +44,8 @@ export interface Handled {
   readonly reply: ApiReply;
   /** True if a fault forced the status, which then says nothing about the request. */
   readonly isForced?: boolean;
-  /** The injected fault that struck it. */
-  readonly struck?: Struck | undefined;
-  /** The headers that faults looked at: the journal keeps them, so that a replay decides the same. */
+  readonly struck?: StrikingFault | undefined;
+  /** The headers that faults looked at. The journal keeps them, as a replay needs the same ones. */
   readonly lookedAt?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -55,23 +54,23 @@ export function handle(world: Registry, limiter: Limiter, request: ApiRequest): 
   const { assumptions } = world;
   const match = matchRoute(request.path) ?? matchOtherSpelling(request.path, assumptions);
   if (match === undefined) {
-    return { endpoint: undefined, key: undefined, reply: unknownPath(world, request) };
+    return { endpoint: undefined, key: undefined, reply: unknownPathReply(world, request) };
   }
   const { endpoint } = match.route;
   const isTaken = takesMethod(match.route, request.method, assumptions.headMethod);
   if (!isTaken && assumptions.keyCheck === 'after_method') {
-    return { endpoint, key: undefined, reply: wrongMethod(world, match, request) };
+    return { endpoint, key: undefined, reply: wrongMethodReply(world, match, request) };
   }
   const key = authenticate(world, request.authorization);
   if (key === undefined) {
-    return { endpoint, key, reply: unauthenticated(world, limiter, endpoint, request) };
+    return { endpoint, key, reply: answerWithoutKey(world, limiter, endpoint, request) };
   }
-  if (!isTaken) return { endpoint, key: undefined, reply: wrongMethod(world, match, request) };
-  return { endpoint, key, reply: authenticated(world, limiter, match, key, request) };
+  if (!isTaken) return { endpoint, key: undefined, reply: wrongMethodReply(world, match, request) };
+  return { endpoint, key, reply: answerWithKey(world, limiter, match, key, request) };
 }
 
 /** Answers a request with a valid key: takes a token of the account's bucket, then serves it. */
-function authenticated(
+function answerWithKey(
   world: Registry,
   limiter: Limiter,
   match: RouteMatch,
@@ -90,7 +89,7 @@ function authenticated(
   if (retryAfterSeconds > 0) {
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
   }
-  const reply = answer(world, match, key, request, send);
+  const reply = serveEndpoint(world, match, key, request, send);
   if (reply.status >= 400 && world.assumptions.errorsSpendToken === 'no') {
     limiter.giveBack(endpoint, user);
   }
@@ -98,7 +97,7 @@ function authenticated(
 }
 
 /** Serves the endpoint of a request that has passed the throttle. `send`: set if it was read. */
-function answer(
+function serveEndpoint(
   world: Registry,
   match: RouteMatch,
   key: ApiKey,
@@ -127,7 +126,7 @@ function idIn({ id }: RouteMatch, { assumptions }: Registry): string {
 }
 
 /** AUTH-6: an unauthenticated call spends from its client IP's bucket. */
-function unauthenticated(
+function answerWithoutKey(
   world: Registry,
   limiter: Limiter,
   endpoint: EndpointName,
@@ -160,19 +159,19 @@ function clientAddress(
   return plainIp(last) || plainIp(clientIp) || clientIp;
 }
 
-function unknownPath(world: Registry, request: ApiRequest): ApiReply {
+function unknownPathReply(world: Registry, request: ApiRequest): ApiReply {
   const { keyCheck, trailingSlash } = world.assumptions;
   if (keyCheck === 'first' && authenticate(world, request.authorization) === undefined) {
     return refuse(world, request, { kind: 'invalid_key' });
   }
   if (trailingSlash === 'redirect') {
     const location = redirectTarget(request);
-    if (location !== undefined) return redirect(world, request, location);
+    if (location !== undefined) return redirectReply(world, request, location);
   }
   return refuse(world, request, { kind: 'not_found' });
 }
 
-function redirect(world: Registry, request: ApiRequest, location: string): ApiReply {
+function redirectReply(world: Registry, request: ApiRequest, location: string): ApiReply {
   const reply = { status: movedPermanently, body: '{}', headers: { location } };
   return reword(world, request, 'redirect', reply, () => ({ location }));
 }
@@ -186,7 +185,7 @@ function redirectTarget({ path, query }: ApiRequest): string | undefined {
   return query !== '' && plainQuery.test(query) ? `${path}/?${query}` : `${path}/`;
 }
 
-function wrongMethod(world: Registry, { route }: RouteMatch, request: ApiRequest): ApiReply {
+function wrongMethodReply(world: Registry, { route }: RouteMatch, request: ApiRequest): ApiReply {
   const refusal: ServiceError =
     world.assumptions.methodNotAllowed === '405'
       ? { kind: 'method_not_allowed', allow: allowedMethods(route, world.assumptions.headMethod) }
@@ -215,8 +214,8 @@ export function authenticate(
   return token === undefined ? undefined : world.validKey(token);
 }
 
-// The next four functions serve the endpoints that are not sends. By default there are no templates:
-// they then return early and build no values for one.
+// The next four functions serve the endpoints that are not sends. By default there are no
+// templates: they then return early and build no values for one.
 
 function readReply(world: Registry, account: Account, id: string, request: ApiRequest): ApiReply {
   const decision = read(world, account, id);
@@ -233,7 +232,7 @@ function receivedReply(world: Registry, account: Account, request: ApiRequest): 
   const decision = listReceived(account, routes.received.pattern, query, world.assumptions);
   if (decision.kind !== 'received') return refuse(world, request, decision);
   const { page } = decision;
-  const reply = json(receivedShape === 'page' ? page : page.results);
+  const reply = jsonReply(receivedShape === 'page' ? page : page.results);
   if (replyTemplates === noReplyTemplates) return reply;
   const items = () => itemsOf(world, request, 'received', page.results);
   return reword(world, request, 'received', reply, () => ({ ...page, items: items() }));
@@ -244,7 +243,7 @@ function tasksReply(world: Registry, account: Account, id: string, request: ApiR
   const decision = pollTasks(world, account, id);
   if (decision.kind !== 'tasks') return refuse(world, request, decision);
   const { tasks } = decision;
-  const reply = json(tasksShape === 'tasks' ? { tasks } : tasks);
+  const reply = jsonReply(tasksShape === 'tasks' ? { tasks } : tasks);
   if (replyTemplates === noReplyTemplates) return reply;
   const details = () => tasks.map((task) => taskDetails(world, task));
   const items = () => itemsOf(world, request, 'tasks', details());
@@ -253,12 +252,12 @@ function tasksReply(world: Registry, account: Account, id: string, request: ApiR
 
 function statsReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
   const stats = accountStats(world, account);
-  const reply = json(stats);
+  const reply = jsonReply(stats);
   if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
   return reword(world, request, 'stats', reply, () => statsValues(stats));
 }
 
-function json(value: unknown): ApiReply {
+function jsonReply(value: unknown): ApiReply {
   return { status: ok, body: JSON.stringify(value) };
 }
 

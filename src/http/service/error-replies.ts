@@ -20,17 +20,17 @@ export function errorReply(error: ServiceError, assumptions: Assumptions): ApiRe
     case 'not_found':
       return assumptions.notFoundBody === 'detail_only'
         ? notFoundDetail
-        : plain('not_found', assumptions);
+        : plainReply('not_found', assumptions);
     case 'invalid_field':
       return invalidFieldReply(error.failures, assumptions);
     case 'malformed_json':
       return malformedJsonReply(error.detail, assumptions);
     case 'method_not_allowed':
-      return { ...plain('method_not_allowed', assumptions), headers: { allow: error.allow } };
+      return { ...plainReply('method_not_allowed', assumptions), headers: { allow: error.allow } };
     case 'invalid_key':
-      return { ...plain('invalid_key', assumptions), headers: authenticateHeader };
+      return { ...plainReply('invalid_key', assumptions), headers: authenticateHeader };
     default:
-      return plain(error.kind, assumptions);
+      return plainReply(error.kind, assumptions);
   }
 }
 
@@ -98,7 +98,7 @@ type PlainKind = Exclude<ServiceError['kind'], 'invalid_field' | 'throttled'>;
 /** The replies to refusals that carry only their kind, written once for each shape. */
 const plainReplies = new Map<string, ApiReply>();
 
-function plain(kind: PlainKind, assumptions: Assumptions): ApiReply {
+function plainReply(kind: PlainKind, assumptions: Assumptions): ApiReply {
   const shape = assumptions.errorBody === 'nested' ? 'nested' : 'flat';
   const name = `${kind}:${shape}`;
   let reply = plainReplies.get(name);

@@ -111,23 +111,23 @@ export interface FaultSubject {
 
 /** A request to the simulator. Each property is read when a fault needs it. */
 export class SimulatorRequest implements FaultSubject {
-  readonly #world: Registry;
-  readonly #request: ApiRequest;
+  readonly world: Registry;
+  readonly request: ApiRequest;
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
   #sent: SentFields | undefined;
-  /** The headers that faults asked for, of those that the request has. */
+  /** The headers of the request that faults have read. */
   lookedAt: Record<string, string> | undefined;
 
   constructor(world: Registry, request: ApiRequest) {
-    this.#world = world;
-    this.#request = request;
+    this.world = world;
+    this.request = request;
     this.endpoint = matchRoute(request.path)?.route.endpoint;
   }
 
   get accountId(): string {
     this.#accountId ??=
-      authenticate(this.#world, this.#request.authorization)?.account.accountId ?? '';
+      authenticate(this.world, this.request.authorization)?.account.accountId ?? '';
     return this.#accountId;
   }
 
@@ -140,13 +140,13 @@ export class SimulatorRequest implements FaultSubject {
   }
 
   header(name: string): string | undefined {
-    const value = headerIn(this.#request.headers, name);
+    const value = headerIn(this.request.headers, name);
     if (value !== undefined) this.lookedAt = { ...this.lookedAt, [name]: value };
     return value;
   }
 
   get #sentFields(): SentFields {
-    this.#sent ??= sentFieldsOf(this.#request.body);
+    this.#sent ??= sentFieldsOf(this.request.body);
     return this.#sent;
   }
 }
@@ -159,9 +159,9 @@ export function headerIn(headers: object | undefined, name: string): string | un
   return typeof value === 'string' && keptValue.test(value) ? value : undefined;
 }
 
-export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
+type SentFields = Pick<FaultSubject, 'to' | 'text'>;
 
-/** Recipient and text in a body; empty if the body is not a JSON object, or the field not a text. */
+/** Recipient and text in a body; empty if it is not a JSON object, or the field not a text. */
 export function sentFieldsOf(body: ApiRequest['body']): SentFields {
   try {
     const json = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');

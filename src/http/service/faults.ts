@@ -3,17 +3,15 @@
  * their delays add up; of the others, only the one that was created first acts.
  * Rules: ERR-3, ERR-4 (a 429 that a fault forces without headers has a correct wait).
  */
-
 import {
   type ActingFault,
   type FaultFields,
   type FaultKind,
   faultKinds,
   isHandled,
-  type Struck,
+  type StrikingFault,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
-import type { EndpointName } from '#contract/limits.ts';
 import type { SendRefusal } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
@@ -42,14 +40,12 @@ interface Chosen {
   readonly heldMs?: number;
 }
 
-/** The effect of all faults on one request. */
 export interface FaultEffect {
-  /** The sum of the delays. */
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
   readonly acting: (ActingFault & Chosen) | undefined;
   /** The fault that the record names: the acting one, or else the first delay. */
-  readonly struck: Struck | undefined;
+  readonly struck: StrikingFault | undefined;
 }
 
 export class Faults {
@@ -109,8 +105,8 @@ export class Faults {
     const { delayMs, acting, struck } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
-      : answerUnhandled({ world, limiter, request, endpoint: subject.endpoint }, acting);
-    const reply = damaged(handled.reply, acting);
+      : answerUnhandled(subject, limiter, acting);
+    const reply = damagedReply(handled.reply, acting);
     const result = { ...handled, reply, struck, lookedAt: subject.lookedAt };
     if (delayMs === 0) return result;
     const delivery: Delivery = { ...reply.delivery, delayMs };
@@ -121,7 +117,7 @@ export class Faults {
   effectOn(subject: FaultSubject, chosen?: ChosenFault): FaultEffect {
     let delayMs = (chosen?.heldMs ?? 0) + (chosen?.kind === 'delay' ? chosen.ms : 0);
     let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
-    let struck: Struck | undefined = chosen && { faultId: undefined, kind: chosen.kind };
+    let struck: StrikingFault | undefined = chosen && { faultId: undefined, kind: chosen.kind };
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;
@@ -135,17 +131,13 @@ export class Faults {
   }
 }
 
-/** A request that the service does not handle, and what the reply to it depends on. */
-interface Unhandled {
-  readonly world: Registry;
-  readonly limiter: Limiter;
-  readonly request: ApiRequest;
-  readonly endpoint: EndpointName | undefined;
-}
-
 /** Answers a request that the service does not handle, because of `fault`. */
-function answerUnhandled(unhandled: Unhandled, fault: UnhandledFault & Chosen): Handled {
-  const { world, request, endpoint } = unhandled;
+function answerUnhandled(
+  subject: SimulatorRequest,
+  limiter: Limiter,
+  fault: UnhandledFault & Chosen,
+): Handled {
+  const { world, request, endpoint } = subject;
   const key = authenticate(world, request.authorization);
   // No byte of this reply is sent: every such fault cuts it.
   if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
@@ -154,33 +146,33 @@ function answerUnhandled(unhandled: Unhandled, fault: UnhandledFault & Chosen): 
     return { endpoint, key, reply, isForced: true };
   }
   if (fault.status !== tooManyRequests || fault.headers !== undefined) {
-    return { endpoint, key, reply: forced(fault), isForced: true };
+    return { endpoint, key, reply: statedReply(fault), isForced: true };
   }
   const caller = key?.account.accountId ?? addressOf(world, request);
-  return { endpoint, key, reply: forcedThrottle(unhandled, caller, fault) };
+  const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
+  return { endpoint, key, reply: forcedThrottle(subject, waitMs, fault) };
 }
 
 const tooManyRequests = 429;
 /** The wait in a forced 429 if the caller has tokens, so that the limiter asks for no wait. */
 const shortestWaitSeconds = 1;
 
-/** A 429 that a fault forces. It states the wait that the limiter would ask for. */
+/** A 429 that a fault forces. `waitMs`: the wait that the limiter would ask for. */
 function forcedThrottle(
-  { world, limiter, request, endpoint }: Unhandled,
-  caller: string,
+  { world, request }: SimulatorRequest,
+  waitMs: number,
   fault: FaultFields['status'] & Chosen,
 ): ApiReply {
-  const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
   const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
   const retryAfterSeconds = Math.max(Math.ceil(waitMs / secondMs), shortestSeconds);
   if (fault.body === undefined) {
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
   }
-  return { ...forced(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
+  return { ...statedReply(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
 }
 
 /** The reply that a fault states itself. */
-export function forced({
+export function statedReply({
   status,
   body = { detail: 'Injected fault.' },
   headers,
@@ -192,7 +184,7 @@ export function forced({
 }
 
 /** The reply as a fault changes or cuts it. */
-function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
+function damagedReply(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
   if (fault === undefined) return reply;
   const effect = faultKinds[fault.kind].reply;
   switch (effect) {
@@ -200,7 +192,7 @@ function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
     case 'stated':
       return reply;
     case 'malformed':
-      return { ...reply, body: malformed(reply.body) };
+      return { ...reply, body: malformedBody(reply.body) };
     case 'close':
     case 'truncate':
     case 'reset':
@@ -213,6 +205,6 @@ function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
 }
 
 /** Half of a JSON text is not valid JSON; an empty body is replaced by other invalid text. */
-export function malformed(body: string): string {
+export function malformedBody(body: string): string {
   return body.slice(0, Math.floor(body.length / 2)) || '{';
 }

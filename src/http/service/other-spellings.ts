@@ -1,7 +1,4 @@
-/**
- * What the assumptions in force add to the documented routes: other spellings of paths, and HEAD.
- * Assumes: trailingSlash, pathCase, headMethod.
- */
+/** Other spellings of documented paths, and HEAD. Assumes: trailingSlash, pathCase, headMethod. */
 import { matchRoute, type Route, type RouteMatch } from '#contract/routes.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 
@@ -26,7 +23,7 @@ export function allowedMethods(route: Route, headMethod: HeadMethod = 'as_get'):
   return takesMethod(route, 'HEAD', headMethod) ? 'GET, HEAD' : route.method;
 }
 
-/** HEAD is allowed where GET is, but not for tasks: they are handed out, and HEAD has no body. */
+/** HEAD is allowed if GET is, except for tasks: they are handed out, and HEAD has no body. */
 export function takesMethod(
   route: Route,
   method: string,

@@ -1,7 +1,7 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
- * reply: reads the body once, lets `src/sim/sends/send.ts` decide, and words the decision as a reply.
- * Rules: SVC-4, SEND-1 to SEND-7. Assumes: contentType, emptyBody, replyTemplates.
+ * reply: reads the body once, lets `src/sim/sends/send.ts` decide, and words the decision as a
+ * reply. Rules: SVC-4, SEND-1 to SEND-7. Assumes: contentType, emptyBody, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';
 import type { SendEndpoint } from '#contract/limits.ts';
@@ -74,6 +74,7 @@ type JsonBody =
 type MalformedJson = Extract<UndocumentedError, { kind: 'malformed_json' }>;
 
 const jsonType = /^application\/json[ \t]*(;|$)/i;
+const uncompressed = /^(identity)?$/i;
 
 /** Reads a request's body as a JSON object, or returns why it is not one. */
 export function readJsonBody(
@@ -81,33 +82,24 @@ export function readJsonBody(
   assumptions: Assumptions,
 ): JsonBody {
   if (assumptions.contentType === 'reject_415') {
-    if (!isJsonType(request.contentType)) return { kind: 'unsupported_media_type' };
-    if (!isUncompressed(request.contentEncoding)) return { kind: 'unsupported_content_encoding' };
+    const { contentType = '', contentEncoding = '' } = request;
+    if (!jsonType.test(contentType)) return { kind: 'unsupported_media_type' };
+    if (!uncompressed.test(contentEncoding)) return { kind: 'unsupported_content_encoding' };
   }
   const text = decode(request.body);
-  if (text === undefined) return malformed('malformed_json', 'The body is not valid UTF-8.');
+  if (text === undefined) return malformedJson('malformed_json', 'The body is not valid UTF-8.');
   if (text === '' && assumptions.emptyBody === 'no_fields') return { kind: 'object', object: {} };
-  if (text === '') return malformed('empty_body');
+  if (text === '') return malformedJson('empty_body');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return malformed('malformed_json');
+    return malformedJson('malformed_json');
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return malformed('not_an_object');
+    return malformedJson('not_an_object');
   }
   return { kind: 'object', object: value as Record<string, unknown> };
-}
-
-function isJsonType(contentType: string | undefined): boolean {
-  return (
-    contentType === 'application/json' || (contentType !== undefined && jsonType.test(contentType))
-  );
-}
-
-function isUncompressed(contentEncoding: string | undefined): boolean {
-  return contentEncoding === undefined || /^(identity)?$/i.test(contentEncoding);
 }
 
 /** The body as text; undefined if its bytes are not valid UTF-8. */
@@ -117,7 +109,7 @@ function decode(body: string | Uint8Array): string | undefined {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }
 
-function malformed(
+function malformedJson(
   mistake: MalformedJson['mistake'],
   detail: string = malformedDetails[mistake],
 ): UndocumentedError {

@@ -1,11 +1,9 @@
 /**
  * Rewrites replies by the templates in force, so that the twin answers in the words and shapes of
- * another service (assumption replyTemplates). By default there are none, and replies stay
- * unchanged. A template is JSON whose texts contain placeholders such as `{code}`.
- * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson,
- * validationScope.
+ * another service. By default there are none. A template is JSON whose texts contain placeholders
+ * such as `{code}`. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody,
+ * malformedJson, validationScope.
  */
-
 import type { EndpointName } from '#contract/limits.ts';
 import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -25,7 +23,6 @@ export interface ReplyContext {
   readonly assumptions: Registry['assumptions'];
 }
 
-/** The reply to a refusal. */
 export function refuse(world: ReplyContext, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
   const error = refusal.kind === 'invalid_field' ? inTemplateOrder(refusal, assumptions) : refusal;
@@ -36,7 +33,7 @@ export function refuse(world: ReplyContext, request: ApiRequest, refusal: Servic
   const own = refusalValues(error, request, assumptions);
   const values = { ...requestValues(world, request), ...own, status: reply.status };
   const failures = error.kind === 'invalid_field' ? namedFailures(error, assumptions) : [];
-  return worded(reply, template, values, failures);
+  return fillTemplate(reply, template, values, failures);
 }
 
 /** The reply to a request that the transport refuses before its path and method are known. */
@@ -50,7 +47,7 @@ export function refuseUnread(
   const template = world.assumptions.replyTemplates.error;
   if (template === undefined) return reply;
   const values = requestValues(world, { path: '', method: '', body: '' });
-  return worded(reply, template, { ...values, status, code, detail });
+  return fillTemplate(reply, template, { ...values, status, code, detail });
 }
 
 /** Rewrites a reply by the template of `name`; calls `values` only if there is one. */
@@ -63,7 +60,7 @@ export function reword(
 ): ApiReply {
   const template = world.assumptions.replyTemplates[name];
   if (template === undefined) return reply;
-  return worded(reply, template, { ...requestValues(world, request), ...values() });
+  return fillTemplate(reply, template, { ...requestValues(world, request), ...values() });
 }
 
 /** The list in a reply as JSON text, each entry rewritten by the template of `name`. */
@@ -82,7 +79,7 @@ export function itemsOf(
 }
 
 /** Fills in a template. What the template leaves out stays as in `reply`. */
-function worded(
+function fillTemplate(
   reply: ApiReply,
   template: ReplyTemplate,
   values: Values,
@@ -236,8 +233,8 @@ class RawJson {
 }
 
 /**
- * The filled template as JSON text. A text that is exactly one placeholder becomes its value, of any
- * type. Two parts are repeated for each failing field: a member of an object whose name has the
+ * The filled template as JSON text. A text that is exactly one placeholder becomes its value, of
+ * any type. Two parts are repeated for each failing field: a member of an object whose name has the
  * placeholder `{field}`, and the only entry of a list if it has that placeholder. `failures`: the
  * failing fields that are not filled in yet.
  */

@@ -19,7 +19,6 @@ function outletOf(path: string, written: string[]) {
     truncate: () => {},
     drop: () => {},
     reset: () => {},
-    openStream: () => undefined,
     later: (act) => act(),
     onLeft: () => {},
     hold: () => written.push(`${path} held`),

@@ -15,7 +15,7 @@ import type { EventStream } from './event-stream.ts';
 import { type Outlet, PendingReplies } from './outlet.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
-import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
+import { contentOnWire, jsonType } from './transport-replies.ts';
 
 /** A reply that leaves at the end of its turn. */
 interface HeldReply {
@@ -30,7 +30,6 @@ interface HeldReply {
 /** A turn ends early once its requests and their replies have this many characters. */
 const mostHeldCharacters = 65_536;
 
-/** Answers the requests of one port. */
 export class Answers {
   readonly #port: ServedPort;
   /** A transport adds a request whose body has to arrive; replies that wait are added here. */
@@ -112,9 +111,9 @@ export class Answers {
   }
 
   #deliverControlNow(outlet: Outlet, request: ControlRequest, reply: ControlReply): void {
-    if (isEvents(reply)) {
+    if ('open' in reply) {
       this.#stream(outlet, reply);
-    } else if (isContent(reply)) {
+    } else if ('content' in reply) {
       const { status, content, contentType, headers } = contentOnWire(reply, request);
       outlet.write(status, content, contentType, headers, this.#isClosing);
     } else {
@@ -242,7 +241,7 @@ export class Answers {
 
   #stream(outlet: Outlet, reply: EventsReply): void {
     const onEnded = (ended: EventStream) => this.#streams.delete(ended);
-    const stream = outlet.openStream(this.#isClosing, onEnded);
+    const stream = outlet.openStream?.(this.#isClosing, onEnded);
     if (stream === undefined) return;
     this.#streams.add(stream);
     try {

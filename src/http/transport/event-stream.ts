@@ -2,8 +2,8 @@
  * One stream of server-sent events, over either transport.
  * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event ends its connection.
  * The stream has its own queue, because no transport shows how much it buffers for a connection.
- * Events of one turn of the event loop are written together, and those that follow them closely: a
- * write costs far more than an event.
+ * Events of one turn of the event loop, and those within a short time after it, share a write,
+ * which costs far more than an event.
  */
 // Imported, because a test may fake the global functions.
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';

@@ -39,7 +39,7 @@ export async function openTransport(
 
 /**
  * A transport on Node's own server. Every control port has one, because it answers some requests
- * later, and uWebSockets.js closes a connection on which another request follows such a one.
+ * later, and uWebSockets.js closes a connection if another request arrives before a late reply.
  */
 export async function nodeTransport(
   serve: Serve,

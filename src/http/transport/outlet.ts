@@ -27,8 +27,11 @@ export interface Outlet {
   drop(): void;
   /** Resets the connection, or ends it if the transport cannot reset. */
   reset(): void;
-  /** Writes the head of a stream of events. Undefined if only the head is to be sent. */
-  openStream(ends: boolean, onEnded: (stream: EventStream) => void): EventStream | undefined;
+  /**
+   * Writes the head of a stream of events. Returns undefined if only the head is to be sent.
+   * Missing if the transport serves no control port, which alone has such streams.
+   */
+  openStream?(ends: boolean, onEnded: (stream: EventStream) => void): EventStream | undefined;
   /**
    * Runs `act`, which writes, unless the client has left. Needed for each write that does not
    * happen while the transport delivers the request.

@@ -1,16 +1,10 @@
 /**
  * The replies that a transport gives by itself, to requests that reach no handler or whose handler
- * throws; and tests for the kinds of replies that a handler gives.
- * The control port nests its errors; the service words them by the assumptions in force.
+ * throws; and the parts of a reply that all transports write alike. The control port nests its
+ * errors; the service words them by the assumptions in force.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import type {
-  ContentReply,
-  ControlReply,
-  ControlRequest,
-  EventsReply,
-  Serve,
-} from './transport.ts';
+import type { ContentReply, ControlRequest, Serve } from './transport.ts';
 
 /** Status, code and text of each reply. */
 const ownReplies = {
@@ -35,14 +29,6 @@ export function transportReply(serve: Serve, name: OwnReply, limitBytes: number)
 }
 
 export const jsonType = 'application/json';
-
-export function isEvents(reply: ControlReply): reply is EventsReply {
-  return 'open' in reply;
-}
-
-export function isContent(reply: ControlReply): reply is ContentReply {
-  return 'content' in reply;
-}
 
 /** The reply to send: a 304 if `If-None-Match` names its `etag`. */
 export function contentOnWire(reply: ContentReply, request: ControlRequest): ContentReply {

@@ -22,8 +22,8 @@ export interface Transport {
 
 /**
  * Answers a request of the service. The body and `clientIp` are only valid during the call. To keep
- * the body, copy or decode it; never keep or spread the request itself. `awaits`: given if the reply
- * can wait for the write that records the request.
+ * the body, copy or decode it; never keep or spread the request itself. `awaits`: given if the
+ * reply can wait for the write that records the request.
  */
 export type Handle = (request: ApiRequest, awaits?: Awaits) => ApiReply;
 

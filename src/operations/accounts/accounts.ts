@@ -1,7 +1,4 @@
-/**
- * The operations on accounts and their API keys.
- * Rules: AUTH-2, ERR-1. Assumes: monthlyQuota, keyFormat.
- */
+/** The operations on accounts and API keys. Rules: AUTH-2, ERR-1. Assumes: monthlyQuota. */
 import { z } from 'zod';
 import { statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
@@ -185,7 +182,7 @@ function viewOf({ simulation: { world } }: RunningWorld, account: Account): Acco
   };
 }
 
-/** The fields that the first journals recorded: comparing only these lets old journals replay. */
+/** The fields that the first journals recorded. Only these are compared, so old journals replay. */
 function asFirstRecorded({ effective_monthly_quota: _, ...view }: AccountView): unknown {
   return view;
 }

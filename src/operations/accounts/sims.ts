@@ -1,7 +1,7 @@
 /**
- * The operations on SIMs and the shared pool: list, create, change, poll and remove them. Also those
- * on inbound messages, which SIMs and numbers of the pool receive.
- * Rules: SVC-1, SVC-3, AUTH-5, ERR-2, STATE-2.
+ * The operations on SIMs and the shared pool: list, create, change, poll and remove them. Also
+ * those on inbound messages, which SIMs and numbers of the pool receive.
+ * Rules: SVC-1, SVC-3, AUTH-5, ERR-2, STATE-2. Assumes: failsFrom.
  */
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../../config/world-schema.ts';

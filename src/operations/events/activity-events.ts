@@ -1,4 +1,4 @@
-/** The events that a simulator reports: their kinds, their contents, and who can ask for which. */
+/** The events that a simulator reports: their kinds and contents, and which readers get which. */
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
@@ -33,8 +33,8 @@ export const eventKinds = [
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 /**
- * The kinds that a listener can ask for: streams sum up `message` as `messages`, `request` as
- * `traffic`.
+ * The kinds that a listener can ask for. The others are sums for streams: `messages` of `message`
+ * events, `traffic` of `request` events.
  */
 export type ListenedKind = Exclude<EventKind, 'messages' | 'traffic'>;
 /** The kinds of a stream that asks for none. */
@@ -84,7 +84,7 @@ export const eventsQuerySchema = z.strictObject({
 
 /**
  * The event `messages`: how many messages there are in each status, as soon as that changes. For
- * readers who need no single message: at 1,500 sends a second, one by one they double the cost of a send.
+ * readers who need no single message: at 1,500 sends a second, single events double the cost.
  */
 export type StatusCounts = Readonly<Record<Status | 'total', number>>;
 
@@ -98,10 +98,10 @@ export function statusCounts({ accounts }: Pick<Registry, 'accounts'>): StatusCo
 
 /**
  * The event `traffic`: how many requests there were since the last one, by endpoint and status. It
- * comes from counts that exist anyway, because an event for each request would cost several times
+ * is made from existing counts, because an event for each request would cost several times
  * as much as the request.
  */
-export const trafficSchema = z.strictObject({
+const trafficSchema = z.strictObject({
   at: timeSchema.describe('Simulated time of the last request counted.'),
   last_number: z.int().min(1).describe('Number of the last request counted.'),
   counts: z.array(

@@ -4,7 +4,6 @@
  * when there are too many. A *watcher* is only notified that messages changed. Events are created
  * only while a reader is attached.
  */
-
 import type { Status } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
@@ -44,8 +43,8 @@ export class Activity {
   };
   readonly #watchers = new Set<() => void>();
   readonly #traffic = new TrafficSinceLast();
-  /** The counts of messages that streams know, as JSON. */
-  #knownCounts = '';
+  /** The counts of messages that streams were sent last, as JSON. */
+  #sentCounts = '';
   readonly #streams: EventStreams;
   #isWatched = false;
   /** Receives message changes while a reader is attached. */
@@ -92,7 +91,6 @@ export class Activity {
     for (const listener of [...this.#listeners[kind]]) listener(data);
   }
 
-  /** Reports one answered request of the service. */
   answered(exchange: RecordedExchange): void {
     if (!this.#streams.wants('request') && this.#listeners.request.size === 0) return;
     this.publish('request', viewOf(exchange));
@@ -116,17 +114,17 @@ export class Activity {
   /** Opens a stream. Returns the function that closes it. */
   stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     if (!this.#streams.wants('traffic')) this.#traffic.take(this.#origin.exchangeRecord);
-    if (!this.#streams.wants('messages')) this.#knownCounts = JSON.stringify(this.#counts());
+    // The first reader of sums gets those from now on.
+    if (!this.#streams.wants('messages')) this.#sentCounts = JSON.stringify(this.#counts());
     return this.#streams.open(listener, options);
   }
 
-  /** Ends all streams. */
   close(): void {
     this.#streams.close();
   }
 
   /**
-   * Asks the current simulation for the changes that somebody reads. Called whenever the readers
+   * Asks the current simulation for the changes that a reader needs. Called whenever the readers
    * change or the simulation is replaced.
    */
   attach(): void {
@@ -178,13 +176,13 @@ export class Activity {
     return statusCounts(this.#origin.simulation.world);
   }
 
-  /** Streams the counts of messages, if they changed: no message returns to an earlier status. */
+  /** Streams the counts of messages if they changed. Statuses only advance: no change is missed. */
   #sendCounts(): void {
     if (!this.#streams.wants('messages')) return;
     const counts = this.#counts();
     const text = JSON.stringify(counts);
-    if (text === this.#knownCounts) return;
-    this.#knownCounts = text;
+    if (text === this.#sentCounts) return;
+    this.#sentCounts = text;
     this.#streams.sendSummary('messages', counts);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The open streams of events, for readers over HTTP. When there are more than `mostEventsPerSecond`
- * events, or a reader reconnects too late to get all that it missed, its stream carries the event
- * `behind` instead: the reader must then read again what it shows. A ring keeps the last events for
- * readers that reconnect with the id of their last one.
+ * The open streams of events, for readers over HTTP. A stream carries the event `behind` in place
+ * of others if there are more than `mostEventsPerSecond`, or if its reader reconnects too late to
+ * get all that it missed: the reader must then read the state again. A ring keeps the last events
+ * for readers that reconnect with the id of their last one.
  * A source first calls `count`, and creates the event for `send` only if `count` returns true.
  */
 import realTimers from 'node:timers';
@@ -15,13 +15,12 @@ import {
   type EventKind,
 } from './activity-events.ts';
 
-/** What a reader asks for. */
 export interface StreamOptions {
   /** Default: `defaultKinds`. */
   readonly kinds?: readonly EventKind[];
   /** True: every event one by one, at any rate. */
   readonly every?: boolean;
-  /** The least time between two writes: sums of what happened are made no more often. */
+  /** The shortest time between two writes. Sums are not made more often. */
   readonly pauseMs?: number | undefined;
   /** The id of the last event that the reader got before it reconnected. */
   readonly lastSeenId?: number | undefined;
@@ -39,8 +38,8 @@ export interface EventSource {
   /** True on a bound clock, whose timers a test may fake. */
   readonly isBound: boolean;
   /**
-   * Called every `tickMs` while a stream is open, to send sums of what happened; after it has sent
-   * one, not before some stream would write the next.
+   * Called every `tickMs` while a stream is open, to send sums of what happened. After a sum, the
+   * next call follows once a stream may write again (`pauseMs`).
    */
   onTick(): void;
   /** Called when the set of wanted kinds may have changed. */
@@ -63,7 +62,7 @@ const ticksPerBehind = 5;
 export class EventStreams {
   readonly #source: EventSource;
   readonly #streams = new Set<Stream>();
-  /** The kinds that are wanted: of the open streams, and of streams that may reconnect. */
+  /** The kinds that are wanted by open streams, and by closed ones that may reconnect. */
   readonly #kinds = new Set<EventKind>();
   /** A ring: the event with an id is at the index `id % keptEvents`. */
   #kept: ActivityEvent[] = [];
@@ -86,7 +85,6 @@ export class EventStreams {
     this.#source = source;
   }
 
-  /** The number of open streams. */
   get size(): number {
     return this.#streams.size;
   }
@@ -100,7 +98,7 @@ export class EventStreams {
     return this.#kinds.has(kind);
   }
 
-  /** How many of `count` events that happen together are wanted one by one. */
+  /** The number of `count` simultaneous events that are wanted one by one. */
   wantedOf(kind: EventKind, count: number): number {
     if (!this.wants(kind)) return 0;
     if (this.#wantsEvery(kind)) return count;
@@ -171,11 +169,8 @@ export class EventStreams {
     return false;
   }
 
-  /** Real timers with a bound clock, where a test may fake the others: these would never end. */
-  get #timers(): Pick<
-    typeof realTimers,
-    'setInterval' | 'setTimeout' | 'clearInterval' | 'clearTimeout'
-  > {
+  /** Real timers with a bound clock: a test may fake the global ones, which then may never fire. */
+  get #timers() {
     return this.#source.isBound ? realTimers : globalThis;
   }
 
@@ -225,7 +220,7 @@ export class EventStreams {
     for (const event of missed) if (kinds.some((kind) => kind === event.kind)) listener(event);
   }
 
-  /** Stops creating events. Those that happen from now on are not counted. */
+  /** Drops all kept events, and stops counting events. */
   #forget(): void {
     this.#stopTicking?.();
     this.#stopTicking = undefined;

@@ -2,7 +2,7 @@
  * Selects messages by a query, in pages, newest first. A cursor is the arrival number of the last
  * message of a page, so messages that arrive meanwhile neither repeat nor skip others. A page holds
  * full records: the service's seven fields, and fields that the document does not show.
- * Assumes: heldStatus.
+ * Rules: RES-1. Assumes: heldStatus.
  */
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
@@ -22,7 +22,7 @@ import { accountIdOf, limitSchema, numberFilterSchema, timeSchema } from '../que
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
 
 export const matchSchema = z.strictObject({
-  account_id: z.string().exactOptional().describe('Its id or its name.'),
+  account_id: z.string().exactOptional().describe('The id or the name of the account.'),
   to: numberFilterSchema.exactOptional().describe('The whole recipient number.'),
   from: numberFilterSchema.exactOptional().describe('The whole sender number.'),
   status: z.enum(shownStatuses).exactOptional().describe('The status that a read shows.'),
@@ -62,7 +62,6 @@ interface Found {
 const examinedAtOnce = 256;
 
 interface Page {
-  /** The largest number of messages. */
   readonly limit: number;
   /** The arrival number of the message that the page follows. */
   readonly before?: number | undefined;
@@ -90,7 +89,7 @@ export function* searchMessages(
   return { messages, hasMore: false };
 }
 
-/** How many match, and the newest `limit` of them. */
+/** The number of messages that match, and the newest `limit` of them. */
 export function newestMatching(world: Registry, match: MessageMatch, limit: number) {
   const messages: Message[] = [];
   let count = 0;
@@ -114,7 +113,7 @@ export function matches(world: Registry, match: MessageMatch, message: Message):
   );
 }
 
-/** Whether a search can be part of a number or of an id: only then are those searched. */
+/** Tells whether a search may be a part of a number or of an id. Only then are those searched. */
 function formsOf(text: string) {
   return { isNumber: /^\+?\d*$/.test(text), isId: /^[0-9a-f-]+$/.test(text) };
 }

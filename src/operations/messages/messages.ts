@@ -1,6 +1,6 @@
 /**
  * The operations on messages: find them, wait for them, step them and make them fail.
- * Rules: STATE-1 to STATE-5. Assumes: failsFrom.
+ * Rules: STATE-1 to STATE-5.
  */
 import { z } from 'zod';
 import { atOnce } from '#io/slices.ts';
@@ -128,7 +128,6 @@ export const messages = {
   }),
 };
 
-/** One page of the messages that match, newest first. */
 function* pageOf(
   { simulation: { world } }: RunningWorld,
   { limit, cursor, search, ...match }: z.output<typeof querySchema>,

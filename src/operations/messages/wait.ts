@@ -1,6 +1,6 @@
 /**
  * Waits until enough messages match a query: in simulated time, which the wait moves forward, or in
- * real time, where each change of a message makes the wait count again.
+ * real time. A wait in real time counts again after each change of a message.
  */
 import { z } from 'zod';
 import type { Registry } from '../../sim/accounts/registry.ts';
@@ -94,7 +94,7 @@ export function waitFor(live: RunningWorld, input: Wait): Promise<Waited> {
     live.waits.add(fail);
     const stops = [live.activity.watch(onChange), live.activity.listen('clock', onChange)];
     const onTimeout = () => {
-      live.wallClock.pump();
+      live.wallClock.catchUp();
       count();
       // Has no effect if the count has just resolved the promise.
       fail(timeout(live.simulation.world, wait, 'ms'));

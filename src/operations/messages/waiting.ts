@@ -1,8 +1,8 @@
 /**
  * Explains what a message waits for and until when, as data and as a sentence, and which operations
- * would move it on. Reads the work of its device (`src/sim/devices/device-work.ts`) and predicts the
- * poll at which `src/actors/polling.ts` moves it on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
- * Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
+ * would move it on. Lists all messages that wait for a user. Predicts the poll at which
+ * `src/actors/polling.ts` moves a message on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes:
+ * pollIntervalSeconds, sendsPerPoll, progressPace, failsFrom.
  */
 import { z } from 'zod';
 import { isFinal } from '#contract/message-status.ts';
@@ -32,7 +32,7 @@ interface Waiting {
   readonly reason: (typeof waitingReasons)[number];
   /** When the wait ends by itself, in epoch milliseconds; undefined if a user must act. */
   readonly untilMs?: number | undefined;
-  /** How many messages the device picks up before this one. */
+  /** The number of messages that the device picks up before this one. */
   readonly ahead?: number;
 }
 
@@ -157,7 +157,7 @@ export const standstillSchema = z
     from: z.string().describe('The number of their SIM.'),
     to: z.string().nullable().describe('Their recipient, if it is why they wait.'),
     messages: z.int().min(1),
-    message_id: z.uuid().describe('Of the oldest.'),
+    message_id: z.uuid().describe('The oldest of these messages.'),
     since: timeSchema.describe('When the oldest was accepted.'),
     sentence: z.string().describe('Why each of them waits.'),
   })
@@ -165,13 +165,13 @@ export const standstillSchema = z
 type Standstill = z.output<typeof standstillSchema>;
 
 /**
- * The cohorts with messages that may stand still. Without a SIM that does, those are the ones that a
- * script keeps in their status, and the messages that wait in no batch.
+ * The cohorts with messages that may stand still. If all SIMs poll, these are only the cohorts that
+ * a script keeps in their status, and those whose messages wait in no batch.
  */
-function mayStandStill({ messages, accounts }: Registry): Cohort[] {
-  const isMoving = ({ active, connected, polling }: Device) =>
+function cohortsThatMayStandStill({ messages, accounts }: Registry): Cohort[] {
+  const isPolling = ({ active, connected, polling }: Device) =>
     active && connected && polling !== 'external';
-  const isAnyStill = [...messages.devices].some((device) => !isMoving(device));
+  const isAnyStill = [...messages.devices].some((device) => !isPolling(device));
   const unbatched = new Set([...accounts.values()].map((account) => account.unbatched));
   return [...messages.cohorts].filter(
     (cohort) =>
@@ -182,13 +182,13 @@ function mayStandStill({ messages, accounts }: Registry): Cohort[] {
   );
 }
 
-/** The messages that no passing of time moves on, by SIM and sentence; those of the oldest first. */
+/** The messages that time alone does not move on, in groups by SIM and sentence. */
 export function* standstills({ simulation }: RunningWorld): Generator<undefined, Standstill[]> {
   const { clock, world } = simulation;
   const nowMs = clock.now();
   const groups = new Map<string, Standstill>();
   let examined = 0;
-  for (const message of world.messages.newestOf(mayStandStill(world))) {
+  for (const message of world.messages.newestOf(cohortsThatMayStandStill(world))) {
     if (message === undefined || ++examined % examinedAtOnce === 0) yield;
     if (message === undefined || isFinal(message.status)) continue;
     const reason = standstillOf(message, nowMs, world.assumptions);
@@ -209,14 +209,14 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
       sentence,
     });
   }
-  // The oldest first, so that the groups keep their order while other messages come.
+  // By their oldest message, so that the groups keep their order while other messages come.
   const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.sentence}`;
   return [...groups.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }
 
 /**
- * For a queued message without a hold. If its hold has ended and no poll came since, it is not in
- * the queue yet: the next poll puts it there, and counts as the first of its polls.
+ * What a queued message waits for that is not held. If its hold has ended and no poll came since,
+ * it is not in the queue yet: the next poll puts it there, and counts as the first of its polls.
  */
 function pickupOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
   const { device } = message;

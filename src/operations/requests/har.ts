@@ -43,7 +43,7 @@ const entrySchema = z
     _smstwin: z
       .strictObject({
         ...requestRowSchema.pick({ repeats: true, duration_ms: true }).shape,
-        fault_id: z.string().nullable().describe('Of the fault that struck it.'),
+        fault_id: z.string().nullable().describe('The id of the fault that struck it.'),
         fault: z.enum(faultKindNames).nullable().describe('The kind of that fault.'),
       })
       .meta({ id: 'HarExtension' }),

@@ -38,20 +38,14 @@ export const quietMs = 2_000;
  */
 const keptReports = new WeakMap<readonly RecordedExchange[], readonly KeptReport[]>();
 
-/** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
-export function* reportingOn(
-  live: RunningWorld,
-  options: Options,
-): Generator<undefined, RefereeReport> {
-  const { report } = yield* keptReportOn(live, options, false);
-  return report;
-}
-
-/** `acceptsRecent`: the caller also takes a report on an earlier state of the record. */
+/**
+ * Judges the requests so far, in slices. Requests that arrive meanwhile are left out.
+ * `acceptsRecent`: the caller also takes a report on an earlier state of the record.
+ */
 export function* keptReportOn(
   { exchangeRecord, simulation }: RunningWorld,
   judgeOptions: Options,
-  acceptsRecent: boolean,
+  acceptsRecent = false,
 ): Generator<undefined, KeptReport> {
   const { changes, lack, isCutAtStart, first } = exchangeRecord;
   const { keyRing, messages } = simulation.world;
@@ -87,7 +81,7 @@ export function* keptReportOn(
 function noticeChanges(kept: KeptReport, changes: number, exchanges: number): boolean {
   const nowMs = performance.now();
   if (kept.noticed.changes !== changes) kept.noticed = { changes, sinceMs: nowMs };
-  // A second page takes the last one meanwhile, so that several cost as much as one.
+  // Another page takes the last report meanwhile, so that several pages cost as much as one.
   if (kept.isBeingRenewed) return true;
   if (nowMs - kept.noticed.sinceMs >= quietMs) return false;
   return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchanges);

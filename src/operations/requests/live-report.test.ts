@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
-import { reportingOn } from './kept-reports.ts';
+import { keptReportOn } from './kept-reports.ts';
 import { referee } from './referee.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -18,7 +18,7 @@ const manySends = 2_000;
 
 function runOf(settings: ConstructorParameters<typeof Twin>[0] = { limits: { send: 1 } }) {
   const { simulator, send } = new Twin(settings);
-  const report = (options = asked) => atOnce(reportingOn(simulator, options));
+  const report = (options = asked) => atOnce(keptReportOn(simulator, options)).report;
   const retryAfter = () => report().rules.find(({ id }) => id === 'CLIENT-1')?.verdict;
   return { simulator, send, report, retryAfter };
 }

@@ -11,7 +11,7 @@ import { defaultGraceMs } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
-import { accountCalled, durationMs, largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
+import { durationMs, findAccount, largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { keptReportOn, quietMs } from './kept-reports.ts';
 
@@ -66,7 +66,7 @@ const exchangeSchema = z
     request_id: z.string().nullable(),
     status: z.int(),
     retry_after: z.string().nullable(),
-    retry_after_ms: z.number().nullable().describe('The same, in simulated time.'),
+    retry_after_ms: z.number().nullable().describe('The wait of `retry_after`, in simulated time.'),
     message_id: z.string().nullable(),
     message_status: z.string().nullable(),
   })
@@ -79,7 +79,7 @@ const intentSchema = z
     request_id: z.string().nullable(),
     attributable: z.boolean(),
     accepted: z.int().describe('How many messages the service made of it.'),
-    exchanges: z.array(numberSchema).describe('Its attempts, in order.'),
+    exchanges: z.array(numberSchema).describe('The attempts, in order.'),
   })
   .meta({ id: 'RefereeIntent' });
 export const reportJsonSchema = z
@@ -152,7 +152,7 @@ export const referee = {
 
   judge: defineOperation({
     http: 'POST /control/referee',
-    summary: 'The same report, with what the client meant to send and what it reported.',
+    summary: 'Judges the client, with what it meant to send and what it reported.',
     input: withIntentsSchema,
     output: reportJsonSchema,
     fleet: { joined: reportJoin },
@@ -202,7 +202,7 @@ function* reportOn(
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const { account, partial, strict, grace = defaultGraceMs, details, intents, most } = input;
-  const judged = account === undefined ? undefined : accountCalled(live.simulation.world, account);
+  const judged = account === undefined ? undefined : findAccount(live.simulation.world, account);
   if (account !== undefined && judged === undefined) {
     const message = `there is no account ${JSON.stringify(account)}`;
     throw new OperationRefused('invalid', message, 'account');

@@ -19,7 +19,7 @@ const markTests: Readonly<Record<Mark, Test>> = {
   throttled: ({ status }) => status === 429,
 };
 
-/** Makes the test for the value of a named word, or refuses the value. */
+/** Returns the test for the value of a named word, or refuses the value. */
 const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
   to: (value) => (exchange) => fieldOf(exchange.body, 'to') === value,
   from: (value) => (exchange) => senderOf(exchange) === value,
@@ -27,7 +27,7 @@ const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
   status: (value) => {
     const digits = value.replace(/x+$/i, '');
     if (!/^[1-5](\d\d|\dx|xx)$/i.test(value)) {
-      throw refused(`\`${value}\` is no status: expected one such as 429 or 4xx`);
+      throw refused(`\`${value}\` is not a status: expected one such as 429 or 4xx`);
     }
     return ({ status }) => String(status).startsWith(digits);
   },
@@ -45,10 +45,16 @@ const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
     const name = oneOf(value, endpointNames, 'endpoint');
     return (exchange) => exchange.endpoint === name;
   },
-  /** Only requests at or after this simulated time. */
-  since: (value) => testOfTime(value, (atMs, limitMs) => atMs >= limitMs),
-  /** Before a simulated time. */
-  until: (value) => testOfTime(value, (atMs, limitMs) => atMs < limitMs),
+  /** At this simulated time or later. */
+  since: (value) => {
+    const sinceMs = timeMs(value, 'search');
+    return ({ atMs }) => atMs >= sinceMs;
+  },
+  /** Before this simulated time. */
+  until: (value) => {
+    const untilMs = timeMs(value, 'search');
+    return ({ atMs }) => atMs < untilMs;
+  },
   /** Searches the text of the reply: parsing a thousand bodies would take long. */
   message_id: (value) => (exchange) => isReplyOf(value, exchange),
   /** The fault that struck: its id, its kind, or `any`. */
@@ -90,11 +96,6 @@ function containing(text: string): Test {
     [path, query, shortText(body), shortText(reply)].some((part) =>
       part?.toLowerCase().includes(text),
     );
-}
-
-function testOfTime(time: string, isMatch: (atMs: number, limitMs: number) => boolean): Test {
-  const limitMs = timeMs(time, 'search');
-  return ({ atMs }) => isMatch(atMs, limitMs);
 }
 
 function oneOf<T extends string>(value: string, names: readonly T[], what: string): T {

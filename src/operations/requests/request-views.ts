@@ -38,7 +38,7 @@ export const exchangeViewSchema = z
       .strictObject({
         fault_id: z.string().nullable().describe('Null: the explorer chose the fault.'),
         kind: z.enum(faultKindNames),
-        status: z.int().nullable().describe('Of a reply that the fault made itself.'),
+        status: z.int().nullable().describe('The status of a reply that the fault made itself.'),
         delay_ms: z.int().nullable(),
         cut: z.enum(cutNames).nullable(),
       })
@@ -49,7 +49,7 @@ export const exchangeViewSchema = z
   .meta({ id: 'Exchange' });
 const { request, reply, fault } = exchangeViewSchema.shape;
 
-export const requestViewSchema = z
+const requestViewSchema = z
   .strictObject({
     number: z.int().min(1).describe('Counts all requests since the start.'),
     at: timeSchema,
@@ -95,7 +95,7 @@ export const requestDetailSchema = requestRowSchema.extend({
   request: request.extend({ body: keptBody }).meta({
     id: 'KeptRequest',
     description:
-      'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
+      'The headers that the service reads, `traceparent`, and the headers that faults match.',
   }),
   reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
   message_id: z.uuid().nullable().describe('The message that the reply is.'),
@@ -121,7 +121,6 @@ export function viewOf(exchange: RecordedExchange): RequestView {
   };
 }
 
-/** The row of a request in the list. */
 export function rowOf(exchange: RecordedExchange): RequestRow {
   const { atMs, accountName = null, keyId, shownKey, repeats = null, isLost, waitRate } = exchange;
   const body = objectIn(shortText(exchange.body) ?? '');

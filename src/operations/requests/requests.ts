@@ -2,7 +2,6 @@
  * The operations that show the last requests of the service, search them, and count them over
  * simulated time for a plot.
  */
-
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
@@ -12,7 +11,6 @@ import { defineOperation } from '../define.ts';
 import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
-import { surroundings, surroundingsOf } from './near-requests.ts';
 import { matcherOf, wordForms } from './request-search.ts';
 import {
   detailOf,
@@ -21,6 +19,7 @@ import {
   requestRowSchema,
   rowOf,
 } from './request-views.ts';
+import { surroundingFields, surroundingsOf } from './surroundings.ts';
 import { traceOf, traceQuerySchema, traceSchema } from './trace.ts';
 
 /** The widths that a bar may have, from a second to a day. Longer runs have bars of many days. */
@@ -32,8 +31,8 @@ const mostBars = 60;
 const fewestBars = 12;
 const mostFineBars = 3_600;
 
-export const countsQuerySchema = z.strictObject({
-  account_id: z.string().exactOptional().describe('Its id or its name.'),
+const countsQuerySchema = z.strictObject({
+  account_id: z.string().exactOptional().describe('The id or the name of the account.'),
   endpoint: z.enum(endpointNames).exactOptional().describe('Counts this endpoint alone.'),
   bar_s: ordinalSchema(86_400)
     .exactOptional()
@@ -44,7 +43,7 @@ export const countsQuerySchema = z.strictObject({
 
 const countSchema = z.int().min(0);
 
-export const requestCountsSchema = z
+const requestCountsSchema = z
   .strictObject({
     width_ms: countSchema.describe('The length of a bar, in simulated time.'),
     from: timeSchema.describe('The start of the first bar.'),
@@ -56,7 +55,7 @@ export const requestCountsSchema = z
   })
   .meta({ id: 'RequestCounts' });
 
-/** The width of bars for requests of this time. */
+/** The width of bars that show this span of time. */
 export function widthFor(spanMs: number): number {
   const narrow = widthsMs.find((width) => spanMs / width < mostBars);
   return narrow ?? secondMs * Math.ceil(spanMs / mostBars / secondMs);
@@ -93,15 +92,15 @@ export function requestCounts(
   return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
 
-/** What the page counts of all requests, by the name of the count. */
-const markWords = {
+/** Tests for the marks of requests, by the name of the mark: the page shows how many have each. */
+const countedMarks = {
   replay: matcherOf('is:replay'),
   lost: matcherOf('is:lost'),
   throttled: matcherOf('is:throttled'),
   faults: matcherOf('fault:any'),
   refused: matcherOf('status:4xx'),
 };
-const markNames = Object.keys(markWords) as (keyof typeof markWords)[];
+const countedMarkNames = Object.keys(countedMarks) as (keyof typeof countedMarks)[];
 
 const searchSchema = z
   .string()
@@ -149,22 +148,24 @@ export const requests = {
       matched: countSchema.describe('Requests that the search finds.'),
       kept: countSchema.describe('All of the last requests.'),
       marks: z
-        .strictObject(eachOf(markNames, countSchema))
-        .describe('Of all of them; `faults`: struck by one, `refused`: answered 4xx.'),
+        .strictObject(eachOf(countedMarkNames, countSchema))
+        .describe(
+          'How many of `kept` have each mark; `faults`: struck by one, `refused`: answered 4xx.',
+        ),
     }),
-    fleet: { joined: { matched: 'sum', kept: 'sum', marks: eachOf(markNames, 'sum') } },
+    fleet: { joined: { matched: 'sum', kept: 'sum', marks: eachOf(countedMarkNames, 'sum') } },
     examples: [{ search: 'fault:any' }],
     run: ({ exchangeRecord }, { search }) => {
       const isMatch = matcherOf(search);
-      const marks = eachOf<(typeof markNames)[number], number>(markNames, 0);
+      const marks = eachOf<(typeof countedMarkNames)[number], number>(countedMarkNames, 0);
       let [matched, kept] = [0, 0];
       for (const exchange of exchangeRecord.newest()) {
         kept++;
         if (isMatch(exchange)) matched++;
-        // An unmarked request, as most are, costs two comparisons.
+        // Most requests have no mark: this saves the tests for them.
         const { status, faultKind, isLost } = exchange;
         if (status === 202 && faultKind === undefined && !isLost) continue;
-        for (const name of markNames) if (markWords[name](exchange)) marks[name]++;
+        for (const name of countedMarkNames) if (countedMarks[name](exchange)) marks[name]++;
       }
       return { matched, kept, marks };
     },
@@ -175,7 +176,7 @@ export const requests = {
     fleet: { scope: 'local' },
     summary:
       'One of the last 1,000 requests as sent over the wire, with its reply, and what surrounds it.',
-    output: requestDetailSchema.extend(surroundings).meta({ id: 'RequestDetail' }),
+    output: requestDetailSchema.extend(surroundingFields).meta({ id: 'RequestDetail' }),
     run: (live, exchange) => ({ ...detailOf(exchange), ...surroundingsOf(live, exchange) }),
   }),
 
@@ -204,7 +205,7 @@ export const requests = {
 
   har: defineOperation({
     http: 'GET /control/har',
-    summary: 'The last 1,000 requests as HAR 1.2, without keys; the referee reads it, too.',
+    summary: 'The last 1,000 requests as HAR 1.2, without keys. The referee also reads HAR files.',
     output: harSchema,
     fleet: {
       joined: {

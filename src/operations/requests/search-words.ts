@@ -1,8 +1,8 @@
-/** The words of a search for requests, and the values of those that have few; the page offers them. */
+/** The words of a search for requests, and their values. The page offers both. */
 import { faultKindNames } from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
 
-/** What `is:` may say. */
+/** The values of `is:`. */
 export const markNames = ['replay', 'lost', 'throttled'] as const;
 export type Mark = (typeof markNames)[number];
 
@@ -22,7 +22,7 @@ export const searchWords = [
 ] as const;
 export type SearchWord = (typeof searchWords)[number];
 
-/** The values that a word has, or usual ones. */
+/** All values of a word that has few, or usual values. */
 export const wordValues: Readonly<Partial<Record<SearchWord, readonly string[]>>> = {
   status: ['2xx', '4xx', '429', '5xx'],
   endpoint: endpointNames,

@@ -13,25 +13,27 @@ import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import { find, type RunningWorld } from '../running-world.ts';
-import { reportingOn } from './kept-reports.ts';
-import { sameSendSchema, sendBefore } from './near-requests.ts';
+import { keptReportOn } from './kept-reports.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
+import { sameSendSchema, sendBefore } from './surroundings.ts';
 
 export const traceQuerySchema = z.strictObject({
-  number: ordinalSchema(largestInQuery).exactOptional().describe('Of one of its requests.'),
-  message_id: z.string().exactOptional().describe('Its message instead.'),
+  number: ordinalSchema(largestInQuery)
+    .exactOptional()
+    .describe('The number of one of its requests.'),
+  message_id: z.string().exactOptional().describe('Or its message.'),
 });
 
 const textOrNull = z.string().nullable();
 
 /** The kinds, in the order in which they are shown if they happen at the same instant. */
-const eventKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
+const traceKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
 
 const eventSchema = z
   .strictObject({
     at: timeSchema,
-    kind: z.enum(eventKinds).describe('`replay`: answered as the first use of its request_id was.'),
-    number: z.int().nullable().describe('Of the request.'),
+    kind: z.enum(traceKinds).describe('`replay`: answered as the first use of its request_id was.'),
+    number: z.int().nullable().describe('The number of the request.'),
     reply: z.int().nullable().describe('The status of its reply.'),
     seen: z.boolean().describe('False: the client did not get the reply.'),
     fault: exchangeViewSchema.shape.fault,
@@ -70,7 +72,7 @@ export function* traceOf(
   const tracedId =
     idInQuery === undefined ? undefined : find('message_id', live, idInQuery).messageId;
   const options = { isPartial: true, isStrict: false, graceMs: defaultGraceMs };
-  const report = yield* reportingOn(live, options);
+  const { report } = yield* keptReportOn(live, options);
   const { traced, messageId, attempts, reads } = exchangesOfIntent(report, number, tracedId);
   if (traced === undefined && tracedId === undefined) {
     throw new OperationRefused('not_found', `the record has no request ${number}`);
@@ -104,8 +106,7 @@ export function* traceOf(
 /**
  * The exchanges of one intent. `traced`: the exchange with this number, or the first that answered
  * with the message. `attempts`: the sends of its intent; for a request of no intent, such as a
- * read, all requests of its caller with the same method and path. `reads`: the reads of the
- * message.
+ * read, all requests of its caller with the same method and path. `reads`: those of the message.
  */
 export function exchangesOfIntent(
   { exchanges, intents }: RefereeReport,
@@ -187,6 +188,6 @@ function findingEvents(
 
 function byTimeThenKind(a: Event, b: Event): number {
   return (
-    Date.parse(a.at) - Date.parse(b.at) || eventKinds.indexOf(a.kind) - eventKinds.indexOf(b.kind)
+    Date.parse(a.at) - Date.parse(b.at) || traceKinds.indexOf(a.kind) - traceKinds.indexOf(b.kind)
   );
 }

@@ -8,7 +8,7 @@ import { assumptionsSchema, permittedAnswers } from '../../config/given-assumpti
 import { type Assumptions, assumptionLedger, assumptionNames } from '../../sim/assumptions.ts';
 import { defineOperation } from '../define.ts';
 
-/** The same schema, but for a reply: it has every assumption. */
+/** The schema of a reply, which has every assumption. */
 const inForceSchema = (assumptionsSchema as unknown as z.ZodType<Assumptions>).meta({
   id: 'Assumptions',
 });
@@ -88,10 +88,10 @@ const laterAssumptions: readonly string[] = [
 ];
 
 /**
- * Assumptions of the first journals that are no assumptions any more, with the answer that is now
- * fixed; each list follows the assumption that is its key.
+ * Former assumptions of the first journals, each with the answer that is now fixed. Each list
+ * follows the assumption that is its key.
  */
-const formerlyAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+const formerAssumptionsAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   keyFormat: [
     ['dashboardSendShape', 'same_as_v1'],
     ['externalSendShape', 'same_as_v1'],
@@ -102,11 +102,11 @@ const formerlyAfter: Readonly<Record<string, readonly (readonly [string, string]
   ],
 };
 
-/** The answers that the first journals recorded: comparing only these lets old journals replay. */
+/** The answers that the first journals recorded. A replay compares only these. */
 function asFirstRecorded(answers: Assumptions): unknown {
   return Object.fromEntries(
     Object.entries(answers)
       .filter(([name]) => !laterAssumptions.includes(name))
-      .flatMap((entry) => [entry, ...(formerlyAfter[entry[0]] ?? [])]),
+      .flatMap((entry) => [entry, ...(formerAssumptionsAfter[entry[0]] ?? [])]),
   );
 }

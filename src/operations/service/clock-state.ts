@@ -32,7 +32,7 @@ export function clockState(live: {
 }): ClockState {
   const { simulation, wallClock } = live;
   // A running clock is otherwise behind: it is advanced only at deadlines and before requests.
-  wallClock.pump();
+  wallClock.catchUp();
   const { clock } = simulation;
   const { nextAtMs } = clock;
   return {

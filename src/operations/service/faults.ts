@@ -1,4 +1,4 @@
-/** The operations on faults, the failures that a user injects into replies: list, add, pause, remove. */
+/** The operations on faults, which are failures that a user injects: list, add, pause, remove. */
 import { z } from 'zod';
 import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
@@ -7,7 +7,7 @@ import { refuseMore } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { accountIdOf } from '../query.ts';
 
-export const faultViewSchema = faultInputSchema
+const faultViewSchema = faultInputSchema
   .extend({
     fault_id: z.string(),
     seen: z.int().min(0).describe('Requests that it matched.'),
@@ -15,7 +15,7 @@ export const faultViewSchema = faultInputSchema
     paused: z.boolean().describe('True: it neither counts requests nor acts on them.'),
   })
   .meta({ id: 'Fault' });
-export type FaultView = FaultSpec & {
+type FaultView = FaultSpec & {
   readonly fault_id: string;
   readonly seen: number;
   readonly hits: number;

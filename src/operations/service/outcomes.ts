@@ -1,7 +1,4 @@
-/**
- * The operations on outcomes: the scripted fates of messages, by recipient. Rules: STATE-3,
- * STATE-4.
- */
+/** The operations on the scripted fates of messages, by recipient. Rules: STATE-3, STATE-4. */
 import { z } from 'zod';
 import { outcomesOf } from '../../config/default-world.ts';
 import { outcomeSchema, type WorldFixture } from '../../config/world-schema.ts';
@@ -32,7 +29,7 @@ export const outcomes = {
     input: outcomesSchema,
     bodyLimitBytes: 4 * 1_048_576,
     output: outcomesSchema,
-    // The first journals had no recipients that are refused: comparing the others lets them replay.
+    // The first journals had no recipients that are refused: a replay compares only the others.
     recordedResult: withoutRefusals,
     fleet: { joined: 'equal' },
     examples: [

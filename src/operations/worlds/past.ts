@@ -31,8 +31,8 @@ export const instantSchema = z.strictObject({
 });
 
 const querySchema = instantSchema.extend({
-  message_id: z.string().exactOptional().describe('That message instead of the state.'),
-  device_id: z.string().exactOptional().describe('That SIM instead of the state.'),
+  message_id: z.string().exactOptional().describe('Shows this message instead of the state.'),
+  device_id: z.string().exactOptional().describe('Shows this SIM instead of the state.'),
 });
 
 const entrySchema = z
@@ -40,9 +40,9 @@ const entrySchema = z
     entry: z.int().min(1).describe('The line in the journal.'),
     at: timeSchema,
     input: z.string().describe('Method and path of a request, or the name of an operation.'),
-    how: z.string().nullable().describe('Of an operation: what it was given, without keys.'),
-    status: z.int().nullable().describe('Of the reply; null: an operation.'),
-    number: z.int().nullable().describe('Of the request.'),
+    how: z.string().nullable().describe('The input of an operation, without keys; null: none.'),
+    status: z.int().nullable().describe('The status of the reply; null: an operation.'),
+    number: z.int().nullable().describe('The number of the request.'),
     message_id: z.string().nullable().describe('The message that the reply is.'),
   })
   .meta({ id: 'JournalEntry' });
@@ -60,7 +60,7 @@ export const past = {
     output: z.union([stateSchema, messageRecordSchema, simViewSchema]),
     refusals: [409],
     examples: [{ entry: 1 }],
-    slices: seenAt,
+    slices: viewAt,
     reply: (seen, live, { host }) =>
       'clock' in seen ? { ...seen, base_url: live.urlsFor(host).baseUrl } : seen,
   }),
@@ -73,11 +73,11 @@ export const past = {
       'The journal records it as a restored snapshot and keeps what came before, so that it can itself be taken back: to the line before it. The log of requests stays; the referee starts anew.',
     input: instantSchema,
     output: clockStateSchema,
-    // It records the snapshot that it restores.
+    // `goBackTo` records the snapshot that it restores.
     recorded: false,
     refusals: [409],
     examples: [{ entry: 1 }],
-    slices: takenBack,
+    slices: goBackTo,
   }),
 
   situation: defineOperation({
@@ -91,7 +91,7 @@ export const past = {
     contentType: 'text/plain; charset=utf-8',
     refusals: [404, 409],
     examples: [{ entry: 1 }],
-    slices: (live, query) => refusing(testOf(live, query)),
+    slices: (live, query) => refusingUnreadable(situationTest(live, query)),
     reply: (content) =>
       new WholeReply({ status: 200, content, contentType: 'text/plain; charset=utf-8' }),
   }),
@@ -111,7 +111,7 @@ export const past = {
       .prefault({}),
     output: z.strictObject({
       entries: z.array(entrySchema),
-      lines: z.int().describe('Of the journal, its header included.'),
+      lines: z.int().describe('The number of lines in the journal, its header included.'),
       earliest: timeSchema.describe('The earliest time that `time` may name.'),
     }),
     refusals: [409],
@@ -120,7 +120,7 @@ export const past = {
   }),
 };
 
-/** Rebuilds the world as it was at an instant, and calls `use` with it. */
+/** Rebuilds the world as it was at an instant, and returns what `use` returns for it. */
 export function* atInstant<T>(
   live: RunningWorld,
   { time, entry }: z.output<typeof instantSchema>,
@@ -135,10 +135,10 @@ export function* atInstant<T>(
   if ('timeMs' in instant && instant.timeMs > nowMs) {
     throw new OperationRefused('invalid', `in the future: it is ${isoTime(nowMs)}`, 'time');
   }
-  return yield* refusing(live.hosting.rebuildAt(live, instant, use));
+  return yield* refusingUnreadable(live.hosting.rebuildAt(live, instant, use));
 }
 
-function* seenAt(
+function* viewAt(
   live: RunningWorld,
   { message_id, device_id, ...instant }: z.output<typeof querySchema>,
 ) {
@@ -153,7 +153,7 @@ function* seenAt(
   });
 }
 
-function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
+function* situationTest(live: RunningWorld, query: z.output<typeof situationSchema>) {
   const { entry } = query;
   const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
   const endMs = entry === undefined ? clockOf(live) : yield* atInstant(live, { entry }, clockOf);
@@ -161,7 +161,7 @@ function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
   return situationText(situation, query.language, live.routeOf as never);
 }
 
-function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>) {
+function* goBackTo(live: RunningWorld, instant: z.output<typeof instantSchema>) {
   const { snapshot, keyTexts } = yield* atInstant(live, instant, (rebuilt) => ({
     snapshot: takeSnapshot(rebuilt),
     keyTexts: knownKeys(rebuilt.simulation.world),
@@ -181,7 +181,7 @@ function* inputsOf(
   { limit, before }: { readonly limit: number; readonly before: number },
 ) {
   const run = live.recordedRun();
-  const { lastLine: lines, startMs } = yield* refusing(extentOf(run));
+  const { lastLine: lines, startMs } = yield* refusingUnreadable(extentOf(run));
   const entries: EntryView[] = [];
   let line = 1;
   let requests = 0;
@@ -220,10 +220,10 @@ function entryView(entry: Exclude<Entry, { ended: unknown }>, number: number) {
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
-/** Keys are secret; only a fleet sets the other: the real time from which its clocks count. */
+/** Fields with secrets; and `since_ms`, the real time from which the clocks of a fleet count. */
 const hiddenNames = /key|token|secret|^since_ms$/i;
 
-/** What an operation was given, as text: ids by their start, and no list of objects. */
+/** The input of an operation as text: ids by their start, and no list of objects. */
 function inputText({ args }: OperationEntry): string | null {
   const parts = args.flatMap((arg) => {
     if (typeof arg === 'string') return [uuidForm.test(arg) ? arg.slice(0, 8) : arg];
@@ -243,8 +243,8 @@ function namedText(name: string, value: unknown): string {
   return isPlain && values.length > 0 ? `${name} ${values.join(' ')}` : '';
 }
 
-/** Refuses an instant that the journal cannot give. */
-function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {
+/** Turns an error of a journal that cannot be read into a refusal. */
+function* refusingUnreadable<T>(work: Generator<undefined, T>): Generator<undefined, T> {
   try {
     return yield* work;
   } catch (error) {

@@ -1,8 +1,4 @@
-/**
- * The operations on a simulator as a whole: its health, state, metrics, invariants, journal, reset
- * and shutdown.
- */
-
+/** The operations on a whole simulator, such as its health, metrics, journal and reset. */
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
@@ -46,7 +42,7 @@ function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<ty
   return yield* familiesOf([named]);
 }
 
-export const metrics = defineOperation({
+const metrics = defineOperation({
   http: 'GET /control/metrics',
   fleet: { ofServer: true },
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
@@ -69,7 +65,7 @@ export const metrics = defineOperation({
 const countSchema = z.int().min(0);
 const checkedNames = Object.keys(new Findings().checked) as (keyof Findings['checked'])[];
 
-export const invariantsQuerySchema = z
+const invariantsQuerySchema = z
   .strictObject({
     snapshot: z
       .enum(['true', 'false'])
@@ -78,7 +74,7 @@ export const invariantsQuerySchema = z
   })
   .prefault({});
 
-export const invariantsSchema = z
+const invariantsSchema = z
   .strictObject({
     sound: z.boolean(),
     checked: z
@@ -93,7 +89,7 @@ export const invariantsSchema = z
 type Invariants = Readonly<z.output<typeof invariantsSchema>>;
 
 /** Checks everything, without changing it. */
-export function invariantsOf(
+function invariantsOf(
   live: RunningWorld,
   { snapshot }: z.output<typeof invariantsQuerySchema>,
 ): Invariants {
@@ -122,7 +118,7 @@ function checkRoundTrip({ simulation, settings, wallClock }: RunningWorld, found
   }
 }
 
-/** What health and changes are answered from the signal on that stops the process. */
+/** The refusal of a change, and of health, once a signal has stopped the process. */
 export const draining = 'draining: requests in flight are finished, then the process ends';
 
 export const simulator = {
@@ -179,7 +175,7 @@ export const simulator = {
     http: 'POST /control/reset',
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
-    // The start of the new clock: read here, given by a journal, and never by a caller.
+    // The start of the new clock. `inputFrom` reads it, or a journal has it; no caller gives it.
     input: z.custom<number>(),
     inputFrom: ({ wallClock }) => wallClock.restartMs(),
     arguments: () => undefined as never,

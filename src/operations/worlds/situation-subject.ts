@@ -8,7 +8,7 @@ import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/jour
 import type { Message } from '../../sim/accounts/account.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { newestMatching } from '../messages/message-query.ts';
-import { reportingOn } from '../requests/kept-reports.ts';
+import { keptReportOn } from '../requests/kept-reports.ts';
 import { exchangesOfIntent } from '../requests/trace.ts';
 import { find, type RunningWorld } from '../running-world.ts';
 
@@ -48,7 +48,7 @@ export function* subjectOf(
   if (messageId === undefined && number === undefined) return undefined;
   // Only with a finished client does an intent include its retries under a new request_id.
   const options = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
-  const report = yield* reportingOn(live, options);
+  const { report } = yield* keptReportOn(live, options);
   const traced = messageId && find('message_id', live, messageId).messageId;
   const found = exchangesOfIntent(report, number, traced);
   const numbers = new Set([...found.attempts, ...found.reads].map((each) => each.number));

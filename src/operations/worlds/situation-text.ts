@@ -6,7 +6,7 @@ import { isoTime, secondMs } from '#contract/time.ts';
 import type { Situation, Step } from './situation.ts';
 import { mostStatuses } from './situation-subject.ts';
 
-/** The packages that the written test imports. A scan of imports would find them in the template. */
+/** The packages that the written test imports. In the template, they would look like our own. */
 const packages = { own: "'smstwin'", tests: "'vitest'" };
 
 /** How long the test waits for a reply. Long, because a busy machine may be slow. */
@@ -30,10 +30,7 @@ function timeoutMs({ steps }: Situation): number {
   return patienceMs + Math.max(0, ...steps.map((step) => ('delayMs' in step ? step.delayMs : 0)));
 }
 
-/**
- * The lines of all steps. `write` gives the line of a step, and `advance` that of a step of the
- * clock, which precedes each step at a later time.
- */
+/** `write` gives the line of a step; `advance` gives one before it if its time is later. */
 function linesOf(
   { steps, startMs, endMs }: Situation,
   advance: (time: string) => string,
@@ -61,20 +58,7 @@ function vitestText(situation: Situation): string {
   const steps = linesOf(
     situation,
     (time) => `simulator.clock.advance({ to: '${time}' });`,
-    (step) => {
-      if ('operation' in step) {
-        const call = `simulator.${step.operation}(${step.args.map(json).join(', ')})`;
-        if (step.operation !== 'accounts.createKey') return `${call};`;
-        return `keys.push(${call}.key);`;
-      }
-      const { request, key, seen } = step;
-      const body = request.body === undefined ? 'undefined' : bodyText(request.body);
-      const patience = seen === 'lost' ? [String(lostPatienceMs)] : [];
-      const more = body === 'undefined' && patience.length === 0 ? [] : [body, ...patience];
-      const args = [`'${request.method}'`, json(pathOf(step)), keyText(situation, key), ...more];
-      const send = `await send(${args.join(', ')})`;
-      return `expect(${send}).toBe(${json(seen)});`;
-    },
+    (step) => vitestLine(situation, step),
   );
   return `import { createSimulator } from ${packages.own};
 import { expect, test } from ${packages.tests};
@@ -110,12 +94,27 @@ ${steps.map((line) => `  ${line}`).join('\n')}
 `;
 }
 
+function vitestLine(situation: Situation, step: Step): string {
+  if ('operation' in step) {
+    const call = `simulator.${step.operation}(${step.args.map(json).join(', ')})`;
+    if (step.operation !== 'accounts.createKey') return `${call};`;
+    return `keys.push(${call}.key);`;
+  }
+  const { request, key, seen } = step;
+  const body = request.body === undefined ? 'undefined' : bodyText(request.body);
+  const patience = seen === 'lost' ? [String(lostPatienceMs)] : [];
+  const more = body === 'undefined' && patience.length === 0 ? [] : [body, ...patience];
+  const args = [`'${request.method}'`, json(pathOf(step)), keyText(situation, key), ...more];
+  const send = `await send(${args.join(', ')})`;
+  return `expect(${send}).toBe(${json(seen)});`;
+}
+
 function redAsLong({ isFinished }: Situation): string {
   const asWhat = isFinished ? ', if the client sends nothing more' : '';
   return `Red as long as the requests above break a rule for clients${asWhat}.`;
 }
 
-/** The expression of a key in the list `keys`, which has the keys of accounts before created ones. */
+/** The expression of a key in the list `keys`: those of the accounts precede created ones. */
 function keyText({ settings, steps }: Situation, key: string | undefined): string {
   if (key === undefined) return "'unknown'";
   const { accounts } = settings['world'] as { readonly accounts: readonly { name: string }[] };
@@ -152,21 +151,7 @@ function pytestText(situation: Situation, routeOf: RouteOf): string {
   const steps = linesOf(
     situation,
     (time) => `control("POST", "${routeOf('clock.advance').path}", {"to": "${time}"})`,
-    (step) => {
-      if ('operation' in step) {
-        const [first, second] = step.args;
-        // Of the arguments of a method, an id comes first.
-        const hasId = typeof first === 'string';
-        const { method, path } = routeOf(step.operation, hasId ? first : '');
-        const call = `control("${method}", ${json(path)}, ${python(hasId ? second : first)})`;
-        return step.operation === 'accounts.createKey' ? `keys.append(${call}["key"])` : call;
-      }
-      const { request, key, seen } = step;
-      const keyExpression = keyText(situation, key).replaceAll("'", '"');
-      const given = request.body === undefined ? '' : `, ${python(request.body)}`;
-      const body = seen === 'lost' ? `${given}, patience=${lostPatienceMs / secondMs}` : given;
-      return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
-    },
+    (step) => pytestLine(situation, step, routeOf),
   );
   const query = new URLSearchParams({ ...match, limit: String(mostStatuses) });
   return `import json
@@ -241,6 +226,22 @@ ${steps.map((line) => `    ${line}`).join('\n')}
     rules = control("GET", "${routeOf('referee.report').path}?partial=${!isFinished}")["rules"]
     assert [rule["id"] for rule in rules if rule["verdict"] == "failed"] == []
 ${name === undefined ? '' : '    # The ids of a created world are drawn with its name.\n'}`;
+}
+
+function pytestLine(situation: Situation, step: Step, routeOf: RouteOf): string {
+  if ('operation' in step) {
+    const [first, second] = step.args;
+    // Of the arguments of a method, an id comes first.
+    const hasId = typeof first === 'string';
+    const { method, path } = routeOf(step.operation, hasId ? first : '');
+    const call = `control("${method}", ${json(path)}, ${python(hasId ? second : first)})`;
+    return step.operation === 'accounts.createKey' ? `keys.append(${call}["key"])` : call;
+  }
+  const { request, key, seen } = step;
+  const keyExpression = keyText(situation, key).replaceAll("'", '"');
+  const given = request.body === undefined ? '' : `, ${python(request.body)}`;
+  const body = seen === 'lost' ? `${given}, patience=${lostPatienceMs / secondMs}` : given;
+  return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
 }
 
 /** A JSON value as a literal of Python. */

@@ -1,7 +1,7 @@
 /**
  * Copies a situation as a test: what happened to one message or request, or a world up to a line of
- * its journal. It keeps the inputs that the situation needs, plays them on a simulator of their own,
- * and lets the test assert what that run showed. `situation-text.ts` writes the text.
+ * its journal. It keeps the inputs that the situation needs, plays them on a simulator of their
+ * own, and lets the test assert what that run showed. `situation-text.ts` writes the text.
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
@@ -15,7 +15,7 @@ import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { standstills } from '../messages/waiting.ts';
 import { largestInQuery, ordinalSchema } from '../query.ts';
-import { reportingOn } from '../requests/kept-reports.ts';
+import { keptReportOn } from '../requests/kept-reports.ts';
 import type { RunningWorld } from '../running-world.ts';
 import {
   type Input,
@@ -28,7 +28,10 @@ import {
 } from './situation-subject.ts';
 
 export const situationSchema = z.strictObject({
-  language: z.enum(['vitest', 'pytest']).default('vitest').describe('Of the test file.'),
+  language: z
+    .enum(['vitest', 'pytest'])
+    .default('vitest')
+    .describe('The language of the test file.'),
   message_id: z.string().exactOptional().describe('What happened to this message.'),
   number: ordinalSchema(largestInQuery).exactOptional().describe('Or to this request.'),
   entry: ordinalSchema(largestInQuery)
@@ -98,7 +101,7 @@ export function* situationOf(
   for (const isKept of subject?.filters ?? [() => true]) {
     const kept = numbered.filter(isKept);
     if (kept.length > mostSteps) continue;
-    const situation = played(live, kept, base, subject);
+    const situation = playInputs(live, kept, base, subject);
     if (situation !== undefined) return situation;
     yield;
   }
@@ -137,7 +140,7 @@ function isInput(entry: Entry): entry is Input {
 }
 
 /** Plays the inputs on a simulator of their own; undefined if a reply is not as it was recorded. */
-function played(
+function playInputs(
   live: RunningWorld,
   inputs: readonly NumberedInput[],
   base: Pick<Situation, 'settings' | 'startMs' | 'endMs'>,
@@ -158,8 +161,8 @@ function played(
     for (const { input } of inputs) {
       twin.simulation.clock.advanceTo(Date.parse(input.at));
       const step = isRequest(input)
-        ? playedRequest(twin, input, accountNames)
-        : playedOperation(twin, input);
+        ? playRequest(twin, input, accountNames)
+        : playOperation(twin, input);
       if (step === undefined) return undefined;
       steps.push(step);
     }
@@ -185,13 +188,13 @@ function played(
   }
 }
 
-function playedOperation(twin: RunningWorld, { at, operation, args }: OperationEntry): Step {
+function playOperation(twin: RunningWorld, { at, operation, args }: OperationEntry): Step {
   const done = twin.replayOperation(operation, args)?.result as { key_id?: string } | undefined;
   return { atMs: Date.parse(at), operation, args, keyId: done?.key_id };
 }
 
 /** `accountNames`: by the id of the account's first key. */
-function playedRequest(
+function playRequest(
   twin: RunningWorld,
   { at, request, reply: recorded }: RequestEntry,
   accountNames: ReadonlyMap<string, string>,
@@ -227,7 +230,8 @@ function playedRequest(
 /** True if the referee finds that the requests break a rule. */
 function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
   const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
-  return atOnce(reportingOn(twin, options)).rules.some(({ verdict }) => verdict === 'failed');
+  const { report } = atOnce(keptReportOn(twin, options));
+  return report.rules.some(({ verdict }) => verdict === 'failed');
 }
 
 /** The settings with keys that are drawn: a journal does not have the text of explicit ones. */

@@ -1,6 +1,4 @@
-/**
- * The operations that take and restore a snapshot: the whole state of a world, without full keys.
- */
+/** The operations that take and restore a snapshot: the state of a world, without full keys. */
 import { z } from 'zod';
 import { sha256 } from '#io/digest.ts';
 import { restoreSnapshot } from '../../recording/state/restore-state.ts';
@@ -13,7 +11,7 @@ import type { RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 
 /** The largest snapshot that the control port sends or accepts. */
-export const snapshotLimitBytes = 256 * 1_048_576;
+const snapshotLimitBytes = 256 * 1_048_576;
 
 /** A snapshot as text; refused if it is too large to be restored. */
 export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes): string {
@@ -74,7 +72,7 @@ export const snapshots = {
   }),
 };
 
-/** Continues from a snapshot. `known`: texts of keys besides those of the present world. */
+/** Continues from a snapshot. `keyTexts`: texts of keys besides those of the present world. */
 export function restoreInto(
   live: RunningWorld,
   snapshot: Snapshot,
@@ -87,7 +85,7 @@ export function restoreInto(
   if (activity.isWatched) activity.publish('clock', clockState(live));
 }
 
-/** The texts of the current keys by digest: most snapshots return to the world they come from. */
+/** The texts of the current keys by digest. Most snapshots are restored in their own world. */
 export function knownKeys(world: Registry): Map<string, string> {
   const keyTexts = new Map<string, string>();
   for (const { key } of world.keys.values()) if (key !== '') keyTexts.set(sha256(key), key);

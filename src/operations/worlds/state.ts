@@ -1,7 +1,4 @@
-/**
- * The state of a world in numbers: its clock, and how many accounts, SIMs, messages, actors and
- * timers it has.
- */
+/** The state of a world in numbers: its clock, and counts of what it holds. */
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
@@ -16,7 +13,7 @@ const countSchema = z.int().min(0);
 
 export const stateSchema = z
   .strictObject({
-    base_url: z.string().describe("The service's; empty while it listens nowhere."),
+    base_url: z.string().describe('The URL of the service; empty while it does not listen.'),
     clock: clockStateSchema,
     seed: countSchema,
     accounts: countSchema,

@@ -1,8 +1,7 @@
 /**
  * A world as the control port shows it: its name, URLs and end of life. Its creation and the ready
- * file also show the keys and numbers that a client needs. Rules: AUTH-2.
+ * file also show the keys and numbers that a client needs. Rules: AUTH-2. Assumes: keyFormat.
  */
-
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import type { ApiKey } from '../../sim/accounts/account.ts';
@@ -43,7 +42,7 @@ export interface ReadyFile extends ReadyNumbers {
   readonly seed: number;
 }
 
-/** `isShown`: whether the text of a key may be shown. Default: always, as at creation. */
+/** `isShown`: true if the text of a key may be shown. Default: always, as at creation. */
 export function readyNumbers(
   world: Registry,
   isShown: (key: ApiKey) => boolean = () => true,
@@ -111,7 +110,7 @@ export function worldView(world: HostedWorld<RunningWorld>): WorldView {
 }
 
 /** Replaces the URLs by those for a client that reached the control port by this `Host`. */
-export function reachedBy<View extends WorldView>(
+export function withUrlsFor<View extends WorldView>(
   view: View,
   { hosting }: RunningWorld,
   host: string | undefined,

@@ -28,13 +28,13 @@ import {
   type CreatedWorld,
   createdView,
   createdWorldSchema,
-  reachedBy,
   viewWithStartKeys,
+  withUrlsFor,
   worldView,
   worldViewSchema,
 } from './world-view.ts';
 
-/** What a created world and a fork can both be given. */
+/** The fields that the inputs of `create` and `fork` share. */
 const commonFields = {
   name: worldNameSchema
     .exactOptional()
@@ -81,7 +81,7 @@ export const worlds = {
     run: ({ hosting }) => hosting.list.map(worldView),
     // `reply` knows the Host by which this client reached the port; `run` also serves the method.
     reply: (worlds, live, { host }) => ({
-      worlds: worlds.map((view) => reachedBy(view, live, host)),
+      worlds: worlds.map((view) => withUrlsFor(view, live, host)),
     }),
   }),
 
@@ -100,9 +100,9 @@ export const worlds = {
     run: ({ hosting }, input) => {
       const serverSettings = inheritedSettings(hosting.first.simulator.settings);
       const settings = settingsOf(input, serverSettings);
-      return createdView(refusing(() => hosting.create(settings, optionsOf(input))));
+      return createdView(refusingMistakes(() => hosting.create(settings, optionsOf(input))));
     },
-    reply: (view, live, { host }) => reachedBy(view, live, host),
+    reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
 
   get: defineOperation({
@@ -123,7 +123,7 @@ export const worlds = {
       },
     },
     run: (_, world) => viewWithStartKeys(world),
-    reply: (view, live, { host }) => reachedBy(view, live, host),
+    reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
 
   delete: defineOperation({
@@ -145,18 +145,18 @@ export const worlds = {
     output: createdWorldSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
-    slices: forked,
-    reply: (view, live, { host }) => reachedBy(view, live, host),
+    slices: forkWorld,
+    reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
 };
 
-function* forked(
+function* forkWorld(
   { hosting }: RunningWorld,
   world: HostedWorld<RunningWorld>,
   { from, ...options }: z.output<typeof forkSchema>,
 ): Generator<undefined, CreatedWorld> {
   const fork = (past?: RunningWorld) =>
-    createdView(refusing(() => hosting.fork(world, optionsOf(options), past)));
+    createdView(refusingMistakes(() => hosting.fork(world, optionsOf(options), past)));
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
 }
 
@@ -190,8 +190,8 @@ function settingsOf(input: CreateInput, server: SettingsInput): SettingsInput {
   };
 }
 
-/** Turns an error of `act` into a refusal that names the fields of the control port. */
-function refusing<T>(act: () => T): T {
+/** Turns an error of `act` into a refusal, which names fields as the control port does. */
+function refusingMistakes<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {

@@ -13,7 +13,6 @@ import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import { checkpointOpening } from '../journal/run-files.ts';
 
-/** The length of a file and the digest of its bytes. */
 export interface CheckpointDigest {
   readonly bytes: number;
   readonly sha256: string;

@@ -3,7 +3,6 @@
  * first part is the head; parts with messages and the work of devices follow
  * (`src/recording/state/state-format.ts`).
  */
-
 import { sha256 } from '#io/digest.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../../config/settings.ts';

@@ -5,8 +5,7 @@
  * The checkpoint is written to a separate file while inputs still go to the journal. Then a new
  * journal is written: its header names the checkpoint, and it holds the inputs that have arrived
  * meanwhile. One rename over the old journal completes the change: before it, the run is the old
- * journal with its checkpoint; after it, the new ones. The next start removes what a killed process
- * has left.
+ * journal with its checkpoint; after it, the new ones. The next start removes what a kill has left.
  */
 import { promises } from 'node:fs';
 import { isoTime } from '#contract/time.ts';
@@ -31,10 +30,8 @@ export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
 /** The largest remainder that is copied synchronously, while the service waits. */
 const lastCopyBytes = 65_536;
 const blockBytes = 1_048_576;
-/** The permission bits of a file mode. */
 const permissionBits = 0o777;
 
-/** What `Checkpoints` needs of a run. */
 export interface CheckpointPlan {
   /** The journal as the user names it, for messages. */
   readonly path: string;
@@ -179,8 +176,7 @@ export class Checkpoints implements JournalWatch {
 
   /**
    * Writes the journal that continues from a checkpoint: its header, and a copy of the inputs since
-   * the state was taken. Returns where in the old journal the copy ends; `continueIn` adds the
-   * rest.
+   * the state was taken. Returns where in the old journal the copy ends.
    */
   async #writeSuccessor(header: string, fromBytes: number, attempt: Attempt): Promise<number> {
     const from = await promises.open(this.#files.journal, 'r');

@@ -2,7 +2,6 @@
  * Resumes a run from its journal: restores the checkpoint that its header names, replays the
  * recorded inputs, then appends to the file.
  */
-
 import { reasonOf } from '#io/plain-file.ts';
 import { atOnce } from '#io/slices.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
@@ -131,10 +130,7 @@ function replayExactly(
   return (header.checkpoint?.inputs ?? 0) + inputs;
 }
 
-/**
- * Restores the journal's checkpoint, if any, and plays its inputs. The caller must hold the wall
- * clock.
- */
+/** Restores the journal's checkpoint, if any, and plays its inputs. The caller holds the clock. */
 export function* playingFrom(
   simulator: ReplayTarget,
   lines: Pick<JournalLines, 'entries'>,

@@ -25,7 +25,7 @@ import { shownPrefix } from '../../sim/accounts/key-ring.ts';
  * Since format 2, each line ends with a checksum, and an operation has the field `operation`
  * instead of `lever`. Since format 3, a reply that is a JSON object is not quoted.
  */
-export const journalFormat = 3;
+const journalFormat = 3;
 export const readFormats = [1, 2, journalFormat] as const;
 
 const checkpointSchema = z.strictObject({

@@ -31,7 +31,6 @@ export interface RecordedRun extends Pick<JournalLines, 'entries'> {
 }
 
 const blockBytes = 1_048_576;
-/** The byte of a line break. */
 const lineBreak = 10;
 
 /** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */

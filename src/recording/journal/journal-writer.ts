@@ -34,10 +34,7 @@ export const journalTextLimitBytes = 256 * 1024 * 1024;
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
 
-/**
- * Watches the file grow and replaces it by a shorter one
- * (`src/recording/checkpoint/checkpoints.ts`).
- */
+/** Watches the file grow and replaces it by a shorter one: `Checkpoints` implements it. */
 export interface JournalWatch {
   /** `onDue` is called after each write once the file has at least this length. */
   readonly dueBytes: number;
@@ -64,10 +61,7 @@ export class FileJournal implements Journal {
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
 
-  /**
-   * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
-   * messages.
-   */
+  /** `unlock` runs on close. `path`: the file as the user names it, for error messages. */
   constructor(path: string, files: JournalFiles, unlock: () => void, file = openJournal(files)) {
     this.#path = path;
     this.#files = files;
@@ -160,7 +154,7 @@ export class FileJournal implements Journal {
     this.#unlock();
   }
 
-  /** After a failed write, all later ones fail: without its lines, they would replay differently. */
+  /** After a failed write, all later ones fail: a replay without its lines would differ. */
   #append(lines: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (let offset = 0; offset < lines.length; ) offset += this.#write(lines, offset);

@@ -4,7 +4,6 @@
  * since the start or the last reset. Above its bound it drops all of them, because a part of a run
  * cannot be replayed. `journal-writer.ts` records in a file.
  */
-
 import { isoTime } from '#contract/time.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
 import { lineOf, valueIn } from '#judging/evidence/journal-line.ts';
@@ -30,10 +29,7 @@ export interface Journal {
   requests(exchanges: readonly RecordedExchange[]): void;
   /** Records the end of a delayed reply. The caller has recorded all requests before it. */
   ended(entry: EndedEntry): void;
-  /**
-   * Records an operation. `result`: its digest, or the code of a refusal. The caller has recorded
-   * all requests before it.
-   */
+  /** `result`: its digest, or the code of a refusal. Requests before it are recorded. */
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;

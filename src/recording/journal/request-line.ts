@@ -3,7 +3,6 @@
  * a buffer that is reused, without an object or a text in between, because these lines are most of
  * what a journal costs: building a text and encoding it takes twice the time.
  */
-
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { isoTime } from '#contract/time.ts';
@@ -26,7 +25,7 @@ const firstPrintable = 0x20;
 /** Bytes from here on need an escape or several bytes: the slow path handles such a text. */
 const firstSpecial = 0x7f;
 
-export class JsonBytes {
+class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #length = 0;
 

@@ -113,8 +113,7 @@ function orRefusal<T>(path: string, access: () => T): T {
 }
 
 /**
- * True if a file is of this kind. `start`: its first characters; a killed process may have written
- * only some of them.
+ * `start`: the first characters of a file, of which a killed process may have written only some.
  */
 export function beginsAs(kind: Kind, start: string): boolean {
   return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));

@@ -3,7 +3,6 @@
  * of each reply that a fault delays. `ExchangeRecord` records the requests. A world has no journal
  * while a recorded run is replayed, or once it is closed.
  */
-
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
@@ -86,7 +85,7 @@ export class WorldJournal {
   recordEnd(requestNumber: number, isSeen: boolean): void {
     const { wallClock, exchangeRecord } = this.#world;
     exchangeRecord.settle();
-    wallClock.pump();
+    wallClock.catchUp();
     const nowMs = this.#world.simulation.clock.now();
     const requestsAgo = exchangeRecord.total - requestNumber + 1;
     const at = isoTime(nowMs);

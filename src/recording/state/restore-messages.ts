@@ -2,7 +2,6 @@
  * Restores the messages of a saved state, and the work of the devices in which they wait, once the
  * accounts, devices and cohorts are restored.
  */
-
 import { sendEndpoints } from '#contract/limits.ts';
 import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
@@ -32,8 +31,7 @@ export class MessageRestoration {
 
   /**
    * Adds the messages as the parts arrive, then the work of the devices. *Batches* are messages
-   * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone
-   * (`own_delay`).
+   * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone.
    */
   run(parts: Iterable<StatePart>): void {
     const members: number[][] = this.#head.batches.map(() => []);

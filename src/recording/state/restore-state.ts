@@ -3,13 +3,12 @@
  * never stopped. The caller replaces the current simulation with the complete new one, so a state
  * that cannot be restored changes nothing.
  */
-
 import { endpointNames } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { FaultState } from '../../http/service/fault.ts';
 import { Account, type ApiKey, Device } from '../../sim/accounts/account.ts';
-import { type Fate, unpromptedFate } from '../../sim/devices/outcomes.ts';
+import { type Fate, unpromptedFates } from '../../sim/devices/outcomes.ts';
 import { OperationRefused, type ServiceError } from '../../sim/errors.ts';
 import { Cohort } from '../../sim/store/cohort.ts';
 import { messageBody } from '../../sim/store/message-view.ts';
@@ -42,10 +41,7 @@ export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Si
   });
 }
 
-/**
- * Restores a head and its parts. `check`: throws if the result is unsound. Throws an
- * OperationRefused, as `restoreSnapshot` does.
- */
+/** `check`: throws if the result is unsound. Errors are an OperationRefused, as above. */
 export function restoreState(
   head: StateHead,
   parts: Iterable<StatePart>,
@@ -206,7 +202,7 @@ class Restoration {
     let fate = this.#fates.get(fields);
     if (fate === undefined) {
       const isDrawn = unprompted && status !== null;
-      fate = isDrawn ? unpromptedFate(status) : { ends, in: status ?? undefined, polls };
+      fate = isDrawn ? unpromptedFates[status] : { ends, in: status ?? undefined, polls };
       this.#fates.set(fields, fate);
     }
     return fate;

@@ -3,7 +3,6 @@
  * and replays, SIMs, cohorts and fates; also the single values, such as the clock and the seed.
  * `take-state.ts` adds the messages and the work of the devices.
  */
-
 import { endpointNames, replayWindowMs } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';

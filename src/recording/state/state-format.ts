@@ -53,17 +53,19 @@ const messagesSchema = z
     message_id: z.array(id),
     account: z.array(count),
     device: z.array(count),
-    key: z.array(count).describe("Its place among the account's keys, plus one; 0: not known."),
+    key: z
+      .array(count)
+      .describe("The key's place among those of its account, from 1; 0: not known."),
     cohort: z.array(count),
     endpoint: z.array(count).describe('0: send, 1: dashboard_send, 2: external_send.'),
     request_id: z.array(z.string()),
     to: z.array(numberSchema),
     text: z.array(z.string()),
     created_at_ms: z.array(timeMs),
-    arrival: z.array(count).describe('Its place among all messages ever accepted.'),
+    arrival: z.array(count).describe('The place among all messages that were ever accepted.'),
     send_at_ms: rare(z.int().min(1)),
     fate: rare(fateSchema),
-    sender: rare(numberSchema).describe('The number asked for, where it goes out through another.'),
+    sender: rare(numberSchema).describe('The number asked for, if another one sends it.'),
   })
   .describe('One column for each field, in the order of acceptance.');
 export const messageColumns = Object.keys(messagesSchema.shape);
@@ -80,7 +82,7 @@ const cohortSchema = z
     failure_reason: z.string().nullable(),
     /** The number of the device's first poll that may move them on. */
     due_poll: count,
-    batch: count.nullable().describe('Where it waits for polls.'),
+    batch: count.nullable().describe('The batch in which they wait for polls.'),
   })
   .describe('Messages that take every step together.');
 
@@ -104,7 +106,7 @@ const useSchema = z
       .looseObject({ kind: z.string() })
       .nullable()
       .optional()
-      .describe('Where failedRequestId burns the id.'),
+      .describe('The refusal, if failedRequestId makes a refused id count.'),
   })
   .refine((use) => (use.message_id === null) !== ((use.refusal ?? null) === null), {
     error: 'a use led to a message or to a refusal',

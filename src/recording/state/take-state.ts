@@ -1,10 +1,8 @@
 /**
  * Takes the state of a simulator at one instant, for a snapshot or a checkpoint
  * (`state-format.ts`). The head is taken at once. The messages follow in small parts while the
- * simulator runs on: a chunk of the message store is read when its parts are made, or copied just
- * before it changes.
+ * simulator runs on: a chunk is read when its parts are made, or copied just before it changes.
  */
-
 import { type Account, type Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { WorkImage } from '../../sim/devices/device-work.ts';
@@ -35,7 +33,7 @@ type Chunk = Registry['messages']['rows']['chunks'][number];
 /** Messages in one part: reading them takes about a millisecond. */
 const rowsPerPart = 512;
 
-/** Equal states give equal snapshots: lists follow the order of the messages. */
+/** Takes a snapshot. Equal states give equal ones: lists follow the order of the messages. */
 export function takeSnapshot(saved: SavedParts): Snapshot {
   const { world } = saved.simulation;
   const cohorts = new Set<Cohort>();
@@ -54,11 +52,7 @@ type BatchGroup = Omit<StateHead['batches'][number], 'cohorts'> & {
 };
 
 /** The indexes by which saved messages name the objects of the head. */
-interface ObjectIndexes {
-  readonly accounts: Indexes;
-  readonly devices: Indexes;
-  readonly cohorts: Indexes;
-}
+type ObjectIndexes = Readonly<Record<'accounts' | 'devices' | 'cohorts', Indexes>>;
 
 /**
  * The state at the instant when this object is created. It is read in one of two ways. A snapshot
@@ -145,8 +139,8 @@ export class StateImage {
   /** All messages as they are now. */
   get messages(): SavedMessages {
     const messages = noMessages();
-    const allRows = { first: 0, limit: rowsPerChunk };
-    for (const chunk of this.#chunks) addRows(messages, chunk, allRows, this.#indexes);
+    const rows = { first: 0, limit: rowsPerChunk };
+    for (const chunk of this.#chunks) addRows(messages, chunk, rows, this.#indexes);
     return messages;
   }
 

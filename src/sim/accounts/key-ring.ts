@@ -1,12 +1,12 @@
 /**
- * Finds the API key that a caller sends, and all keys that a text contains, to hide them.
- * Rules: AUTH-2, AUTH-3, CLIENT-16. A key is known by its full text. If it came from a snapshot or
- * journal, it is known only by its digest: those never hold a full key, but callers still use it.
+ * Finds the API key that a caller sends. Rules: AUTH-2, AUTH-3.
+ * A key is known by its full text. If it came from a snapshot or journal, it is known only by its
+ * digest: those never hold a full key, but callers still use it. `key-texts.ts` finds keys in
+ * texts.
  */
 import { assert } from '../errors.ts';
-import { keyLength } from '../random.ts';
-import { hashText } from '../store/text-slab.ts';
 import type { ApiKey, KeyDigest } from './account.ts';
+import { KeyTexts } from './key-texts.ts';
 
 type DigestOf = (text: string) => string;
 
@@ -126,105 +126,4 @@ export function keyPrefix({ key: text, digest }: ApiKey): string {
 /** The start of a key that may be shown: never more than half of it. */
 export function shownPrefix(text: string): string {
   return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
-}
-
-/** The shortest key that is searched for: any word could be a shorter one. */
-const shortestSoughtKey = 12;
-const longestKey = 200;
-/** The shortest useful prefix: with a shorter one, too many texts look like a generated key. */
-const shortestPrefix = 3;
-/** The characters that a bearer token may have. */
-const keyCharacters = /^[A-Za-z0-9_.~+/=-]*/;
-const standInMark = 'hidKey';
-const standIn = `${standInMark}[0-9a-f]{6,}`;
-const noKeys: readonly string[] = [];
-
-/**
- * Finds API keys in a text: in a request, where the referee judges a key outside its header
- * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and
- * copies of journals use it; the service answers its requests without it.
- */
-export class KeyTexts {
-  /**
-   * Matches every generated key that has one of these prefixes, so it also finds keys of other
-   * worlds and removed keys. Also matches stand-ins.
-   */
-  readonly #generated: RegExp;
-  /** Keys that are searched for as they are: chosen ones, or generated ones with a short prefix. */
-  readonly #literalKeys: readonly string[];
-  /** A text without any of these holds no key: most texts have none. */
-  readonly #marks: readonly string[];
-  /** The digests of keys whose text is not known, by their prefix. */
-  readonly #digests = new Map<string, Set<string>>();
-  readonly #digestOf: (text: string) => string;
-
-  constructor(keys: Iterable<ApiKey>, digestOf: (text: string) => string) {
-    const prefixes = new Set<string>();
-    const literalKeys: string[] = [];
-    for (const { key: text, digest, drawnFrom } of keys) {
-      const prefix = text.slice(0, -keyLength);
-      if (digest !== undefined) this.#noteDigest(digest);
-      else if (drawnFrom !== undefined && prefix.length >= shortestPrefix) prefixes.add(prefix);
-      else if (text.length >= shortestSoughtKey) literalKeys.push(text);
-    }
-    const generated = [...prefixes].map((prefix) => `${escaped(prefix)}[A-Za-z0-9]{${keyLength}}`);
-    this.#generated = new RegExp([...generated, standIn].join('|'), 'g');
-    this.#literalKeys = literalKeys;
-    this.#marks = [...prefixes, standInMark, ...literalKeys, ...this.#digests.keys()];
-    this.#digestOf = digestOf;
-  }
-
-  /** The keys in a text, and the stand-ins of keys that were hidden in it. */
-  findIn(text: string): readonly string[] {
-    if (!this.#marks.some((mark) => text.includes(mark))) return noKeys;
-    const found = new Set<string>();
-    for (const key of this.#literalKeys) if (text.includes(key)) found.add(key);
-    for (const [key] of text.matchAll(this.#generated)) found.add(key);
-    for (const [prefix, digests] of this.#digests) {
-      for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, at + 1)) {
-        const key = this.#keyAt(text, at, digests);
-        if (key !== undefined) found.add(key);
-      }
-    }
-    return [...found];
-  }
-
-  /**
-   * The text with each key replaced by a stand-in of the same length and characters, always the
-   * same for the same key: a journal without keys replays to the same replies.
-   */
-  hidden(text: string): string {
-    return this.findIn(text).reduce(
-      (partlyHidden, key) => partlyHidden.replaceAll(key, standInOf(key)),
-      text,
-    );
-  }
-
-  #noteDigest({ prefix, sha256 }: KeyDigest): void {
-    const digests = this.#digests.get(prefix);
-    if (digests === undefined) this.#digests.set(prefix, new Set([sha256]));
-    else digests.add(sha256);
-  }
-
-  /** The key's length is not known, so every length is tried. */
-  #keyAt(text: string, at: number, digests: ReadonlySet<string>): string | undefined {
-    const run = keyCharacters.exec(text.slice(at, at + longestKey))?.[0] ?? '';
-    for (let length = shortestSoughtKey; length <= run.length; length++) {
-      const part = run.slice(0, length);
-      if (digests.has(this.#digestOf(part))) return part;
-    }
-    return undefined;
-  }
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.+/-]/g, '\\$&');
-}
-
-function standInOf(key: string): string {
-  if (key.startsWith(standInMark)) return key;
-  const digits = [0, 1].map((seed) => (hashText(key, seed) >>> 0).toString(16).padStart(8, '0'));
-  const room = key.length - standInMark.length;
-  const hash = digits.join('');
-  return standInMark + hash.repeat(Math.ceil(room / hash.length)).slice(0, room);
 }

@@ -72,7 +72,7 @@ test('AUTH-3 a deleted account is gone with its keys, numbers and messages, and 
   world.deleteAccount(account);
   expect(world.validKey(key)).toBeUndefined();
   expect(world.deviceByNumber(acmeNumber)).toBeUndefined();
-  expect(world.messages.has(message.messageId)).toBe(false);
+  expect(world.messages.get(message.messageId)).toBeUndefined();
   const again = world.createAccount('acme');
   const newKey = world.createKey(again, 'default');
   world.createSim(again, acmeNumber, {});

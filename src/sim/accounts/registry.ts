@@ -226,13 +226,8 @@ export class Registry {
   }
 
   receiveMessage(device: Device, account: Account, from: string, text: string): ReceivedMessage {
-    const received = {
-      messageId: drawUuid(account.ids),
-      device,
-      from,
-      message: text,
-      receivedAtMs: this.now(),
-    };
+    const messageId = drawUuid(account.ids);
+    const received = { messageId, device, from, message: text, receivedAtMs: this.now() };
     account.received.push(received);
     return received;
   }
@@ -269,7 +264,7 @@ export class Registry {
 
   /** Call this for messages in the order of acceptance. */
   restoreMessage(saved: SavedMessage, cohort: Cohort): void {
-    assert(!this.messages.has(saved.messageId), 'message ids are unique');
+    assert(this.messages.get(saved.messageId) === undefined, 'message ids are unique');
     this.messages.restore(saved, cohort);
     saved.account.counts[cohort.status]++;
   }
@@ -304,11 +299,8 @@ export class Registry {
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
     if (this.#devicesByNumber.has(number)) {
-      throw new OperationRefused(
-        'conflict',
-        `the number ${number} belongs to a SIM already; remove it first`,
-        'number',
-      );
+      const message = `the number ${number} belongs to a SIM already; remove it first`;
+      throw new OperationRefused('conflict', message, 'number');
     }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;

@@ -32,15 +32,13 @@ export interface Fate {
   readonly polls: number;
 }
 
-/** One object for each status, so that a fate chosen at random is recognised by identity. */
-const unpromptedFates = Object.fromEntries(
+/**
+ * The fates of random failures, by the status in which they happen. There is one object for each,
+ * so that such a fate is recognised by identity.
+ */
+export const unpromptedFates = Object.fromEntries(
   unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),
 ) as unknown as Readonly<Record<UnfinishedStatus, Fate>>;
-
-/** The fate of a random failure in `status`. */
-export function unpromptedFate(status: UnfinishedStatus): Fate {
-  return unpromptedFates[status];
-}
 
 /** True for a fate chosen at random, false for a scripted one. */
 export function isUnprompted(fate: Fate): boolean {

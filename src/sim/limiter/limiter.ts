@@ -155,15 +155,15 @@ export class Limiter {
     if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
 
-  /**
-   * The bucket of a caller, created at its first use. New addresses share one if there are many.
-   */
+  /** The bucket of a caller, created at first use. New addresses share one if there are many. */
   #bucketOf(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
     if (nowMs - buckets.turnedAtMs >= generationMs) turnGeneration(buckets, nowMs);
     const recent = buckets.recent.get(caller);
     if (recent !== undefined) return recent;
     const older = buckets.older.get(caller);
-    if (older === undefined && isFull(buckets) && isAddress(caller) && caller !== otherAddresses) {
+    const isNewAddress = older === undefined && caller.startsWith(addressMark);
+    const isFull = buckets.recent.size + buckets.older.size >= mostAddresses;
+    if (isNewAddress && isFull && caller !== otherAddresses) {
       return this.#bucketOf(buckets, limit, otherAddresses, nowMs);
     }
     const bucket = older ?? createBucket(this.#assumptions.answers.limiterRefill, limit);
@@ -180,11 +180,6 @@ function emptyBuckets(limit: number | null, nowMs: number): EndpointBuckets {
 /** The bucket that a caller has, if any. */
 function knownBucket({ recent, older }: EndpointBuckets, caller: string): Bucket | undefined {
   return recent.get(caller) ?? older.get(caller);
-}
-
-/** True if a new address gets no bucket of its own. */
-function isFull({ recent, older }: EndpointBuckets): boolean {
-  return recent.size + older.size >= mostAddresses;
 }
 
 /** Drops the buckets that were last used a whole generation ago: they are full again. */
@@ -210,8 +205,4 @@ export function addressCaller(address: string): string {
   // Copies character by character: a slice would keep the whole header in memory as long as the
   // bucket.
   return addressMark + Array.from(address.slice(0, longestAddress)).join('');
-}
-
-function isAddress(caller: string): boolean {
-  return caller.startsWith(addressMark);
 }

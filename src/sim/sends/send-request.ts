@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs, isoTime } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
-import { assert, type FieldFailure } from '../errors.ts';
+import { assert, type FieldFailure, type ServiceError } from '../errors.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';
 
@@ -28,10 +28,7 @@ export interface SendRequest {
 
 export type SendValidation =
   | { readonly kind: 'valid'; readonly request: SendRequest }
-  | {
-      readonly kind: 'invalid_field';
-      readonly failures: readonly [FieldFailure, ...FieldFailure[]];
-    };
+  | Extract<ServiceError, { kind: 'invalid_field' }>;
 
 /**
  * The fields of the document's table, as schemas under the assumptions in force. `meta` holds

@@ -9,7 +9,7 @@
 import type { Status } from '#contract/message-status.ts';
 import { type Fate, isSameFate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';
-import { Slots } from './slots.ts';
+import { Slots } from './columns.ts';
 
 /** The fields of an account that a cohort's step changes. */
 export interface CohortAccount {

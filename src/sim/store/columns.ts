@@ -1,7 +1,9 @@
 /**
  * The fields of a chunk's messages, as columns of numbers that the garbage collector does not walk.
- * A message is found by its place, an index in every column; `chunk.ts` assigns places.
+ * A message is found by its place, an index in every column; `chunk.ts` assigns places. An object
+ * that messages refer to, such as an account, has a small number, its slot.
  */
+import { assert } from '../errors.ts';
 
 /** Two 8-byte numbers, a message id of four words, five other words, and the flags. */
 const bytesPerPlace = 2 * 8 + (4 + 5) * 4 + 1;
@@ -21,7 +23,7 @@ export class Columns {
   readonly to: Float64Array;
   /** The message ids, four words each. */
   readonly ids: Uint32Array;
-  /** The account, device and cohort of a message, as slots: see `Slots`. */
+  /** The slots of the account, device and cohort of a message: see `Slots`. */
   readonly account: Uint32Array;
   readonly device: Uint32Array;
   readonly cohort: Uint32Array;
@@ -138,5 +140,42 @@ export class RareValues<T> {
       if (value !== undefined) picked.set(to, value, places.length);
     }
     return picked;
+  }
+}
+
+/** An object that rows refer to. Only `Slots` writes `slot`; 0 means that it has none. */
+export interface Slotted {
+  slot: number;
+}
+
+/** Assigns a slot to each object. A slot is reused after its object was released. */
+export class Slots<T extends Slotted> {
+  /** The objects by slot; slot 0 stays empty. */
+  readonly #items: (T | undefined)[] = [undefined];
+  readonly #free: number[] = [];
+
+  /** The slot of this object; assigns one if needed. */
+  slotOf(item: T): number {
+    if (item.slot > 0) return item.slot;
+    item.slot = this.#free.pop() ?? this.#items.length;
+    this.#items[item.slot] = item;
+    return item.slot;
+  }
+
+  at(slot: number): T {
+    const item = this.#items[slot];
+    assert(item !== undefined, 'a slot in a column has an object');
+    return item;
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (const item of this.#items) if (item !== undefined) yield item;
+  }
+
+  release(item: T): void {
+    if (item.slot === 0) return;
+    this.#items[item.slot] = undefined;
+    this.#free.push(item.slot);
+    item.slot = 0;
   }
 }

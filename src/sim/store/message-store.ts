@@ -20,10 +20,10 @@ import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, CohortSlots, moveTo } from './cohort.ts';
+import { Slots } from './columns.ts';
 import type { MessageTables } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
-import { Slots } from './slots.ts';
 
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;
@@ -69,10 +69,6 @@ export class MessageStore implements AccountMessages {
     return handle < 0 ? undefined : this.#messageAt(handle);
   }
 
-  has(messageId: string): boolean {
-    return this.rows.find(messageId) >= 0;
-  }
-
   /** The message with this arrival number, unless it was forgotten. */
   ofArrival(arrival: number): Message | undefined {
     const chunk = this.rows.chunkOfArrival(arrival);
@@ -90,10 +86,6 @@ export class MessageStore implements AccountMessages {
 
   *keys(): IterableIterator<string> {
     for (const { messageId } of this.values()) yield messageId;
-  }
-
-  *[Symbol.iterator](): IterableIterator<[string, Message]> {
-    for (const message of this.values()) yield [message.messageId, message];
   }
 
   /** The messages that arrived before `before`, newest first; of one account, if given. */

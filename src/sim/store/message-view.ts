@@ -5,6 +5,7 @@
 import type { Status } from '#contract/message-status.ts';
 import { dayMs, isoTime } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
+import type { CohortPast } from './cohort.ts';
 
 /** The wire fields of a message, except its status. */
 export interface WireFields {
@@ -13,15 +14,6 @@ export interface WireFields {
   readonly device: { readonly deviceId: string; readonly number: string };
   readonly to: string;
   readonly createdAtMs: number;
-}
-
-/** The fields from which the history is built. */
-export interface HistoryFields {
-  readonly status: Status;
-  readonly createdAtMs: number;
-  readonly sendingAtMs: number;
-  readonly sentAtMs: number;
-  readonly endedAtMs: number;
 }
 
 /**
@@ -70,7 +62,9 @@ export interface HistoryEntry {
 }
 
 /** Every status the message has had, with its time. */
-export function messageHistory(message: HistoryFields): HistoryEntry[] {
+export function messageHistory(
+  message: CohortPast & Pick<WireFields, 'createdAtMs'>,
+): HistoryEntry[] {
   const history: HistoryEntry[] = [{ status: 'queued', at: isoTime(message.createdAtMs) }];
   if (message.sendingAtMs > 0)
     history.push({ status: 'sending', at: isoTime(message.sendingAtMs) });

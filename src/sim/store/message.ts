@@ -9,7 +9,7 @@ import type { Fate } from '../devices/outcomes.ts';
 import { uuidText } from '../random.ts';
 import type { Chunk } from './chunk.ts';
 import { Cohort, type CohortAccount, type CohortSlots } from './cohort.ts';
-import type { Slots, Slotted } from './slots.ts';
+import type { Slots, Slotted } from './columns.ts';
 
 /** The store of a message: finds the objects that rows refer to by slot. */
 export interface MessageTables<A extends Slotted, D extends Slotted, M> {

@@ -31,7 +31,8 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
   const nowMs = clock.now();
   let lastArrival = -1;
   let lastMs = 0;
-  for (const [id, message] of world.messages) {
+  for (const message of world.messages.values()) {
+    const id = message.messageId;
     found.checked.messages++;
     if (!isUuid(id) || world.messages.get(id)?.arrival !== message.arrival) {
       found.report('RES-2', `message ${id} is not found by its id`);

@@ -2,6 +2,7 @@
  * A careful client on `fetch`, made of habits: which id and body it sends, how long it waits, and
  * what it reports. The clients that are written by hand are this one with some habits changed.
  */
+import { parseJson } from '../../testkit/parse-json.ts';
 import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
 
 export interface Reply {
@@ -13,11 +14,12 @@ export interface Reply {
 }
 
 interface EveryHabit {
+  /** The path of the send endpoint. */
   readonly path: string;
   /** The `request_id` of an attempt, from 1; undefined sends none. */
   readonly idOf: (message: Message, attempt: number, job: Job) => string | undefined;
-  /** What the body has besides the message and the id, or in their place. */
-  readonly bodyOf: (message: Message, attempt: number, job: Job) => object;
+  /** Fields that the body has besides those of the message, or in their place. */
+  readonly fieldsOf: (message: Message, attempt: number, job: Job) => object;
   /** Milliseconds until the next attempt; undefined gives the message up. */
   readonly waitOf: (reply: Reply | undefined, attempt: number, job: Job) => number | undefined;
   /** What it reports about the message when it stops; undefined if it reports nothing. */
@@ -30,7 +32,7 @@ export type Habits = Partial<EveryHabit>;
 export const careful: EveryHabit = {
   path: sendPath,
   idOf: ({ intent }) => `id-${intent}`,
-  bodyOf: () => ({}),
+  fieldsOf: () => ({}),
   waitOf: (reply, attempt, { random }) => {
     if (reply?.status === 429) return retryAfterMs(reply) + random() * 2_000;
     if (reply === undefined || reply.status >= 500) return (15 + attempt * 5) * 1_000;
@@ -54,10 +56,10 @@ export async function deliver(
   message: Message,
   habits: Habits = {},
 ): Promise<Reply | undefined> {
-  const { idOf, bodyOf: othersOf, path, waitOf, reportOf } = { ...careful, ...habits };
+  const { idOf, fieldsOf, path, waitOf, reportOf } = { ...careful, ...habits };
   for (let attempt = 1; ; attempt++) {
     const request_id = idOf(message, attempt, job);
-    const body = { ...bodyOf(message), request_id, ...othersOf(message, attempt, job) };
+    const body = { ...bodyOf(message), request_id, ...fieldsOf(message, attempt, job) };
     const reply = await post(job, body, path);
     const waitMs = isConfirmed(reply) ? undefined : waitOf(reply, attempt, job);
     if (waitMs === undefined) {
@@ -107,7 +109,7 @@ export function isConfirmed(reply: Reply | undefined): boolean {
   return reply?.status === 202 || reply?.status === 200;
 }
 
-/** Resolves to undefined if no whole reply came. */
+/** Sends a body. Resolves to undefined if no whole reply came. */
 export async function post(job: Job, body: object, path = sendPath): Promise<Reply | undefined> {
   return requestTo(job, path, { method: 'POST', body: JSON.stringify(body) });
 }
@@ -122,18 +124,10 @@ async function requestTo(job: Job, path: string, init: RequestInit): Promise<Rep
       headers: headersOf(job.key),
       ...init,
     });
-    const json = parsed(await reply.text());
-    // A reply that says that all went well must be whole; an error page need not be JSON.
+    const json = parseJson(await reply.text()) as Reply['json'];
+    // The body of a success must be whole; an error page need not be JSON.
     if (reply.ok && json === undefined) return undefined;
     return { status: reply.status, retryAfter: reply.headers.get('retry-after'), json };
-  } catch {
-    return undefined;
-  }
-}
-
-function parsed(text: string): Reply['json'] {
-  try {
-    return JSON.parse(text);
   } catch {
     return undefined;
   }

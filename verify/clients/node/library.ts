@@ -10,11 +10,12 @@ import { Agent, RetryAgent, type RetryHandler, request } from 'undici';
 import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
 import { bodyOf, isConfirmed, post, reportAccepted } from './deliver.ts';
 
-/** Resolves with the parsed reply; rejects if the library gives up. */
-export type Send = (message: Message) => Promise<unknown>;
-/** Makes a program from a library's send: loops over the messages of the job. */
-export type Loop = (sendOf: (job: Job) => Send) => Program['run'];
+/** Sends by a library. Resolves with the parsed reply; rejects if the library gives up. */
+export type LibrarySend = (message: Message) => Promise<unknown>;
+/** Makes a program that sends each message of its job by a library. */
+export type Loop = (sendOf: (job: Job) => LibrarySend) => Program['run'];
 
+/** What differs between programs on one library. */
 interface Settings {
   readonly loop?: Loop;
   readonly body?: (message: Message, job: Job) => object;
@@ -107,7 +108,7 @@ export function byAxios(
     const client = axios.create({
       baseURL: job.baseUrl,
       headers: headersOf(job.key),
-      // The types of axios know no ArrayBufferView.
+      // Cast, because the types of axios lack ArrayBufferView.
       ...(!onSocket && {
         adapter: 'fetch',
         env: { fetch: job.fetch, Request, Response: Response as never },

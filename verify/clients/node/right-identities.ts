@@ -20,7 +20,7 @@ import {
   silent,
 } from './deliver.ts';
 
-/** Delivers each message; where it ends with this status, `instead` is what the client does. */
+/** Delivers each message, and calls `instead` for one that is refused with this status. */
 async function deliverUnless(
   status: number,
   job: Job,
@@ -44,9 +44,9 @@ function setQuota({ simulator }: Job, monthly_quota: number): void {
 }
 
 /** The sender of a message under its first id (`idNumber` 1), its second and so on. */
-type ChooseSender = (message: Message, idNumber: number) => string;
+type SenderChoice = (message: Message, idNumber: number) => string;
 
-const sameSender: ChooseSender = ({ from }) => from;
+const sameSender: SenderChoice = ({ from }) => from;
 
 /** Sends under a new id after each refusal, unless a send under the old one may be queued. */
 async function sendUnderNewIds(job: Job, message: Message, chooseSender = sameSender) {
@@ -54,7 +54,7 @@ async function sendUnderNewIds(job: Job, message: Message, chooseSender = sameSe
     const id = `${message.intent}-${idNumber}`;
     const sent = { ...message, from: chooseSender(message, idNumber) };
     const isAccepted = await sendUnderOneId(job, sent, id);
-    // The report of a failure tells the referee that this id, too, belongs to the intent.
+    // The report of a failure shows the referee that this id also belongs to the intent.
     job.report(sent, id, isAccepted ? 'accepted' : 'failed');
     if (isAccepted) return;
   }
@@ -75,7 +75,7 @@ async function sendUnderOneId(job: Job, message: Message, id: string): Promise<b
 }
 
 /** Deactivates the account's first SIM for `inactiveMs` before it sends the third message. */
-function sendingAcrossDeactivation(inactiveMs: number, chooseSender?: ChooseSender): Program {
+function sendingAcrossDeactivation(inactiveMs: number, chooseSender?: SenderChoice): Program {
   return oneByOne(async (job, message, index) => {
     const { sims } = job.simulator;
     const setActive = (active: boolean) =>
@@ -88,7 +88,7 @@ function sendingAcrossDeactivation(inactiveMs: number, chooseSender?: ChooseSend
   });
 }
 
-/** Delivers the message by the second account. */
+/** Delivers the message from the second account and its first SIM. */
 async function deliverBySecond(job: Job, message: Message, habits: Habits): Promise<void> {
   const { api_key: key = '', sims } = job.simulator.readyFile().accounts[1] ?? {};
   await deliver({ ...job, key }, { ...message, from: sims?.[0]?.number ?? '' }, habits);
@@ -138,7 +138,8 @@ export const rightIdentities: readonly NodeClient[] = right({
   }),
   'sends from first, and from_number on a retry': oneByOne((job, message) =>
     deliver(job, message, {
-      bodyOf: ({ from }, attempt) => (attempt === 1 ? {} : { from: undefined, from_number: from }),
+      fieldsOf: ({ from }, attempt) =>
+        attempt === 1 ? {} : { from: undefined, from_number: from },
     }),
   ),
   'uses one id every other day, for another message each time': oneByOne(async (job, message) => {
@@ -184,7 +185,7 @@ export const rightIdentities: readonly NodeClient[] = right({
       const waitOf: typeof careful.waitOf = (reply, ...others) =>
         reply?.json === undefined ? 20_000 : careful.waitOf(reply, ...others);
       const isAccepted = isConfirmed(await deliver(job, message, { ...silent, waitOf }));
-      // The report of a failure tells the referee that the first id, too, belongs to the intent.
+      // The report of a failure shows the referee that the first id also belongs to the intent.
       job.report(message, bodyOf(message).request_id, isAccepted ? 'accepted' : 'failed');
       const idOf = ({ intent }: Message) => `2-${intent}`;
       if (!isAccepted) await deliverBySecond(job, message, { idOf });

@@ -72,8 +72,8 @@ interface Outcome {
   readonly text: string;
 }
 
-/** Sends a message; the connections end with `close`. */
-interface Sending {
+/** Sends messages on open connections, which `close` ends. */
+interface Sender {
   readonly send: (job: Job, message: Message) => Promise<Outcome>;
   readonly close: () => unknown;
 }
@@ -82,16 +82,16 @@ interface Sending {
  * Sends `size` messages at a time until each is confirmed. After a wave that is not wholly
  * confirmed, waits for the longest `Retry-After` of its replies, and at least 15 s.
  */
-function sendingInWaves(library: string, size: number, open: (url: string) => Sending): Program {
+function sendingInWaves(library: string, size: number, open: (url: string) => Sender): Program {
   const run = async (job: Job) => {
     const { send, close } = open(job.baseUrl);
     let waiting = [...job.messages];
     while (waiting.length > 0) {
       const wave = waiting.slice(0, size);
       const waits = await Promise.all(wave.map((message) => waitAfter(send(job, message))));
-      const isSent = (index: number) => waits[index] === 0;
-      for (const message of wave.filter((_, index) => isSent(index))) reportAccepted(job, message);
-      waiting = [...wave.filter((_, index) => !isSent(index)), ...waiting.slice(size)];
+      const confirmed = wave.filter((_, index) => waits[index] === 0);
+      for (const message of confirmed) reportAccepted(job, message);
+      waiting = waiting.filter((message) => !confirmed.includes(message));
       await sleep(Math.max(...waits) * 1_000);
     }
     await close();
@@ -111,7 +111,7 @@ async function waitAfter(sending: Promise<Outcome>): Promise<number> {
   }
 }
 
-function undiciSend(dispatcher: Dispatcher): Sending {
+function undiciSend(dispatcher: Dispatcher): Sender {
   const send = async (job: Job, message: Message) => {
     const { statusCode, headers, body } = await request(`${job.baseUrl}${sendPath}`, {
       dispatcher,
@@ -124,7 +124,8 @@ function undiciSend(dispatcher: Dispatcher): Sending {
   return { send, close: () => dispatcher.close() };
 }
 
-function lateSend(agent: HttpAgent): Sending {
+/** Sends by Node's own client, and reads a reply ten seconds after its head. */
+function lateSend(agent: HttpAgent): Sender {
   const send = async (job: Job, message: Message) => {
     const headers = headersOf(job.key);
     const outgoing = httpRequest(`${job.baseUrl}${sendPath}`, { agent, method: 'POST', headers });

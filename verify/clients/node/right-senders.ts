@@ -1,5 +1,5 @@
 /**
- * Clients on `fetch` that break no rule but send or retry at unusual times, by unusual ways, or
+ * Clients on `fetch` that break no rule but send or retry at unusual times, in unusual ways, or
  * several messages at once: the referee must find nothing.
  */
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
@@ -26,7 +26,7 @@ import {
 /** One second longer than the minute that a limit counts. */
 const afterWindowMs = 61_000;
 
-/** The job with another text, the same one for each message. */
+/** The job with this text in place of the text of each message. */
 function withText(job: Job, message: string): Job {
   return { ...job, messages: job.messages.map((original) => ({ ...original, message })) };
 }
@@ -40,26 +40,26 @@ function moveServiceClock({ simulator }: Job, ms: number): void {
 }
 
 /**
- * Sends by several workers, which all stop when one meets a 429: no send leaves before the end of
- * the wait, but others may be in flight when it begins. Each worker has a job, and pauses up to
- * `pauseMs` after a message.
+ * Sends by several workers, one for each job. All stop when one meets a 429: no send leaves before
+ * the end of the wait, but others may be in flight at its start. A worker pauses up to `pauseMs`
+ * after a message.
  */
 async function sendByWorkers(jobs: readonly Job[], pauseMs: number): Promise<void> {
   const queue = jobs[0]?.messages.values() ?? [];
   let waitEndMs = 0;
-  const deliverAtGate = async (job: Job, message: Message) => {
+  const deliverAfterWait = async (job: Job, message: Message) => {
     for (let attempt = 1; ; attempt++) {
       while (Date.now() < waitEndMs) await sleep(waitEndMs - Date.now());
       const reply = await post(job, bodyOf(message));
       if (reply?.status === 429) waitEndMs = Math.max(waitEndMs, Date.now() + retryAfterMs(reply));
       if (isConfirmed(reply)) return reportAccepted(job, message);
-      // Messages that waited at the gate must not leave at the same moment.
+      // Messages that waited for the same end must not leave at the same moment.
       await sleep((15 + job.random() * 20 * attempt) * secondMs);
     }
   };
   const work = async (job: Job) => {
     for (const message of queue) {
-      await deliverAtGate(job, message);
+      await deliverAfterWait(job, message);
       await sleep(job.random() * pauseMs);
     }
   };
@@ -72,7 +72,7 @@ async function hedge(job: Job, message: Message): Promise<void> {
     const first = post(job, bodyOf(message));
     const isLate = await Promise.race([first.then(() => false), sleep(3_000).then(() => true)]);
     const replies = await Promise.all(isLate ? [first, post(job, bodyOf(message))] : [first]);
-    // One may be confirmed and the other a 429, whose wait covers the next message, too.
+    // One may be confirmed and the other a 429, whose wait also holds for the next message.
     if (replies.some((reply) => reply?.status === 429)) await sleep(afterWindowMs);
     if (replies.some(isConfirmed)) return reportAccepted(job, message);
     await sleep(20_000);
@@ -121,7 +121,7 @@ export const rightSenders: readonly NodeClient[] = right({
   }),
   'sends messages for tomorrow, and retries them as they are': onFetch((job) => {
     const send_at = new Date(Date.now() + 26 * hourMs).toISOString();
-    return deliverAll(job, { bodyOf: () => ({ send_at }) });
+    return deliverAll(job, { fieldsOf: () => ({ send_at }) });
   }),
   'sends everything again an hour later, to learn the message_ids': onFetch(async (job) => {
     await deliverAll(job);

@@ -28,6 +28,7 @@ function randomId({ random }: Job): string {
 
 const withoutId: Habits = { idOf: () => undefined };
 
+/** The fields of a message without a `request_id`. */
 function bodyWithoutId({ to, from, message }: Message) {
   return { to, from, message };
 }
@@ -121,7 +122,7 @@ export const wrongContents: readonly NodeClient[] = [
     }),
   }),
   ...breaking('CLIENT-15')({
-    'sends texts of any length': delivering({ bodyOf: () => ({ message: '.'.repeat(1_700) }) }),
+    'sends texts of any length': delivering({ fieldsOf: () => ({ message: '.'.repeat(1_700) }) }),
     'writes a phone number as a JSON number': byGot(
       {},
       { body: (message) => ({ ...bodyOf(message), to: 12_025_550_123 }) },

@@ -1,7 +1,7 @@
 /**
  * Wrong clients that the referee must find, by the rule that each breaks: they retry too early or
  * in vain, send during a wait, give up, poll too often, or retry in bursts. Rules: CLIENT-1,
- * CLIENT-2, CLIENT-8, CLIENT-9, CLIENT-11 to CLIENT-14 and CLIENT-17.
+ * CLIENT-2, CLIENT-8, CLIENT-9, CLIENT-11 to CLIENT-15 and CLIENT-17.
  */
 import axiosRetry from 'axios-retry';
 import { minuteMs, secondMs } from '#contract/time.ts';
@@ -37,8 +37,8 @@ function after429(waitOf: (askedMs: number, job: Job) => number): Habits {
   };
 }
 
-/** Asks for these paths, and pauses after each; the service limits received messages. */
-function asking(
+/** Lists received messages once for each pause, under this limit of the service. */
+function listingReceived(
   limit: number | null,
   pauseSeconds: readonly number[],
   queryOf = (_: number) => '',
@@ -54,7 +54,7 @@ function asking(
 
 /**
  * Careful, but sends something during the wait for a refused message: `meanwhile` gets the job, the
- * next message and a key of the account that is like the first.
+ * next message and another key of the same account.
  */
 function during429(meanwhile: (job: Job, next: Message, otherKey: string) => Promise<unknown>) {
   return onFetch(async (job) => {
@@ -100,7 +100,7 @@ function polling(pauseMs: number, finalStatuses = ['delivered', 'failed'], to?: 
   });
 }
 
-/** Sends many messages, a moment after each other, and retries each after `waitOf`. */
+/** Sends messages `pauseMs` apart without waiting for replies, and retries each after `waitOf`. */
 function sendingMany(count: number, pauseMs: number, waitOf: (reply?: Reply) => number) {
   return async (job: Job) => {
     const deliverLater = async (message: Message, index: number) => {
@@ -129,7 +129,7 @@ export const wrongWaits: readonly NodeClient[] = [
       after429((askedMs, { random }) => askedMs * (0.8 + random() * 0.19)),
     ),
     'asks again for received messages 5 s after a 429': [
-      asking(1, [20, 5, 5, 5]),
+      listingReceived(1, [20, 5, 5, 5]),
       { also: ['CLIENT-13'] },
     ],
     'leaves the maxTimeout of undici, which cuts Retry-After short': byUndici({
@@ -143,7 +143,7 @@ export const wrongWaits: readonly NodeClient[] = [
     'answers a 429 with the next key of the account, which shares its limit': during429(
       (job, next, key) => post({ ...job, key }, bodyOf(next)),
     ),
-    'asks for the next page of received messages while a 429 holds': asking(
+    'asks for the next page of received messages while a 429 holds': listingReceived(
       2,
       [3, 3, 3, 3],
       (index) => `?page=${index + 1}`,
@@ -151,7 +151,7 @@ export const wrongWaits: readonly NodeClient[] = [
   }),
   ...breaking('CLIENT-8')({
     'repeats a 400': [
-      delivering({ ...stubborn, bodyOf: () => ({ to: '555' }) }),
+      delivering({ ...stubborn, fieldsOf: () => ({ to: '555' }) }),
       { also: ['CLIENT-15'] },
     ],
     'repeats a 401': onFetch((job) => deliverAll({ ...job, key: 'smst_wrong' }, stubborn)),
@@ -203,7 +203,9 @@ export const wrongWaits: readonly NodeClient[] = [
       '+12025550161',
     ),
   }),
-  ...breaking('CLIENT-13')({ 'asks for received messages without a pause': asking(null, [0, 0]) }),
+  ...breaking('CLIENT-13')({
+    'asks for received messages without a pause': listingReceived(null, [0, 0]),
+  }),
   ...breaking('CLIENT-14')({
     'retries every five seconds, ten times': {
       ...persistent,

@@ -20,6 +20,7 @@ export const probed: Examples = Object.fromEntries(
   ]),
 );
 
+/** The answer that the probe finds in the scene, or why it finds none. */
 function observedAnswer(probe: Probe, scene: Scene): string {
   const steps = probe(
     new Asker({
@@ -37,22 +38,12 @@ function observedAnswer(probe: Probe, scene: Scene): string {
   return 'answer' in step.value ? String(step.value.answer) : step.value.undetermined;
 }
 
-function replyTo({ method, path, headers = {}, body = '' }: RequestOptions, scene: Scene) {
+/** The reply of the scene's service to a request of the probe. */
+function replyTo(options: RequestOptions, scene: Scene): ProbeReply {
+  const { method, path, headers: sent = {}, body = '' } = options;
+  const { authorization, 'content-type': contentType } = sent;
   const [pathname = '', query = ''] = path.split('?');
-  const changes = {
-    method,
-    query,
-    body,
-    authorization: headers['authorization'],
-    contentType: headers['content-type'],
-  };
-  const reply = scene.call(requestTo(pathname), { changes });
-  const json: unknown = reply.body === '' ? undefined : JSON.parse(reply.body);
-  const probeReply: ProbeReply = {
-    status: reply.status,
-    headers: reply.headers ?? {},
-    text: reply.body,
-    json,
-  };
-  return probeReply;
+  const changes = { method, query, body, authorization, contentType };
+  const { status, headers = {}, body: text } = scene.call(requestTo(pathname), { changes });
+  return { status, headers, text, json: text === '' ? undefined : JSON.parse(text) };
 }

@@ -5,7 +5,8 @@
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
-import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../twin/session.ts';
+import { expectUuid, itemAt, type Session } from '../twin/session.ts';
+import { accountCount, scriptedFates } from '../twin/session-world.ts';
 import { stepKind } from './step.ts';
 import { caller, limited, owner, position } from './targets.ts';
 
@@ -62,7 +63,7 @@ export const patchSim = stepKind(
     if (sim === undefined) return 'no SIM to change';
     session.simulator.sims.patch(sim.deviceId, changes);
     session.model.patchSim(sim.deviceId, changes);
-    session.learnDelays();
+    session.learnOwnChanges();
     return `${sim.number} becomes ${JSON.stringify(changes)}`;
   },
 );
@@ -77,7 +78,7 @@ export const pollNow = stepKind(
     const actual = session.simulator.sims.poll(sim.deviceId).picked_up.join();
     const expected = session.model.pollNow(sim.deviceId).join();
     if (actual !== expected) throw new Error(`picked up ${actual}; the model: ${expected}`);
-    session.learnDelays();
+    session.learnOwnChanges();
     return `${sim.number} polls now`;
   },
 );
@@ -124,7 +125,7 @@ export function assume(
   const changes = { [name]: answer } as Partial<Assumptions>;
   session.simulator.assumptions.patch(changes);
   session.model.assume(changes);
-  session.learnDelays();
+  session.learnOwnChanges();
   return `assume ${JSON.stringify(changes)}`;
 }
 

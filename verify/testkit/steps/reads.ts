@@ -1,6 +1,4 @@
-/**
- * Requests that create nothing: reads, lists, polls, and requests refused for their key or path.
- */
+/** Requests other than sends: reads, lists, polls, bursts, and requests without a key or a path. */
 import fc from 'fast-check';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Endpoint } from '../../model/reference-routes.ts';
@@ -97,7 +95,7 @@ export const lost = stepKind(
     ask(session, who, { ...session.getBy(who, path), method, query }),
 );
 
-/** Makes as many requests as the limit allows, or a few less or more. */
+/** Makes as many requests to an endpoint as its limit allows, or a few less or more. */
 export const burst = stepKind(
   'burst',
   fc.record({
@@ -120,11 +118,8 @@ export const burst = stepKind(
     // From several addresses and with all keys in turn, since neither may have its own bucket.
     for (let index = 0; index < times; index++) {
       const authorization = bearer(itemAt(keys, index) ?? 'none');
-      last = session.exchange(who, {
-        ...request,
-        authorization,
-        clientIp: `203.0.113.${index % 3}`,
-      });
+      const clientIp = `203.0.113.${index % 3}`;
+      last = session.exchange(who, { ...request, authorization, clientIp });
     }
     return `${times} times ${endpoint} by ${session.nameOf(who)} -> ${last?.status}`;
   },
@@ -166,6 +161,7 @@ export const stranger = stepKind(
   },
 );
 
+/** Exchanges a request; returns its text and status. */
 function ask(session: Session, who: number, request: ApiRequest): string {
   return `${requestText(request)} -> ${session.exchange(who, request).status}`;
 }

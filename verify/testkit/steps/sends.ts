@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time.ts';
 import { requestText, type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, poolNumbers, type Session } from '../twin/session.ts';
+import { itemAt, type Session } from '../twin/session.ts';
+import { poolNumbers } from '../twin/session-world.ts';
 import { mostly, stepKind } from './step.ts';
 import { caller, position } from './targets.ts';
 import * as values from './values.ts';
@@ -216,19 +217,17 @@ function send(session: Session, origin: SendOrigin, body: string): string {
 function bodyOf(session: Session, who: number, fields: SendFields): object {
   const { senderFields, sendAt } = fields;
   const from = numberOf(session, who, fields.sender);
-  const nowMs = session.model.nowMs;
+  const second = numberOf(session, who, fields.secondSender);
   return {
     ...fields.extra,
     to: fields.to,
     ...(senderFields === 'from' && { from }),
     ...(senderFields === 'from_number' && { from_number: from }),
-    ...(senderFields === 'both' && {
-      from,
-      from_number: numberOf(session, who, fields.secondSender),
-    }),
+    ...(senderFields === 'both' && { from, from_number: second }),
     message: fields.message,
     request_id: fields.requestId,
-    send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, nowMs)),
+    send_at:
+      sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, session.model.nowMs)),
   };
 }
 

@@ -3,7 +3,7 @@
  * write an id in a path.
  */
 import fc from 'fast-check';
-import { accountCount, lastPosition } from '../twin/session.ts';
+import { accountCount, lastPosition } from '../twin/session-world.ts';
 
 export const position = fc.nat({ max: lastPosition });
 export const caller = fc.nat({ max: accountCount - 1 });

@@ -2,31 +2,31 @@
 
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Expected } from '../../model/reference-replies.ts';
+import { parseJson } from '../parse-json.ts';
 
-/** Describes how a reply differs from the expected one; undefined if it does not. */
-export function differenceOf(expected: Expected, reply: ApiReply): string | undefined {
-  const { 'content-type': contentType, ...headers } = reply.headers ?? {};
+/**
+ * Describes how a reply differs from the expected one; undefined if it does not. `usualType`: the
+ * content type of replies that state none.
+ */
+export function differenceOf(
+  expected: Expected,
+  reply: ApiReply,
+  usualType: string,
+): string | undefined {
+  const headers = { 'content-type': 'application/json', ...reply.headers };
+  const expectedHeaders = { 'content-type': usualType, ...expected.headers };
   const isExpected =
     reply.status === expected.status &&
     (expected.bytes === undefined || reply.body === expected.bytes) &&
-    (contentType === undefined || contentType === 'application/json') &&
-    meets(headers, expected.headers) &&
-    meets(parsed(reply.body), expected.body);
+    meets(headers, expectedHeaders) &&
+    meets(parseJson(reply.body), expected.body);
   if (isExpected) return undefined;
   const expectedBody =
     expected.bytes ?? JSON.stringify(expected.body, (_, value) => nameOfTest(value));
   return (
-    `got ${reply.status} ${JSON.stringify(reply.headers ?? {})} ${reply.body}; ` +
-    `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${expectedBody}`
+    `got ${reply.status} ${JSON.stringify(headers)} ${reply.body}; ` +
+    `the model expects ${expected.status} ${JSON.stringify(expectedHeaders)} ${expectedBody}`
   );
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The name of a test, which JSON would leave out. */

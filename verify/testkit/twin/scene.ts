@@ -5,8 +5,8 @@ import { playStep, type Step } from '../steps/steps.ts';
 import { bearer, postTo, requestTo, type SendPath, sendPaths } from './request.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-/** Who calls, with what; by default the first account with its first key. */
-export interface Call {
+/** Who calls, with which key; by default the first account with its first key. */
+export interface CallOptions {
   readonly who?: number;
   readonly key?: number;
   readonly via?: SendPath;
@@ -33,16 +33,16 @@ export class Scene extends Session {
   }
 
   /** An acceptable send with some fields replaced; `undefined` removes a field. */
-  send(body: Readonly<Record<string, unknown>> = {}, call: Call = {}): ApiReply {
+  send(body: Readonly<Record<string, unknown>> = {}, call: CallOptions = {}): ApiReply {
     const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };
     return this.call(postTo(sendPaths[call.via ?? 'send'], { ...usual, ...body }), call);
   }
 
-  get(path: string, call: Call = {}): ApiReply {
+  get(path: string, call: CallOptions = {}): ApiReply {
     return this.call(requestTo(path), call);
   }
 
-  read({ body }: ApiReply, call: Call = {}): ApiReply {
+  read({ body }: ApiReply, call: CallOptions = {}): ApiReply {
     return this.get(`/api/v1/sms/${JSON.parse(body).message_id}/`, call);
   }
 
@@ -55,7 +55,7 @@ export class Scene extends Session {
     return JSON.parse(this.get('/api/v1/account/stats/').body);
   }
 
-  call(request: ApiRequest, { who = 0, key = 0, changes }: Call): ApiReply {
+  call(request: ApiRequest, { who = 0, key = 0, changes }: CallOptions): ApiReply {
     const authorization = bearer(this.keysOf(who)[key]?.key ?? 'none');
     const clientIp = '203.0.113.1';
     return this.exchange(who, { ...request, authorization, clientIp, ...changes });

@@ -14,9 +14,9 @@ import { Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
 import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
-import type { Outcome } from '../../model/reference-world.ts';
 import { differenceOf } from './reply-difference.ts';
 import { bearer, requestText, requestTo, type SendPath } from './request.ts';
+import { lastPosition, names, poolNumbers, scriptedFates } from './session-world.ts';
 
 export interface Setup {
   readonly seed: number;
@@ -27,6 +27,10 @@ export interface Setup {
 export interface SessionOptions {
   /** False for properties of the simulator alone, which do not need the model. */
   readonly compares?: boolean;
+  /** The assumptions of the model, if they differ from the simulator's. */
+  readonly modelled?: Assumptions;
+  /** The content type of replies for which the model states none. */
+  readonly contentType?: string | undefined;
 }
 
 /** One request of a run with its reply, and the step that sent it. */
@@ -47,34 +51,6 @@ interface Caller {
   lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
 }
 
-/** The callers' names: the first has two SIMs, the second one SIM, the third none. */
-const names = ['ada', 'bert', 'cora'];
-export const accountCount = names.length;
-
-/** The last position by which a step names a thing; positions wrap around a shorter list. */
-export const lastPosition = 7;
-
-/** The numbers of the pool in every session. */
-export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
-
-/** The scripted recipients that every world has, written down again: the model shares no code. */
-export const scriptedFates: readonly Outcome[] = [
-  ...(['queued', 'sending', 'sent'] as const).flatMap((status, index): Outcome[] => [
-    { to: `+1202555016${index}`, ends: 'failed', in: status, polls: 1 },
-    { to: `+1202555016${index + 3}`, ends: 'stuck', in: status, polls: 1 },
-  ]),
-  { to: '+12025550166', ends: 'delivered', polls: 3 },
-  ...[
-    'quota_exceeded',
-    'from_number_not_found',
-    'from_number_access_deniedd',
-    'device_inactive',
-    'throttled',
-  ].map((refuse, index): Outcome => {
-    return { to: `+1202555017${index}`, ends: 'delivered', polls: 1, refuse };
-  }),
-];
-
 export class Session {
   readonly simulator: Simulator;
   readonly model: ReferenceModel;
@@ -84,16 +60,17 @@ export class Session {
   /** The times at which an advance of the clock pauses; only a property test sets it. */
   stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
   readonly #callers: Caller[] = [];
-  readonly #compares: boolean;
+  readonly #options: SessionOptions;
 
-  constructor({ seed, startMs, assumptions }: Setup, { compares = true }: SessionOptions = {}) {
-    this.#compares = compares;
+  constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
+    this.#options = options;
     const world = { pool: poolNumbers.map((number) => ({ number })) };
     this.simulator = new Simulator(
       { clock: 'manual', startTime: startMs, seed, world, assumptions },
       { journal: false },
     );
-    this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
+    const { modelled = { ...defaultAssumptions, ...assumptions } } = options;
+    this.model = new ReferenceModel(startMs, modelled);
     this.model.outcomes = scriptedFates;
     for (const sim of this.#world.pool) {
       this.model.sims.push({ ...simOf(sim), accountId: undefined });
@@ -130,13 +107,14 @@ export class Session {
     const reply = this.simulator.handle(request);
     const expected: Expected = this.model.handle(request);
     this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
-    const difference = this.#compares ? differenceOf(expected, reply) : undefined;
+    const { compares = true, contentType = 'application/json' } = this.#options;
+    const difference = compares ? differenceOf(expected, reply, contentType) : undefined;
     if (difference !== undefined) {
       throw new Error(`${requestText(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
     }
     expected.learn?.(reply);
     if (reply.status === 202) this.#learnFate(reply);
-    this.learnDelays();
+    this.learnOwnChanges();
     return reply;
   }
 
@@ -167,7 +145,7 @@ export class Session {
     for (const stopMs of [...this.stopsBetween(this.model.nowMs, ms), ms]) {
       this.simulator.clock.advance({ to: stopMs });
       this.model.advanceTo(stopMs);
-      this.learnDelays();
+      this.learnOwnChanges();
     }
     const now = this.simulator.clock.now();
     if (now !== ms) throw new Error(`now is ${now}, not ${ms}`);
@@ -185,7 +163,7 @@ export class Session {
   }
 
   /** Passes changes of status to the model that come at a time of their own, not at a poll. */
-  learnDelays(): void {
+  learnOwnChanges(): void {
     for (const message of this.model.messages) {
       if (changesOnItsOwn(message, this.model.assumptions)) {
         this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);

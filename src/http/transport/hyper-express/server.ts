@@ -1,5 +1,5 @@
 /**
- * The transport on HyperExpress 6.18.0, and its only importer.
+ * The transport on HyperExpress 6.18.0.
  * HyperExpress owns the listening socket, the catch-all routes and the head of the request. This
  * file, `uws-request.ts` and `uws-reply.ts` use the raw uWebSockets.js request and response,
  * because HyperExpress' own helpers are slower and wrong: `json()` accepts malformed bodies,

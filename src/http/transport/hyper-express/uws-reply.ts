@@ -1,6 +1,4 @@
-/**
- * Writes replies on the raw response of uWebSockets.js, with as few native calls as it allows.
- */
+/** Writes replies on the raw response of uWebSockets.js, with as few native calls as it allows. */
 import type { HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';

@@ -7,9 +7,9 @@
  * the packet holds another request, uWebSockets.js closes the connection before the reply; written
  * earlier, the reply would not keep that request from being served.
  */
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
+import type { Request as HyperRequest, Response as HyperResponse } from 'hyper-express';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { plainIp } from '../../plain-ip.ts';
 import type { Outlet } from '../outlet.ts';
@@ -25,20 +25,9 @@ const headsPerClose = 2_048;
 /** Finds `close` in the list of options of a `Connection` header. */
 const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
-/** The fields of HyperExpress' request that are used here. */
-interface Head {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly path: string;
-  readonly path_query: string;
-  readonly raw: HttpRequest;
-}
-
-/** The fields of HyperExpress' response that are used here. */
-interface Response {
-  /** True once the reply is written or the client has left. HyperExpress also reads it. */
-  completed: boolean;
-  readonly raw: HttpResponse;
-}
+type Head = Pick<HyperRequest, 'headers' | 'path' | 'path_query' | 'raw'>;
+/** `completed`: true once the reply is written or the client has left. HyperExpress reads it too. */
+type Response = Pick<HyperResponse, 'completed' | 'raw'>;
 
 export class UwsRequest implements ApiRequest, Outlet {
   readonly method: string;
@@ -169,11 +158,6 @@ export class UwsRequest implements ApiRequest, Outlet {
   /** uWebSockets.js cannot reset a connection. */
   reset(): void {
     this.drop();
-  }
-
-  /** Only the control port has streams of events, and Node's server serves it. */
-  openStream(): undefined {
-    return undefined;
   }
 
   /** Corks `act`, so that its writes leave together, as uWebSockets.js corks its callbacks. */

@@ -124,11 +124,6 @@ export class FetchOutlet implements Outlet {
     this.fail(Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 }));
   }
 
-  /** Only the control port has streams of events. */
-  openStream(): undefined {
-    return undefined;
-  }
-
   later(act: () => void): void {
     if (!this.isDone) act();
   }

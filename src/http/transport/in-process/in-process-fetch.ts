@@ -2,8 +2,7 @@
  * `sim.fetch`: Node's own `fetch`, with this object as its *dispatcher*, which passes each request
  * to the service in this process instead of a socket. So undici, the implementation of Node's
  * `fetch`, handles bodies, redirects, abort signals and errors as usual. A request takes no turn of
- * the event loop, unless a fault delays or truncates its reply: fake timers cannot fire before the
- * reply.
+ * the event loop, unless a fault delays or truncates its reply: fake timers cannot fire before it.
  */
 import { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';

@@ -1,19 +1,18 @@
 /**
  * Writes replies on responses of Node's HTTP server. `write` leaves out the body, type and length
- * of 204 and 304; Node itself leaves out the body of a reply to HEAD.
+ * of 204 and 304; Node itself leaves out the body of a reply to HEAD. `HeadLines` has the headers
+ * that all replies of a port share, also for `plain-request.ts`.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from '../event-stream.ts';
-import { type HeadLines, linesOf } from '../head-lines.ts';
 import type { Outlet } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
-import type { ControlRequest } from '../transport.ts';
+import { type ControlRequest, keepAliveSeconds } from '../transport.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
 
-/** The outlet of a reply on a response of Node's HTTP server. */
 export class NodeOutlet implements Outlet {
   readonly method: string;
   readonly path: string;
@@ -123,6 +122,60 @@ export class NodeOutlet implements Outlet {
   onClose(act: () => void): void {
     this.#response.once('close', act);
   }
+}
+
+/**
+ * The headers that all replies of a port have: connection handling, the simulated date, and the
+ * port's own. They are built once for each second and not for each reply.
+ */
+export class HeadLines {
+  readonly #now: (() => number) | undefined;
+  readonly #portHeaders: readonly string[];
+  /** The second, of simulated time, for which the following fields were built. */
+  #second = Number.NaN;
+  /** The headers if the connection stays open, and if it ends: names and values in turn. */
+  #keepHeaders: readonly string[] = [];
+  #endHeaders: readonly string[] = [];
+  /** These two lists as lines of a head. */
+  #keepText = '';
+  #endText = '';
+
+  constructor({ now, headers }: Pick<ServedPort, 'now' | 'headers'>) {
+    this.#now = now;
+    this.#portHeaders = Object.entries(headers).flat();
+  }
+
+  /** Names and values in turn, for `writeHead`. `ends`: also makes Node close the connection. */
+  list(response: ServerResponse, ends: boolean): readonly string[] {
+    this.#update();
+    if (ends) response.shouldKeepAlive = false;
+    return response.shouldKeepAlive ? this.#keepHeaders : this.#endHeaders;
+  }
+
+  /** The lines of a head. `ends`: the connection is to end. */
+  text(ends: boolean): string {
+    this.#update();
+    return ends ? this.#endText : this.#keepText;
+  }
+
+  #update(): void {
+    const second = this.#now === undefined ? 0 : Math.floor(this.#now() / 1_000);
+    if (second === this.#second) return;
+    this.#second = second;
+    // Without a simulated clock, Node adds the real date.
+    const date = this.#now === undefined ? [] : ['date', new Date(second * 1_000).toUTCString()];
+    // Otherwise Node adds its own `Keep-Alive`, with the whole timeout and no margin.
+    const keep = ['connection', 'keep-alive', 'keep-alive', `timeout=${keepAliveSeconds}`];
+    this.#keepHeaders = [...this.#portHeaders, ...keep, ...date];
+    this.#endHeaders = [...this.#portHeaders, 'connection', 'close', ...date];
+    this.#keepText = linesOf(this.#keepHeaders);
+    this.#endText = linesOf(this.#endHeaders);
+  }
+}
+
+/** Lines of a head. `headers`: names and values in turn. */
+function linesOf(headers: readonly string[]): string {
+  return headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
 }
 
 /** Resets a connection, or ends it if it has TLS: Node would throw. */

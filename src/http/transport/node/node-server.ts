@@ -10,16 +10,15 @@ import type { Socket } from 'node:net';
 import { clearInterval, setInterval } from 'node:timers';
 import { Answers } from '../answers.ts';
 import { ArrivingBody, type Intake } from '../arriving-body.ts';
-import { HeadLines } from '../head-lines.ts';
 import { listenOn } from '../listen-on.ts';
 import { checkAddress } from '../listening.ts';
 import { ServedPort } from '../served-port.ts';
 import { type Serve, type Transport, type TransportOptions, waitUntilIdle } from '../transport.ts';
-import { NodeOutlet, refuseSocket } from './node-reply.ts';
+import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
+import { RequestQueues } from './request-queues.ts';
 
-/** An error that Node's parser reports. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;
   readonly bytesParsed?: number;
@@ -50,21 +49,14 @@ export class NodeTransport implements Transport {
     this.#port = new ServedPort(serve, options);
     this.#answers = new Answers(this.#port);
     this.#lines = new HeadLines(this.#port);
-    const { idleTimeoutMs } = this.#port;
-    const limits = {
-      maxHeaderSize: 16_384,
-      headersTimeout: idleTimeoutMs,
-      requestTimeout: idleTimeoutMs,
-      keepAliveTimeout: idleTimeoutMs,
-      connectionsCheckingInterval: 1_000,
-      // `#receive` checks `Host`: Node's own refusal has no body, and Node accepts two hosts.
-      requireHostHeader: false,
-    };
-    const { tls } = options;
-    const server =
-      tls === undefined
-        ? createServer(limits)
-        : createTlsServer({ ...limits, cert: tls.cert, key: tls.key });
+    this.#server = createNodeServer(this.#port.idleTimeoutMs, options.tls);
+    this.#handleEvents(this.#server);
+    if ('service' in serve) {
+      this.#servePlainly(options.tls === undefined ? 'connection' : 'secureConnection');
+    }
+  }
+
+  #handleEvents(server: Server): void {
     // A handshake that fails gets no reply: there is no connection to write it on.
     server.on('tlsClientError', (_, socket: Socket) => {
       this.#refused.add(socket);
@@ -81,15 +73,9 @@ export class NodeTransport implements Transport {
     server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
     // With a listener, Node closes no silent connection. Idle ones are closed here, and those whose
     // client does not read; event streams and delayed replies stay open.
-    server.setTimeout(idleTimeoutMs, (socket) => {
+    server.setTimeout(this.#port.idleTimeoutMs, (socket) => {
       if (this.#queues.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
-    // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
-    server.maxHeadersCount = 0;
-    this.#server = server;
-    if ('service' in serve) {
-      this.#servePlainly(tls === undefined ? 'connection' : 'secureConnection');
-    }
   }
 
   /** Gives each new connection to a `PlainConnection`, which may hand it over to `node:http`. */
@@ -209,8 +195,7 @@ export class NodeTransport implements Transport {
 
   /**
    * Serves a request with a method that Node's parser does not know, after the replies before it.
-   * `request`: undefined if its head could not be read. Ends the connection, because a body would
-   * not be read.
+   * `request`: undefined if its head could not be read. Ends the connection: no body can be read.
    */
   #serveUnusualMethod(request: IncomingMessage | undefined, socket: Socket): void {
     const incoming = request ?? new IncomingMessage(socket);
@@ -225,75 +210,21 @@ export class NodeTransport implements Transport {
   }
 }
 
-/** A connection with this many waiting requests is paused. */
-const mostWaiting = 64;
-
-/** The requests of one connection that have arrived. */
-interface Queue {
-  /** The newest request and its response. A response is `destroyed` once it is written. */
-  last: ServerResponse;
-  lastIncoming: IncomingMessage;
-  /** How many requests wait for an earlier reply. */
-  waiting: number;
-}
-
-type Start = (incoming: IncomingMessage, response: ServerResponse) => void;
-
-/**
- * Starts the pipelined requests of a connection one after the other, each when the reply before it
- * is written. Node would start them all at once, and buffer the replies of a client that does not
- * read. A connection with many waiting requests is paused.
- */
-class RequestQueues {
-  readonly #queues = new WeakMap<Socket, Queue>();
-
-  /** Calls `start` once all earlier replies of the connection are written. */
-  take(incoming: IncomingMessage, response: ServerResponse, start: Start): void {
-    const { socket } = incoming;
-    const queue = this.#queues.get(socket);
-    if (queue?.last.destroyed && !queue.last.shouldKeepAlive) return;
-    if (queue === undefined || queue.last.destroyed) {
-      this.#queues.set(socket, { last: response, lastIncoming: incoming, waiting: 0 });
-      start(incoming, response);
-      return;
-    }
-    queue.waiting++;
-    // In the next tick, because Node resumes the socket at the end of each request.
-    if (queue.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, queue));
-    const previous = queue.last;
-    previous.once('close', () => {
-      queue.waiting--;
-      pauseOrResume(socket, queue);
-      // The previous reply may have ended the connection.
-      if (!previous.shouldKeepAlive) return;
-      if (!response.destroyed && !socket.destroyed) start(incoming, response);
-    });
-    queue.last = response;
-    queue.lastIncoming = incoming;
-  }
-
-  /** The request of this connection whose body is still arriving. */
-  arrivingOn(socket: Socket): IncomingMessage | undefined {
-    const queue = this.#queues.get(socket);
-    return queue === undefined || queue.last.destroyed || queue.lastIncoming.complete
-      ? undefined
-      : queue.lastIncoming;
-  }
-
-  /** Calls `act` once all replies of this connection are written. */
-  afterAll(socket: Socket, act: () => void): void {
-    const queue = this.#queues.get(socket);
-    if (queue === undefined || queue.last.destroyed) act();
-    else queue.last.once('close', act);
-  }
-
-  /** True if all replies of this connection are written. */
-  isIdle(socket: Socket): boolean {
-    return this.#queues.get(socket)?.last.destroyed ?? true;
-  }
-}
-
-function pauseOrResume(socket: Socket, { waiting }: Queue): void {
-  if (waiting >= mostWaiting) socket.pause();
-  else socket.resume();
+function createNodeServer(idleTimeoutMs: number, tls: TransportOptions['tls']): Server {
+  const limits = {
+    maxHeaderSize: 16_384,
+    headersTimeout: idleTimeoutMs,
+    requestTimeout: idleTimeoutMs,
+    keepAliveTimeout: idleTimeoutMs,
+    connectionsCheckingInterval: 1_000,
+    // `#receive` checks `Host`: Node's own refusal has no body, and Node accepts two hosts.
+    requireHostHeader: false,
+  };
+  const server =
+    tls === undefined
+      ? createServer(limits)
+      : createTlsServer({ ...limits, cert: tls.cert, key: tls.key });
+  // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
+  server.maxHeadersCount = 0;
+  return server;
 }

@@ -1,8 +1,8 @@
 /**
  * Serves a connection of Node's server as long as its requests are *plain*, in the sense of
- * `plain-request.ts`. `node:http` takes three times as long for such a request, because it creates two
- * streams for each. At the first request that is not plain, `node:http` takes over the connection
- * with the bytes that are not served yet. A test compares the replies of both ways byte for byte.
+ * `plain-request.ts`. `node:http` takes three times as long for such a request, because it creates
+ * two streams for each. At the first request that is not plain, `node:http` takes over the
+ * connection with the bytes that are not served yet. A test compares the bytes of both ways.
  */
 import type { Socket } from 'node:net';
 // Not the global one, which a test may fake: a client is slow in real time.
@@ -10,11 +10,10 @@ import { performance } from 'node:perf_hooks';
 import { plainIp } from '../../plain-ip.ts';
 import type { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
-import type { HeadLines } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
+import type { HeadLines } from './node-reply.ts';
 import { type PlainHead, PlainRequest, type ReplyWriter, readPlainHead } from './plain-request.ts';
 
-/** The state that all plain connections of a port share. */
 export interface PlainShared {
   readonly port: ServedPort;
   readonly answers: Answers;

@@ -6,10 +6,9 @@
  */
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { HeadLines } from '../head-lines.ts';
 import type { Outlet } from '../outlet.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
-import { resetSocket } from './node-reply.ts';
+import { type HeadLines, resetSocket } from './node-reply.ts';
 
 /** The connection of a plain request. */
 export interface ReplyWriter {
@@ -141,11 +140,6 @@ export class PlainRequest implements ApiRequest, Outlet {
     resetSocket(this.#connection.socket);
   }
 
-  /** Only the control port has streams of events. */
-  openStream(): undefined {
-    return undefined;
-  }
-
   later(act: () => void): void {
     if (!this.#connection.socket.destroyed) act();
   }
@@ -160,7 +154,6 @@ export class PlainRequest implements ApiRequest, Outlet {
   }
 }
 
-/** The head of a plain request. */
 export interface PlainHead {
   readonly method: string;
   readonly path: string;
@@ -204,7 +197,7 @@ const singleHeaders = new Set(['host', 'content-length', 'authorization', 'conne
 /** A longer length is left to Node's parser. */
 const plainLength = /^\d{1,8}$/;
 
-/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the request before. */
+/** Reads the head at `offset`; undefined if it is not plain. `last`: that of the last request. */
 export function readPlainHead(
   bytes: Buffer,
   offset: number,

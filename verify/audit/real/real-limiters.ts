@@ -1,6 +1,6 @@
 /**
- * Real limiters that `smstwin audit` is examined with: how each is started, and what is true of it. What
- * may not be said of it is a lie, whatever the audit had seen.
+ * Real limiters that `smstwin audit` is tested with: how each is started, and which statements about
+ * it are true. Every other statement is false, even if the audit's exchanges permit it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,21 +11,21 @@ export interface Size {
   readonly windowMs: number;
 }
 
-export interface Exam {
+export interface RealLimiter {
   readonly name: string;
   /** The command that serves it, in a folder with the files of this one. */
   readonly command: (port: number, size: Size, folder: string) => readonly string[];
-  /** The values that are true; a limiter of no known kind has several that are not false. */
+  /** For each statement the true values; a limiter of an unknown kind may have several. */
   readonly truth: (size: Size) => Readonly<Record<string, readonly unknown[]>>;
   /** True if the audit knows limiters of this kind, so that it should learn this one. */
   readonly isKnown: boolean;
   /** The program that must be installed. */
   readonly needs?: string;
-  /** What its user adds to the command, so that all is asked that may tell callers apart. */
+  /** Flags of `audit` that its user would add, such as the header by which it tells callers apart. */
   readonly flags?: readonly string[];
 }
 
-/** What a limiter of a known kind is. */
+/** The properties of a limiter of a known kind. */
 interface Kind {
   readonly algorithm: string;
   readonly keyedBy?: string;
@@ -39,7 +39,7 @@ interface Kind {
   readonly limit?: (size: Size) => number;
 }
 
-function truthOf(kind: Kind): Exam['truth'] {
+function truthOf(kind: Kind): RealLimiter['truth'] {
   return (size) => {
     const limit = kind.limit?.(size) ?? size.limit;
     return {
@@ -56,8 +56,8 @@ function truthOf(kind: Kind): Exam['truth'] {
   };
 }
 
-/** Two limits at once are none of the known kinds. */
-function several(retryAfter: readonly string[], keyedBy = 'address'): Exam['truth'] {
+/** The truth of two limits at once, which are none of the known kinds. */
+function truthOfSeveral(retryAfter: readonly string[], keyedBy = 'address'): RealLimiter['truth'] {
   return () => ({
     algorithm: ['none_of_these'],
     limit: [],
@@ -70,11 +70,11 @@ function several(retryAfter: readonly string[], keyedBy = 'address'): Exam['trut
   });
 }
 
-function node(name: string): Exam['command'] {
+function node(name: string): RealLimiter['command'] {
   return (port, { limit, windowMs }) => args('node', 'limiters.mjs', name, port, limit, windowMs);
 }
 
-function python(name: string): Exam['command'] {
+function python(name: string): RealLimiter['command'] {
   return (port, { limit, windowMs }) =>
     args('/usr/bin/python3', 'limiters.py', name, port, limit, windowMs);
 }
@@ -83,11 +83,16 @@ function args(...words: readonly (string | number)[]): readonly string[] {
   return words.map(String);
 }
 
-/** A wait that is rounded up is right; whether it is the shortest one depends on when one asks. */
-const right = ['exact', 'sufficient'];
+/** A wait that is rounded up suffices; the time of the request decides whether it is exact. */
+const sufficient = ['exact', 'sufficient'];
 const absent = ['absent'];
 
-function learned(name: string, command: Exam['command'], kind: Kind, needs?: string): Exam {
+function learned(
+  name: string,
+  command: RealLimiter['command'],
+  kind: Kind,
+  needs?: string,
+): RealLimiter {
   return {
     name,
     command,
@@ -97,9 +102,9 @@ function learned(name: string, command: Exam['command'], kind: Kind, needs?: str
   };
 }
 
-const window: Kind = { algorithm: 'fixed_window', retryAfter: right };
+const window: Kind = { algorithm: 'fixed_window', retryAfter: sufficient };
 
-export const exams: readonly Exam[] = [
+export const realLimiters: readonly RealLimiter[] = [
   learned('express-rate-limit draft 6', node('express-6'), window),
   learned('express-rate-limit draft 7', node('express-7'), window),
   learned('express-rate-limit draft 8', node('express-8'), window),
@@ -109,7 +114,7 @@ export const exams: readonly Exam[] = [
   {
     name: 'rate-limiter-flexible burst',
     command: node('flexible-burst'),
-    truth: several(['exact', 'sufficient', 'short']),
+    truth: truthOfSeveral(['exact', 'sufficient', 'short']),
     isKnown: false,
   },
   learned('@fastify/rate-limit', node('fastify'), window),
@@ -127,11 +132,11 @@ export const exams: readonly Exam[] = [
   {
     name: 'limiter RateLimiter',
     command: node('limiter'),
-    truth: several(absent, 'all'),
+    truth: truthOfSeveral(absent, 'all'),
     isKnown: false,
   },
   {
-    // It fills at the ticks of a timer, each a bit late: its window is longer than its user sets.
+    // It refills at the ticks of a timer, which come late: its window is longer than the set one.
     name: 'bottleneck',
     command: node('bottleneck'),
     truth: ({ limit }) => ({
@@ -145,18 +150,18 @@ export const exams: readonly Exam[] = [
   },
   learned('flask-limiter fixed-window', python('flask-fixed'), {
     ...window,
-    retryAfter: ['short', ...right],
+    retryAfter: ['short', ...sufficient],
     fields: false,
   }),
   learned('flask-limiter moving-window', python('flask-moving'), {
     algorithm: 'sliding_log',
-    retryAfter: ['short', ...right],
+    retryAfter: ['short', ...sufficient],
     fields: false,
     atOnce: false,
   }),
   learned('Django REST framework', python('django'), {
     algorithm: 'sliding_log',
-    retryAfter: right,
+    retryAfter: sufficient,
     atOnce: false,
   }),
   learned(
@@ -199,7 +204,7 @@ export const exams: readonly Exam[] = [
     'nginx',
   ),
   {
-    // Those who ask one by one are delayed and never refused.
+    // Requests one by one are delayed and never refused.
     name: 'nginx limit_req burst',
     command: nginx(({ limit }) => `burst=${limit - 1}`),
     truth: () => ({
@@ -234,7 +239,7 @@ frontend f
   return ['haproxy', '-f', file, '-db'];
 }
 
-function nginx(burstOf: (size: Size) => string): Exam['command'] {
+function nginx(burstOf: (size: Size) => string): RealLimiter['command'] {
   return (port, size, parent) => {
     const folder = join(parent, `nginx-${port}`);
     mkdirSync(folder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * The sets of assumptions that the harness is tested with, and its results on a simulator that uses
- * them.
+ * Runs the harness against a correct simulator with given assumptions, and expects that it finds
+ * nothing.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
@@ -13,15 +13,15 @@ import {
 import { judgedAnswers } from '../testkit/examples/examples.ts';
 import type { Row } from '../testkit/pairwise.ts';
 
-/** One switched assumption at a time, with each answer other than its default. */
-export function singles(): Row[] {
+/** For each answer that is not a default, the assumptions with it alone. */
+export function singleAnswers(): Row[] {
   return Object.entries(judgedAnswers).flatMap(([name, answers]) =>
     answers.slice(1).map((answer) => ({ [name]: answer })),
   );
 }
 
 /** Runs all cases against a correct simulator with these assumptions. */
-export async function judge(assumptions: Row, ...argv: string[]): Promise<ConformReport> {
+export async function runOnSimulator(assumptions: Row, ...argv: string[]): Promise<ConformReport> {
   return runConformWithReport(argv, {
     startOwn: () => startOwnSimulator({ clock: 'manual', assumptions }),
   });
@@ -29,7 +29,7 @@ export async function judge(assumptions: Row, ...argv: string[]): Promise<Confor
 
 /** Expects that no rule fails or stays unexercised, and that each answer is reported correctly. */
 export async function expectSound(assumptions: Row): Promise<void> {
-  const { exitCode, results, assumptions: found } = await judge(assumptions);
+  const { exitCode, results, assumptions: found } = await runOnSimulator(assumptions);
   const unexercised = results.filter(
     ({ verdict, kind }) => kind === 'rule' && verdict === 'not_exercised',
   );

@@ -1,6 +1,6 @@
 /**
- * What surrounds one of the last requests: its neighbours, the send that repeated it after a failure,
- * or that it repeats itself, and why it was refused.
+ * What surrounds one of the last requests: its neighbours, the send that repeated it after a
+ * failure, or that it repeats itself, and why it was refused.
  */
 import { z } from 'zod';
 import { faultSubject, faultText } from '#contract/fault-kinds.ts';
@@ -23,7 +23,7 @@ export const sameSendSchema = z
   .meta({ id: 'SameSend' })
   .nullable();
 
-export const surroundings = {
+export const surroundingFields = {
   previous: nearSchema.describe('The request before it; null: not kept.'),
   next: nearSchema.describe('The request after it.'),
   afterwards: sameSendSchema.describe(
@@ -33,7 +33,7 @@ export const surroundings = {
     .string()
     .nullable()
     .describe(
-      'Of a fault: what it did, and on which requests. Of a 429: how many requests had spent a token, and since when. Of a 401: its key.',
+      'For a fault: what it did, and on which requests. For a 429: how many requests had spent a token, and since when. For a 401: what is wrong with its key.',
     ),
 };
 
@@ -71,7 +71,7 @@ export function surroundingsOf(
   };
 }
 
-/** `again`: the next send of the same. */
+/** `again`: the next send of the same account, recipient and text. */
 function afterwardsOf(exchange: RecordedExchange, again: RecordedExchange | undefined) {
   if (again === undefined) return { number: null, sentence: 'no further request for this' };
   const { number, atMs, status, body } = again;
@@ -104,7 +104,7 @@ const idTextOf = (id: string | null) => (id === null ? 'without a request_id' : 
 
 const recipientOf = ({ body }: RecordedExchange) => fieldOf(body, 'to');
 
-/** True for sends that a client must repeat. */
+/** True if the client must repeat the request. */
 function hasFailed({ faultKind, isLost, status }: RecordedExchange): boolean {
   return faultKind !== undefined || isLost || status === 429 || status >= 500;
 }

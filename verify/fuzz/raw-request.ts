@@ -1,38 +1,36 @@
-/**
- * Requests as bytes: a text in which each character stands for one byte, so that it can be cut,
- * joined and damaged as text.
- */
+/** Requests as bytes, which can be cut, joined and damaged like text. */
 import fc from 'fast-check';
 
-/** Each character stands for one byte. */
+/** A text in which each character stands for one byte. */
 export type Bytes = string;
 
 export const crlf = '\r\n';
 
-/** A request before it is written. */
+/** The parts of a request before it is written as bytes. */
 export interface Row {
   readonly method: string;
   readonly target: Bytes;
   readonly body: Bytes;
 }
 
-/** A written request. */
-export interface Piece {
+/** A request as bytes. */
+export interface RawRequest {
   readonly method: string;
   readonly bytes: Bytes;
 }
 
-/** Chunks of a body; undefined: the body has a length. */
+/** The size of a body's chunks; undefined: the body has a length instead. */
 export const chunkSizes = rarely<number | undefined>(undefined, 6, fc.constantFrom(1, 7, 4_096));
-const mostShown = 400;
+/** The number of characters that a message of a failure shows. */
+const maxShown = 400;
 /** A body longer than this is not cut into small chunks, which would make it six times larger. */
 const largeBytes = 2_000;
 
-export function pieceOf(
+export function rawRequest(
   { method, target, body }: Row,
   headers: Bytes = `Host: localhost${crlf}`,
   chunkSize?: number,
-): Piece {
+): RawRequest {
   const head = `${method} ${target} HTTP/1.1${crlf}${headers}`;
   if (body === '') return { method, bytes: head + crlf };
   if (chunkSize === undefined || body.length > largeBytes) {
@@ -49,10 +47,10 @@ export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }
 
-/** The bytes to read; a seed repeats them. */
+/** The bytes as text for people; a long text is cut, as a seed repeats the request. */
 export function quoted(bytes: Bytes): string {
   const text = JSON.stringify(bytes);
-  return text.length < mostShown ? text : `${text.slice(0, mostShown)}… (${bytes.length} bytes)`;
+  return text.length < maxShown ? text : `${text.slice(0, maxShown)}… (${bytes.length} bytes)`;
 }
 
 /** A choice by weight. */

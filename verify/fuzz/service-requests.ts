@@ -11,14 +11,14 @@ import {
   chunkSizes,
   crlf,
   damaged,
-  type Piece,
-  pieceOf,
+  type RawRequest,
   rarely,
+  rawRequest,
   utf8,
   weighted,
-} from './piece.ts';
+} from './raw-request.ts';
 
-/** Bodies that are deep, invalid, or JSON that no value of JavaScript expresses. */
+/** Bodies that are deep or invalid, or JSON whose values JavaScript cannot hold. */
 const wholeBodies: readonly Bytes[] = Object.values({
   odd: values.oddBodies.map((body) => Buffer.from(body).toString('latin1')),
   notJson: [' ', '\xc3\x28', '{"a":1}{', '{"a":NaN}', "{'a':1}", '\0', '{"a":1,}'],
@@ -122,7 +122,7 @@ const oddTypes = [
   `${json}${crlf}Content-Type: text/plain`,
 ];
 
-/** The lines of a head, up to its framing. */
+/** The header lines of a request, without those that frame its body. */
 function headersOf({ keys }: Facts): fc.Arbitrary<readonly string[]> {
   const valid = keys.map((key) => `Authorization: Bearer ${key}`);
   const [key = ''] = keys;
@@ -148,7 +148,7 @@ function headersOf({ keys }: Facts): fc.Arbitrary<readonly string[]> {
 
 const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
 
-export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
+export function serviceRequests(facts: Facts): fc.Arbitrary<RawRequest> {
   const oddMethod = rarely<string | undefined>(undefined, 10, fc.constantFrom(...oddMethods));
   return fc
     .tuple(oddMethod, targets(facts), headersOf(facts), sendBodies(facts), chunkSizes)
@@ -156,6 +156,6 @@ export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
       const method = odd ?? (target.includes('/send') ? 'POST' : 'GET');
       const body = ['POST', 'PUT', 'PATCH'].includes(method) ? drawn : '';
       const sent = body === '' ? lines.filter((line) => !line.startsWith('Expect')) : lines;
-      return pieceOf({ method, target, body }, sent.join(crlf) + crlf, chunkSize);
+      return rawRequest({ method, target, body }, sent.join(crlf) + crlf, chunkSize);
     });
 }

@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import type { Account, ApiKey } from './account.ts';
-import { KeyTexts } from './key-ring.ts';
+import { KeyTexts } from './key-texts.ts';
 
 const rng = { a: 0, b: 0, c: 0, d: 0 } as unknown as NonNullable<ApiKey['drawnFrom']>;
 const drawn = `smst_${'a1B2'.repeat(10)}`;

@@ -1,0 +1,37 @@
+/** The fuzzed server, in this process or in a child process, where crashes can be observed. */
+import { tmpdir } from 'node:os';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { createSimulator, type ReadyFile } from '#src/simulator.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
+
+/** Low, so that the fuzzer reaches them. `stats` has none: each check of the server reads it. */
+const limits = { external_send: 5, tasks: 9, stats: null };
+export const settings = { clock: 'manual', seed: 1, limits } as const;
+
+export interface Served {
+  readonly ready: ReadyFile;
+  /** Why it can no longer be used: it has exited, or a request threw; undefined if it can. */
+  complaint(): string | undefined;
+  stop(): Promise<unknown>;
+}
+
+export async function serveHere(transport: TransportKind): Promise<Served> {
+  const thrown: unknown[] = [];
+  const simulator = await createSimulator(settings);
+  const onInternalError = (error: unknown) => thrown.push(error);
+  await simulator.listen({ control: {}, transport, onInternalError });
+  return {
+    ready: simulator.readyFile(),
+    complaint: () =>
+      thrown.length === 0 ? undefined : String(Object(thrown[0]).stack ?? thrown[0]),
+    stop: () => simulator.close(),
+  };
+}
+
+export function serveInChild(transport: TransportKind): Promise<Served> {
+  const limitFlags = Object.entries(limits).flatMap(([endpoint, limit]) => {
+    return ['--limit', `${endpoint}=${limit ?? 'off'}`];
+  });
+  const flags = ['--clock', settings.clock, '--seed', String(settings.seed), ...limitFlags];
+  return ServedProcess.start(tmpdir(), [...flags, '--transport', transport]);
+}
