@@ -182,8 +182,7 @@ function counted(
     if (last - lowest > manyWindows) continue;
     const from = Math.max(lowest, count.firstWindow);
     let bound = passed ? Number.POSITIVE_INFINITY : 0;
-    const isOpen = () => (passed ? bound > least : bound < most);
-    for (let number = from; number <= last && isOpen(); number += 1)
+    for (let number = from; number <= last && (passed ? bound > least : bound < most); number += 1)
       bound = passed
         ? Math.min(bound, leastIn(count, decision, i, number))
         : Math.max(bound, mostIn(count, decision, i, number));
@@ -231,9 +230,8 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
   const share = shareOf(count, end - decision.to, version.windowMs[1]);
   const spent = spentIn(count, i, number, true, share);
   // A window of the clock that has refused a request stays full to its end.
-  const first = firstIn(count, number, true, i);
-  const isFull = !isSliding && history.decisions.between(first, i, true) > spent;
-  if (isFull) return Number.POSITIVE_INFINITY;
+  const asked = isSliding ? 0 : history.decisions.between(firstIn(count, number, true, i), i, true);
+  if (asked > spent) return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
   return Math.floor(spent + count.rounding[0]) + (isWhole ? decision.count : 1);
 }
