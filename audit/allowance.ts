@@ -12,11 +12,14 @@ export interface Cost {
 
 /** An audit ends after this many windows, or after `shortAuditMs` if that is later. */
 const mostWindows = 5.7;
-const shortAuditMs = 19_000;
+const shortAuditMs = 17_500;
 /** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
 const longAuditMs = 32_000;
 /** The same while something is open. */
 const openAuditMs = 75_000;
+/** Answers that take longer make an audit so many times as much longer. */
+const quickMs = 7;
+const slowly = 2_000;
 /** A small limit is learned in so many windows. */
 const fewWindows = 14;
 /** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
@@ -66,7 +69,8 @@ export class Allowance {
     const longMs = isOpen(this.#evidence) ? openAuditMs : longAuditMs;
     const fewMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * this.windowMs[1]));
     const shortMs = isFew || !this.isShortWindow ? fewMs : longMs;
-    return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs);
+    const slowMs = isOpen(this.#evidence) ? this.#slowMs : 0;
+    return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs + slowMs);
   }
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
@@ -82,6 +86,13 @@ export class Allowance {
   affords({ requests, windows }: Cost): boolean {
     if (this.#evidence.candidates.length === 0) return false;
     return requests <= this.requests && this.#run.now() + windows * this.windowMs[1] <= this.endMs;
+  }
+
+  /** Where answers take long, each shows less. */
+  get #slowMs(): number {
+    const { recent } = this.#evidence;
+    const sumMs = recent.reduce((sum, { from, to }) => sum + to - from, 0);
+    return Math.min(openAuditMs, Math.max(0, sumMs / recent.length - quickMs) * slowly);
   }
 
   /** Longer than a whole limit takes to come back, where it comes back bit by bit. */

@@ -3,14 +3,19 @@
  * function of the caller's, on a clock of the caller's: with fake timers an hour takes milliseconds.
  */
 import { Evidence } from './evidence.ts';
-import type { AuditedExchange, Reply, Subject } from './exchange.ts';
 import { Audit } from './plan.ts';
-import { Run, Stopped, type StopReason } from './run.ts';
+import {
+  type AuditedExchange,
+  type Reply,
+  Run,
+  Stopped,
+  type StopReason,
+  type Subject,
+} from './run.ts';
 import type { Statements } from './statement.ts';
 import { statementsOf } from './statements.ts';
 
-export type { AuditedExchange, Headers, Reply, Subject } from './exchange.ts';
-export type { StopReason } from './run.ts';
+export type { AuditedExchange, Headers, Reply, StopReason, Subject } from './run.ts';
 export type { AlgorithmValue, RetryAfter, Statement, Statements } from './statement.ts';
 
 /** What to ask, and how far. */

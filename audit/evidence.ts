@@ -14,8 +14,7 @@ import {
   type OneVersion,
   Space,
 } from '#judging/limiter/space/space.ts';
-import type { AuditedExchange } from './exchange.ts';
-import { decisionOf } from './run.ts';
+import { type AuditedExchange, decisionOf } from './run.ts';
 
 /** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
 const fewWindows = 2;
@@ -34,6 +33,13 @@ const longerPause = 3;
 const mostLooks = 6;
 /** So many of them are looked into at once. */
 const manySpans = 4_000;
+
+export interface Race {
+  readonly sent: readonly AuditedExchange[];
+  /** The requests that would have passed one by one. */
+  readonly most: number;
+  readonly passed: number;
+}
 
 /** Requests that were sent at once, after so many decisions, and that are not among them. */
 export interface Omitted {
@@ -270,10 +276,11 @@ export class Evidence {
       const at = from + timeFor(count);
       return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
     };
-    const { afterNothing } = this.#spaces;
+    const { afterNothing, afterAny } = this.#spaces;
     return versions.map((version) => {
-      const most = lastThat(limit, (count) => afterNothing.permits(version, passes(count)));
-      return [lastThat(most, (count) => !afterNothing.permits(version, refusal(count))), most];
+      const space = version.version.knownSince === 0 ? afterAny : afterNothing;
+      const most = lastThat(limit, (count) => space.permits(version, passes(count)));
+      return [lastThat(most, (count) => !space.permits(version, refusal(count))), most];
     });
   }
 

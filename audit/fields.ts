@@ -3,7 +3,7 @@
  * `said.ts` compares with what then happened.
  */
 import { type Item, parseDictionary, parseList } from 'structured-headers';
-import type { AuditedExchange } from './exchange.ts';
+import type { AuditedExchange } from './run.ts';
 
 /** What one reply says. */
 export interface Saying {

@@ -4,8 +4,8 @@
  * place of a clock's windows. After that, the burst that separates most of what remains.
  */
 import { Allowance, type Cost } from './allowance.ts';
-import { type Evidence, type Omitted, timesOf } from './evidence.ts';
-import type { AuditedExchange, Subject } from './exchange.ts';
+import { type Evidence, type Omitted, type Race, timesOf } from './evidence.ts';
+import { type KeyTest, type Plan, testKeys } from './keys.ts';
 import { doubling, firmRefusals, goldenShare, Recovery } from './recovery.ts';
 import {
   bestBurst,
@@ -18,35 +18,10 @@ import {
 } from './remaining.ts';
 import type { Run } from './run.ts';
 
-export interface Plan {
-  readonly subject: Subject;
-  /** Other callers, and other paths of the first caller. */
-  readonly others: readonly Subject[];
-  readonly longestMs: number;
-}
-
-/** Which other subjects share the limit of the first one, and what showed it. */
-export interface KeyTest {
-  readonly subject: Subject;
-  readonly isShared: boolean;
-  readonly exchanges: readonly number[];
-  /** What passed, if it had a limit of its own. */
-  readonly own: Omitted;
-}
-
-export interface Race {
-  readonly sent: readonly AuditedExchange[];
-  /** The requests that would have passed one by one. */
-  readonly most: number;
-  readonly passed: number;
-}
-
 /** A race sends at most this many requests up to the limit and this many above: a socket each. */
 const halfRace = 25;
 /** Pauses in which a part of a limit comes back. */
 const gradualShares = [0.12, 0.25];
-/** So many requests of another caller, and a part of a limit, are more than come back meanwhile. */
-const mostOfOther = 4;
 /** A counter that slides looks back two windows: after them, a burst shows its limit alone. */
 const counterWindows = 2.05;
 /** In so many windows all of before is forgotten, wherever a clock's windows begin. */
@@ -59,8 +34,6 @@ const fewBursts = 2;
 const surelyFresh = 3;
 /** So often other callers are asked where one request passes. */
 const roundsForOne = 3;
-/** So often another caller is asked of whom a token may have let the first request pass. */
-const mostRounds = 4;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
 
@@ -116,7 +89,8 @@ export class Audit {
       do {
         await this.#startAfresh();
         // A block hides its window, by which the next burst is planned.
-        if (this.#mayBlock) await this.#separate(this.#afresh, fewBursts);
+        const mayBlock = this.#evidence.plain.some(({ family }) => family.refusals === 'block');
+        if (mayBlock) await this.#separate(this.#afresh, fewBursts);
       } while (this.#isKnown && this.#allowance.isShortWindow && this.#fresh < surelyFresh);
     }
     do {
@@ -174,40 +148,12 @@ export class Audit {
     return Math.max(1, Math.floor((this.#run.settings.budget - 60) / 4)) + 1;
   }
 
-  /** Where one request passes, one of another caller shows little. */
-  get #mostKeyTests(): number {
-    const rounds = this.#firstRun === 1 ? roundsForOne : 1;
-    return rounds * this.#plan.others.length;
-  }
-
-  /** While the first caller is refused: which others are refused, too? */
+  /** Where one request passes, one of another caller shows little: then others are asked again. */
   async #testKeys(): Promise<void> {
-    this.#run.doing('who shares the limit');
-    const most = Math.min(
-      this.#firstRun,
-      mostOfOther + Math.min(this.#firstRun >> 2, 3 * mostOfOther),
-    );
-    for (const subject of this.#plan.others) {
-      const at = this.#evidence.decisions.length;
-      const asked: AuditedExchange[] = [];
-      const sent: AuditedExchange[] = [];
-      let isShared = false;
-      // A token that came back may let one pass of a limit that is shared: then they are asked again.
-      for (let round = 0; round < mostRounds && !isShared; round += 1) {
-        const begin = sent.length;
-        while (sent.length < begin + most && (sent.length === begin || !isRefused(sent.at(-1))))
-          sent.push(await this.#run.ask(subject));
-        isShared = isRefused(sent[begin]);
-        asked.push(...sent.slice(begin), await this.#run.ask(this.#plan.subject));
-        if (!isRefused(sent.at(-1)) || !isRefused(asked.at(-1))) break;
-      }
-      for (const each of asked)
-        if ((isShared || !sent.includes(each)) && each.outcome !== 'broken')
-          this.#evidence.add(each);
-      const own = { sent: isShared ? [] : sent, at };
-      if (sent.some(({ outcome }) => outcome !== 'broken'))
-        this.keyTests.push({ subject, isShared, exchanges: asked.map(numberOf), own });
-    }
+    const rounds = this.#firstRun === 1 ? roundsForOne : 1;
+    if (this.keyTests.length >= rounds * this.#plan.others.length) return;
+    const tests = await testKeys(this.#run, this.#evidence, this.#plan, this.#firstRun);
+    this.keyTests.push(...tests);
   }
 
   /**
@@ -255,7 +201,7 @@ export class Audit {
     const begin = isSpread ? this.#run.now() : opened;
     await this.#requests.exhaust(this.#mostInBurst, firmRefusals - 1);
     // Only now is it known that no requests of before count.
-    if (this.keyTests.length < this.#mostKeyTests) await this.#testKeys();
+    await this.#testKeys();
     // Where refusals count, too, they are few this time.
     if (isSpread) await this.#run.until(begin + 0.75 * windowMs);
     await this.#seeComeBack(begin, windowMs, 1);
@@ -331,10 +277,6 @@ export class Audit {
     return this.#evidence.candidates.length > 0;
   }
 
-  get #mayBlock(): boolean {
-    return this.#evidence.plain.some(({ family }) => family.refusals === 'block');
-  }
-
   /** False if one of the requests does not pass. */
   async #lead(times: readonly number[]): Promise<boolean> {
     for (const time of times) {
@@ -383,12 +325,4 @@ export class Audit {
     if (!isStillOpen) this.#evidence.learn();
     return isStillOpen;
   }
-}
-
-function isRefused(exchange: AuditedExchange | undefined): boolean {
-  return exchange?.outcome === 'refused';
-}
-
-function numberOf({ number }: AuditedExchange): number {
-  return number;
 }

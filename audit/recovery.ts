@@ -4,9 +4,8 @@
  */
 import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
-import type { AuditedExchange, Subject } from './exchange.ts';
 import { waitOf } from './fields.ts';
-import type { Run } from './run.ts';
+import type { AuditedExchange, Run, Subject } from './run.ts';
 
 export interface Burst {
   readonly passed: number;

@@ -1,6 +1,6 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
-import type { Span, Version } from '#judging/limiter/space/decision.ts';
+import type { Decision, Span, Version } from '#judging/limiter/space/decision.ts';
 import type { Algorithm } from '#judging/limiter/space/families.ts';
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
@@ -188,11 +188,23 @@ function outcomesAt(evidence: Evidence, at: number, paceMs: number, lead: readon
     (count) => Math.max(0, count - 1) * paceMs,
     sample.map(({ candidate }) => candidate),
     evidence.limit[1] + 1,
-    lead.map((time) => ({ from: time, to: time, passed: true, count: 1 })),
+    passesOf(lead, paceMs),
   );
   const most = passes.map((span) => span[1] + 1);
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
   return { separated: separation(sample, passes), expected, count: Math.max(...most) };
+}
+
+/** Requests that pass at these times. Those that follow each other at once are one decision. */
+function passesOf(times: readonly number[], paceMs: number): readonly Decision[] {
+  const passes: Decision[] = [];
+  for (const at of times) {
+    const last = passes.at(-1);
+    if (last !== undefined && at - last.to < paceMs + 1)
+      passes[passes.length - 1] = { ...last, to: at, count: last.count + 1 };
+    else passes.push({ from: at, to: at, passed: true, count: 1 });
+  }
+  return passes;
 }
 
 /** A sample; each family counts the same, however many spans it has. */

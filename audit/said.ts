@@ -1,8 +1,7 @@
 /** Compares what a limiter said in its headers with what then happened. */
 import type { Span } from '#judging/limiter/space/decision.ts';
-import type { AuditedExchange } from './exchange.ts';
 import { fieldKinds, type Saying, waitOf } from './fields.ts';
-import { tickMs } from './run.ts';
+import { type AuditedExchange, tickMs } from './run.ts';
 import { certain, type RetryAfter, type Statement, undetermined } from './statement.ts';
 
 /** What is certain of the limiter, as far as the comparison needs it. */

@@ -1,4 +1,5 @@
-/** What an audit says of a limiter. A statement is certain if every version that remains agrees. */
+/** What an audit says of a limiter, and what `--expect` asks. A statement is certain if every version that remains agrees. */
+import { ValueError } from '#io/flags.ts';
 
 /** One answer, with how far it is known and the requests that show it. */
 export interface Statement<Value = unknown> {
@@ -22,6 +23,17 @@ export type AlgorithmValue =
   | 'leaky_queue'
   | 'none_of_these'
   | 'no_limit_seen';
+
+export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
+  fixed_window: 'a fixed window, which the first request opens',
+  aligned_window: 'windows of the clock',
+  sliding_log: 'a sliding log',
+  sliding_counter: 'a sliding counter',
+  token_bucket: 'a token bucket',
+  leaky_queue: 'a queue that delays',
+  none_of_these: 'none of the known limiters',
+  no_limit_seen: 'no limit',
+};
 
 /** `exact`: sufficient and tight. */
 export type RetryAfter = 'exact' | 'sufficient' | 'short' | 'absent' | 'unreadable';
@@ -81,4 +93,56 @@ export function roundest(least: number, most: number): number {
 export function list(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
+}
+
+/** What `--expect` asks of a statement. */
+export interface Expectation {
+  readonly name: keyof Statements;
+  readonly value: string;
+}
+
+const aliases: Readonly<Record<string, keyof Statements>> = { window: 'window_seconds' };
+const names: readonly (keyof Statements)[] = [
+  ...(['algorithm', 'limit', 'window_seconds', 'burst', 'refill_per_second', 'keyed_by'] as const),
+  ...(['refusals_spend', 'errors_spend', 'retry_after', 'fields', 'at_once'] as const),
+  'most_in_a_window',
+];
+
+/** Reads `algorithm=sliding_log limit=120 window=60`. */
+export function expectValue(text: string): readonly Expectation[] {
+  return text
+    .trim()
+    .split(/\s+/)
+    .map((part) => {
+      const [word = '', value = ''] = part.split('=', 2);
+      const name = aliases[word] ?? names.find((known) => known === word);
+      if (name === 'algorithm' && !Object.hasOwn(algorithmNames, value))
+        throw new ValueError(`expected an algorithm of ${Object.keys(algorithmNames).join(', ')}`);
+      if (name !== undefined && value !== '') return { name, value };
+      throw new ValueError(`expected name=value with a name of ${names.join(', ')}`);
+    });
+}
+
+/** A line for each statement that is not as expected, or not certain. */
+export function differencesFrom(
+  expectations: readonly Expectation[],
+  statements: Statements,
+): readonly string[] {
+  return expectations.flatMap(({ name, value }) => {
+    const { value: actual, certainty, sentence } = statements[name];
+    const shown = Array.isArray(actual) ? actual.join(',') : String(actual);
+    const isSame = certainty === 'certain' && textOf(actual) === value;
+    return isSame
+      ? []
+      : [
+          `${name}: expected ${value}, but ${certainty === 'certain' ? shown : 'undetermined'} (${sentence})`,
+        ];
+  });
+}
+
+/** Fields are as expected (`true`) if all of them are. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  if (value === null || typeof value !== 'object') return String(value);
+  return String(Object.values(value).every((each) => each === true));
 }

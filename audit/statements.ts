@@ -3,14 +3,15 @@ import { grouped } from '#io/grouped.ts';
 import { History } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
 import type { Candidate } from '#judging/limiter/space/space.ts';
-import type { Evidence } from './evidence.ts';
-import type { AuditedExchange, Subject } from './exchange.ts';
+import type { Evidence, Race } from './evidence.ts';
+import type { KeyTest } from './keys.ts';
 import { turningPoints, whyNone } from './none-of-these.ts';
-import type { KeyTest, Race } from './plan.ts';
 import { algorithmOf } from './remaining.ts';
+import type { AuditedExchange, Subject } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import {
   type AlgorithmValue,
+  algorithmNames,
   certain,
   list,
   roundest,
@@ -32,17 +33,6 @@ export interface Seen {
 
 /** A window that is known to within 5 % counts as one number. */
 const sameWindow = 1.05;
-
-export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
-  fixed_window: 'a fixed window, which the first request opens',
-  aligned_window: 'windows of the clock',
-  sliding_log: 'a sliding log',
-  sliding_counter: 'a sliding counter',
-  token_bucket: 'a token bucket',
-  leaky_queue: 'a queue that delays',
-  none_of_these: 'none of the known limiters',
-  no_limit_seen: 'no limit',
-};
 
 export function statementsOf(seen: Seen): Statements {
   const { evidence, exchanges } = seen;

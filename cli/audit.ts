@@ -5,8 +5,6 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
-import type { Headers } from '#audit/exchange.ts';
-import { differencesFrom, expectValue } from '#audit/expectations.ts';
 import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
@@ -16,6 +14,8 @@ import {
   reportMarkdown,
   reportText,
 } from '#audit/report/report.ts';
+import type { Headers } from '#audit/run.ts';
+import { differencesFrom, expectValue } from '#audit/statement.ts';
 import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,

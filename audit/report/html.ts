@@ -6,7 +6,7 @@ import { badge, pageHtml, plotScript } from '#judging/report/page.ts';
 import { plotHtml } from '#judging/report/plot.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
 import type { AuditResult } from '../audit.ts';
-import type { AuditedExchange } from '../exchange.ts';
+import type { AuditedExchange } from '../run.ts';
 import type { Statement } from '../statement.ts';
 import { answerOf, entriesOf, type Reported, shownValue } from './report.ts';
 

@@ -40,8 +40,8 @@ const runs = fc.record({
   requests: fc.array(
     fc.record({
       gapMs: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1_500 })),
-      beforeMs: fc.nat(12),
-      afterMs: fc.nat(12),
+      beforeMs: fc.nat(30),
+      afterMs: fc.nat(30),
     }),
     { minLength: 7, maxLength: 60 },
   ),
@@ -56,14 +56,13 @@ function decided([, , make]: Planted, run: RunOf<typeof runs>): Decision[] {
   const decisions = run.requests.map(({ gapMs, beforeMs, afterMs }) => {
     now += gapMs;
     const at = now - run.begin;
-    const from = at - Math.min(beforeMs, gapMs / 2);
-    return { from, to: at + afterMs, passed: limiter(now).passes, count: 1 };
+    return { from: at - beforeMs, to: at + afterMs, passed: limiter(now).passes, count: 1 };
   });
-  // Later replies come later.
-  for (const [i, { to }] of decisions.entries()) {
-    const last = decisions[i - 1];
-    if (last !== undefined && to < last.to)
-      decisions[i] = { ...decisions[i], to: last.to } as Decision;
+  // Later ones begin and end later.
+  for (const [i, each] of decisions.entries()) {
+    const to = Math.max(...decisions.slice(0, i + 1).map((other) => other.to));
+    const from = Math.min(...decisions.slice(i).map((other) => other.from));
+    decisions[i] = { ...each, from, to };
   }
   return decisions.slice(Math.min(run.unknown, run.requests.length));
 }
@@ -92,7 +91,7 @@ test.each(rows)('$name $refusals permits what such a limiter decides', ({ row, f
     fc.property(runs, (run) => {
       const decisions = decided(row, run);
       const history = History.of(decisions);
-      const version = versionOf(row, run, decisions[0]?.from ?? 0);
+      const version = versionOf(row, run, decisions[0]?.to ?? 0);
       const limit = family.possibleLimits(history, version, history.whole);
       expect(limit?.[0]).toBeLessThanOrEqual(run.limit);
       expect(limit?.[1]).toBeGreaterThanOrEqual(run.limit);
@@ -152,6 +151,13 @@ function limitsOf(named: string, windowMs: number, list: readonly Decision[]) {
   const family = families.find(({ name }) => name === named);
   return family?.possibleLimits(history, version, history.whole);
 }
+
+test('a bucket is judged by what may come back, whichever of two requests took its token first', () => {
+  const at = (from: number, to: number, passed: boolean) => ({ from, to, passed, count: 1 });
+  // The first two may both have been decided at 30 ms: then two tokens are gone at 31 ms.
+  const list = [at(0, 30, true), at(1, 30, true), at(31, 31, false)];
+  expect(limitsOf('token_bucket', 20, list)).toEqual([1, 2]);
+});
 
 test('a question about what may follow leaves no trace', () => {
   const at = (from: number) => ({ from, to: from + 4, passed: true, count: 1 });

@@ -2,7 +2,7 @@
  * Planted limiters, sound ones and faulty ones, on a clock that is passed in. A family such as
  * `fixedWindow` returns a maker of limiters, each of which has counts of its own.
  */
-import type { Reply, Subject } from '#audit/exchange.ts';
+import type { Reply, Subject } from '#audit/run.ts';
 
 export interface Decision {
   readonly passes: boolean;

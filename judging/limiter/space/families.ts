@@ -1,13 +1,9 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
+
+import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
 import type { Group, History, PossibleLimits, Span, Version } from './decision.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
-import {
-  alignedWindow,
-  fixedWindow,
-  prolongedWindow,
-  slidingCounter,
-  slidingCounterFromFirst,
-} from './windows.ts';
+import { fixedWindow, prolongedWindow } from './windows.ts';
 
 export type Algorithm =
   | 'fixed_window'

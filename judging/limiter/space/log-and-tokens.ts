@@ -82,7 +82,7 @@ const empty: Fill = {
     const perMs = limit / windowMs[1];
     return (before, { from }, last) => {
       if (last === undefined) return Math.min(limit, Math.max(0, from - knownSince) * perMs);
-      const back = Math.max(0, from - last.to) * perMs;
+      const back = (from - last.to) * perMs;
       const left = Math.min(before + (from - last.from) * perMs, limit + back) - spentBy(last);
       return Math.max(back, left);
     };
