@@ -60,7 +60,7 @@ type Tokens = (before: number, decision: Decision, last: Decision | undefined) =
 interface Fill {
   tokensOf(version: Version, limit: number): Tokens;
   /** The tokens of a version, before the last group that it permits: that one may still grow. */
-  readonly known: WeakMap<Version, { readonly at: number; readonly before: number }>;
+  readonly known: WeakMap<Version, Known>;
 }
 
 /** At the end of a decision. */
@@ -94,7 +94,13 @@ function spentBy({ passed, count }: Decision): number {
   return passed ? count : 0;
 }
 
-const unknown = { at: 0, before: 0 };
+interface Known {
+  readonly groups: readonly Group[];
+  readonly at: number;
+  readonly before: number;
+}
+
+const unknown: Known = { groups: [], at: 0, before: 0 };
 
 /** True if a bucket of this size permits what passed, or what was refused. */
 function isBucketOf(
@@ -109,9 +115,9 @@ function isBucketOf(
   const kept = (isKept ? groups[since - 1]?.first : undefined) ?? -1;
   const known = fill.known.get(version) ?? unknown;
   const tokens = fill.tokensOf(version, limit);
-  let { at, before } = known.at <= kept ? known : unknown;
+  let { at, before } = known.groups === groups && known.at <= kept ? known : unknown;
   for (let next = since; next < groups.length; at += 1) {
-    if (at === kept) fill.known.set(version, { at, before });
+    if (at === kept) fill.known.set(version, { groups, at, before });
     const decision = all[at] as Decision;
     before = tokens(before, decision, all[at - 1]);
     if (at !== judgedIn(groups[next] as Group)) continue;

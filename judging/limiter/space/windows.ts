@@ -31,7 +31,13 @@ export const prolongedWindow: PossibleLimits = (history, version, part) =>
   followed(history, version, part, ({ passed }) => passed || version.refusalsSpend);
 
 /** The windows that may be open after all groups but the last one, which may still grow. */
-const opens = new WeakMap<Version, { readonly at: number; readonly states: readonly Open[] }>();
+interface Opens {
+  readonly groups: readonly Group[];
+  readonly at: number;
+  readonly states: readonly Open[];
+}
+
+const opens = new WeakMap<Version, Opens>();
 
 /** Follows every window that may be open, and drops those that a decision contradicts. */
 function followed(
@@ -42,10 +48,10 @@ function followed(
 ): Span | undefined {
   const known = opens.get(version);
   const start =
-    known !== undefined && known.at < since ? known : { at: begin, states: [before(version)] };
+    known?.groups === groups && known.at < since ? known : { at: begin, states: [before(version)] };
   let { states } = start;
   for (let i = start.at; i < until; i += 1) {
-    if (i === since - 1) opens.set(version, { at: i, states });
+    if (i === since - 1) opens.set(version, { groups, at: i, states });
     const group = groups[i] as Group;
     states = after(states, group, version.windowMs, isMoving(group));
     if (states.length === 0) return undefined;
