@@ -13,26 +13,26 @@ export interface Cost {
 /** An audit ends after this many windows, or after `shortAuditMs` if that is later. */
 const mostWindows = 5.7;
 const shortAuditMs = 17_500;
-/** The same for short windows: time for ten more bursts, which show a limit ten times as high. */
+/** The shortest audit if windows are short: ten more bursts show a limit ten times as high. */
 const longAuditMs = 32_000;
-/** The same while something is open. */
+/** The shortest audit while something that is asked is undetermined. */
 const openAuditMs = 75_000;
-/** Answers that take longer make an audit so many times as much longer. */
+/** An audit takes longer in proportion to its answers, if they take longer than this. */
 const quickMs = 7;
 const slowly = 2_000;
-/** A small limit is learned in so many windows. */
+/** A small limit is learned in this many windows. */
 const fewWindows = 14;
-/** With a smaller limit than this, `shortAuditMs` holds for short windows, too. */
+/** With a smaller limit than this, `shortAuditMs` also holds for short windows. */
 const fewInAWindow = 8;
 /** A window is short up to this length. */
 const shortWindowMs = 5_000;
 /** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
 const mostInShortWindows = 300;
-/** The same while something is open. */
+/** The shortest audit while something that is asked is undetermined. */
 const mostWhileOpen = 450;
-/** So few passes show nothing about how fast a limit comes back. */
+/** Fewer passes than this show nothing about how fast tokens return. */
 const fewPasses = 3;
-/** A window is taken to be at most so much longer than the usual one. */
+/** The longest window to plan for, as a multiple of the usual one. */
 export const usualSpan = 1.15;
 
 export class Allowance {
@@ -82,7 +82,7 @@ export class Allowance {
     return Math.min(settings.budget, this.begin.requests + most) - requests;
   }
 
-  /** True if so many more requests and windows are left. */
+  /** True if the audit can still spend this many requests and windows. */
   affords({ requests, windows }: Cost): boolean {
     if (this.#evidence.candidates.length === 0) return false;
     return requests <= this.requests && this.#run.now() + windows * this.windowMs[1] <= this.endMs;
@@ -95,7 +95,7 @@ export class Allowance {
     return Math.min(openAuditMs, Math.max(0, sumMs / recent.length - quickMs) * slowly);
   }
 
-  /** Longer than a whole limit takes to come back, where it comes back bit by bit. */
+  /** Longer than a whole limit takes to return, if its tokens return one by one. */
   get #refillMs(): number {
     const { recent } = this.#evidence;
     const first = recent.findIndex(({ passed }) => !passed);

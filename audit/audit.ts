@@ -1,6 +1,7 @@
 /**
  * `smstwin/audit`: learns what a rate limiter does, and whether what it says is true. It asks a
- * function of the caller's, on a clock of the caller's: with fake timers an hour takes milliseconds.
+ * function of the caller's, on a clock of the caller's: with fake timers an hour takes
+ * milliseconds.
  */
 import { Evidence } from './evidence.ts';
 import { Audit } from './plan.ts';
@@ -46,9 +47,9 @@ export interface AuditOptions {
 
 /** What an audit has learned. */
 export interface AuditResult {
-  /** So many requests were sent. */
+  /** The number of requests that were sent. */
   readonly requests: number;
-  /** The audit took so long, by its own clock. */
+  /** How long the audit took, by its own clock. */
   readonly seconds: number;
   /** One statement for each question. */
   readonly statements: Statements;

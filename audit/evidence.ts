@@ -1,10 +1,11 @@
 /**
- * What the requests of the first caller show, one after the other: the decisions, and the versions
- * of limiters that they permit. Requests of others that share its limit count, too.
+ * What the requests of the first caller show: each decision in order, and the versions of limiters
+ * that permit all of them. Requests of other callers that share its limit are among the decisions.
  *
- * What was sent before the audit is not known. First nothing is taken to have counted. Once a window
- * about as long as those that remain has passed twice, limiters that had counted anything before are
- * looked into, too; if none explains the decisions without that, all windows are.
+ * What was sent before the audit is unknown, and may still count in a long window. At first the
+ * audit takes it that nothing counts. Once windows about as long as those that remain have passed
+ * twice, limiters that had counted earlier requests are candidates too. If no other limiter
+ * explains the decisions, such limiters are candidates whatever their window.
  */
 import { type Decision, firstThat, History, type Span } from '#judging/limiter/space/decision.ts';
 import {
@@ -16,22 +17,22 @@ import {
 } from '#judging/limiter/space/space.ts';
 import { type AuditedExchange, decisionOf } from './run.ts';
 
-/** Of windows that passed so often, the later ones show the limit whatever came before the audit. */
+/** After this many windows, the last ones show the limit, whatever was sent before the audit. */
 const fewWindows = 2;
 /**
- * Windows up to so many times as long as those that remain may have counted what came before: one
- * that did can look like another limiter of a shorter window.
+ * A window up to this many times as long as those that remain may have counted earlier requests:
+ * then it can look like another limiter with a shorter window.
  */
 const longerWindow = 1.5;
 /**
- * The same where each request seems to prolong the window: a pause ends long windows, too. Those in
- * which refusals spend are prolonged alike, so for them the time above is enough.
+ * The same if each request seems to prolong the window, because a pause also ends long windows.
+ * Where refusals spend, they prolong the window alike, so `longerWindow` is enough.
  */
 const longerPause = 3;
 
-/** So often spans are looked into that may hold no possible version. */
+/** How often `isDoubtedBy` cuts spans that may hold no possible version. */
 const mostLooks = 6;
-/** So many of them are looked into at once. */
+/** It cuts finer while fewer spans of a family remain than this. */
 const manySpans = 4_000;
 
 export interface Race {
@@ -41,7 +42,7 @@ export interface Race {
   readonly passed: number;
 }
 
-/** Requests that were sent at once, after so many decisions, and that are not among them. */
+/** Requests that are not among the decisions. `at`: how many decisions came before them. */
 export interface Omitted {
   readonly sent: readonly AuditedExchange[];
   readonly at: number;
@@ -52,16 +53,17 @@ export class Evidence {
   /** The exchange of each decision. */
   readonly numbers: number[] = [];
   readonly #longestMs: number;
-  /** If nothing was sent before, and if anything may have been. */
+  /** The versions that remain: if nothing before counts, and if anything before may count. */
   readonly #spaces: { afterNothing: Space; readonly afterAny: Space };
-  /** Nothing that came before this decision counts in `afterNothing`. */
+  /** The number of the decision with which `afterNothing` begins. */
   #since = 0;
-  /** Windows up to this length may have counted what came before, as far as known versions remained. */
-  #nearMs: number;
+  /** Set by `learn`. */
   #isLearned = false;
+  /** How many decisions `#candidates` and the fields after it take into account. */
   #seen = 0;
-  /** True if requests that are not among the decisions may be, too. */
+  /** True if requests that are not among the decisions may have counted. */
   isDoubted = false;
+  /** `longerWindow` or `longerPause`, by the versions that remain. */
   #longer = longerWindow;
   #candidates: readonly Candidate[] = [];
   #plain: readonly Candidate[] = [];
@@ -70,17 +72,16 @@ export class Evidence {
 
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
-    this.#nearMs = longestMs;
     this.#spaces = { afterNothing: new Space(), afterAny: new Space(0) };
     this.#spaces.afterNothing.widen(longestMs);
   }
 
-  /** The decisions before which nothing counts, or nothing is taken to have counted. */
+  /** The decisions since the last restart. */
   get recent(): readonly Decision[] {
     return this.decisions.slice(this.#since);
   }
 
-  /** After a pause that was long enough, nothing of before counts any more, whatever it was. */
+  /** Starts again after a pause that is long enough: what was sent before it no longer counts. */
   restart(): void {
     this.#since = this.decisions.length;
     this.isDoubted = false;
@@ -101,8 +102,8 @@ export class Evidence {
   }
 
   /**
-   * True if a version permits these requests at once, too, each list before a decision. Then what was
-   * learned without them is not certain.
+   * True if a version permits the decisions with these requests inserted, each list at its place.
+   * Then what was learned without them is not certain.
    */
   isDoubtedBy(omitted: readonly Omitted[]): boolean {
     let decisions: readonly Decision[] = this.decisions;
@@ -119,7 +120,7 @@ export class Evidence {
         if (candidates.length === 0) return false;
         if (candidates.some(({ middle }) => middle !== undefined)) return true;
       }
-      // Where nothing else explains the answers, it must be shown.
+      // Undecided. That is a doubt, unless no version explains the decisions themselves.
       return this.candidates.length > 0;
     });
     this.isDoubted ||= isDoubted;
@@ -135,17 +136,17 @@ export class Evidence {
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
     const knownMs = hull(known.map(({ version }) => version.windowMs))[1];
-    if (known.length > 0) {
-      const isPause = known.every(({ family }) => family.isProlonged);
-      this.#longer = isPause ? longerPause : longerWindow;
-      this.#nearMs = knownMs * this.#longer;
+    const isKnown = known.length > 0;
+    if (isKnown) {
+      const isProlonged = known.every(({ family }) => family.isProlonged);
+      this.#longer = isProlonged ? longerPause : longerWindow;
     }
-    const isNear = known.length > 0;
-    const coveredMs = isNear ? Math.min(this.#nearMs, this.#coveredMs) : this.#coveredMs;
-    afterAny.widen(isNear || this.#isLearned ? coveredMs : this.#longestMs);
+    const nearMs = isKnown ? knownMs * this.#longer : Number.POSITIVE_INFINITY;
+    const coveredMs = Math.min(nearMs, this.#coveredMs);
+    afterAny.widen(isKnown || this.#isLearned ? coveredMs : this.#longestMs);
     afterAny.update(this.decisions);
-    const others = afterAny.candidates.filter((each) => !isNear || this.#isNear(each, knownMs));
-    // Known limiters that had a past explain all decisions together, too.
+    const others = afterAny.candidates.filter((each) => !isKnown || this.#isNear(each, knownMs));
+    // After a restart, a known limiter must also explain the decisions from before it.
     const isUnknown = this.#since > 0 && afterAny.candidates.length === 0;
     this.#candidates = isUnknown ? [] : [...known, ...others];
     this.#plain = known.length === 0 ? this.#candidates : known;
@@ -156,15 +157,15 @@ export class Evidence {
     return this.#candidates;
   }
 
-  /** True if its window is not so much longer than the known ones that a past must be allowed for. */
+  /** True if the window is not much longer than `knownMs`: longer ones are not candidates. */
   #isNear({ family, version }: Candidate, knownMs: number): boolean {
     const longer = family.refusals === 'spend' ? longerWindow : this.#longer;
     return version.windowMs[0] <= knownMs * longer;
   }
 
   /**
-   * All is learned. What contradicts it later is no longer explained by what came before in a much
-   * longer window.
+   * Call this when everything is known. From then on, earlier requests in a much longer window no
+   * longer explain a contradiction.
    */
   learn(): void {
     // A span of versions that were not excluded may hold none that is possible.
@@ -172,23 +173,23 @@ export class Evidence {
     this.#isLearned ||= isShown && !this.isAfterOthers;
   }
 
-  /** Those after nothing, if there are any: the usual case, from which the rest is planned. */
+  /** The candidates with nothing before, or all if there are none. The audit plans by these. */
   get plain(): readonly Candidate[] {
     return this.candidates.length === 0 ? [] : this.#plain;
   }
 
-  /** True if no limiter that is known explains the decisions, unless something came before them. */
+  /** True if known limiters explain the decisions only with requests that are not among them. */
   get isAfterOthers(): boolean {
     const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
     return this.isDoubted || (this.candidates.length > 0 && isUnexplained);
   }
 
-  /** True if what came before the audit is allowed for in each window that remains. */
+  /** True if the candidates allow for earlier requests in every window that remains. */
   get isPastCovered(): boolean {
     return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
   }
 
-  /** From then on, it is allowed for. */
+  /** When `isPastCovered` becomes true. */
   get coveredAtMs(): number {
     return (this.decisions[0]?.from ?? 0) + fewWindows * this.#plainMs * this.#longer;
   }
@@ -206,7 +207,7 @@ export class Evidence {
     return (this.decisions.at(-1)?.to ?? 0) - (this.decisions[0]?.from ?? 0);
   }
 
-  /** The most that passed in a row. */
+  /** The most requests that passed in a row. */
   get longestRun(): number {
     let [run, longest] = [0, 0];
     for (const { passed } of this.decisions) {
@@ -217,8 +218,8 @@ export class Evidence {
   }
 
   /**
-   * True if a longer window than any that was looked for may explain the answers: it lets no more pass
-   * than its limit at first, and as many again in each such time.
+   * True if a window longer than `#longestMs` may explain the decisions: it lets its limit pass at
+   * first, and as many again in each such window.
    */
   get isLongerPossible(): boolean {
     if (this.#isLearned) return false;
@@ -226,22 +227,22 @@ export class Evidence {
     return passes <= this.longestRun * (2 + this.#lengthMs / this.#longestMs);
   }
 
-  /** The first decision that no version permits which permits all before it; where none remains. */
+  /** The number of the first decision that contradicts every version; for use if none remains. */
   get contradiction(): number {
     return this.firstContradicted(this.decisions);
   }
 
-  /** The same for other decisions; their number if a version permits all. */
+  /** The number of these decisions before the first contradiction; all if there is none. */
   firstContradicted(decisions: readonly Decision[]): number {
     return lastThat(decisions.length, (count) => this.isPermitted(decisions.slice(0, count)));
   }
 
-  /** True if a version gives these answers, after nothing. */
+  /** True if a version permits these decisions, with nothing before them. */
   isPermitted(decisions: readonly Decision[]): boolean {
     return decisions.every(({ passed }) => passed) || this.versionsOf(decisions).length > 0;
   }
 
-  /** The versions that permit these decisions, after nothing. */
+  /** The versions that permit these decisions, with nothing before them. */
   versionsOf(decisions: readonly Decision[]): readonly Candidate[] {
     const space = new Space();
     space.widen(this.#longestMs);
@@ -260,8 +261,9 @@ export class Evidence {
   }
 
   /**
-   * How many requests in a row pass, by each version: least and most, up to `limit`. The first one is
-   * sent at this time, and the last one after a time for each. `before`: what passes until then.
+   * How many requests in a row pass by each version: the least and the most, up to `limit`. The
+   * first is sent at `from`, and `count` requests take `timeFor(count)`. `before`: what passed
+   * before them.
    */
   passesAt(
     from: number,
@@ -284,7 +286,7 @@ export class Evidence {
     });
   }
 
-  /** True if so many more may have passed before this decision, by a version that remains. */
+  /** True if a candidate permits `count` more passes in this span, before decision number `at`. */
   couldPass(at: number, count: number, [from, to]: Span): boolean {
     const passes = { from, to, passed: true, count };
     const history = History.of(this.decisions.toSpliced(at, 0, passes).slice(this.#since));
@@ -292,7 +294,7 @@ export class Evidence {
   }
 }
 
-/** In the order of their replies: a window that ends meanwhile lets some pass after a refusal. */
+/** In the order of their replies: if a window ends meanwhile, passes can follow a refusal. */
 function decisionsAtOnce(exchanges: readonly AuditedExchange[]): Decision[] {
   let from = Number.POSITIVE_INFINITY;
   const decisions = inOrderOfReplies(exchanges).map(decisionOf);
@@ -309,13 +311,13 @@ function inOrderOfReplies(exchanges: readonly AuditedExchange[]): readonly Audit
     .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
 }
 
-/** From the first that was sent to the last answer. */
+/** The span from the first request to the last reply. */
 export function timesOf(exchanges: readonly AuditedExchange[]): Span {
   const decisions = exchanges.map(decisionOf);
   return hull(decisions.map(({ from, to }) => [from, to]));
 }
 
-/** The highest count that holds, where those below it hold, too; 0 if 1 does not hold. */
+/** The highest count up to `limit` that holds, if all below it hold; 0 if none does. */
 function lastThat(limit: number, holds: (count: number) => boolean): number {
   return firstThat(1, limit + 1, (count) => !holds(count)) - 1;
 }

@@ -108,7 +108,7 @@ function resetIn(text: string, { headers, answeredAt }: AuditedExchange): number
   return Math.max(0, date - (Number.isNaN(now) ? answeredAt : now));
 }
 
-/** The seconds that a refusal asks to wait; undefined without a header, NaN if it is no wait. */
+/** The seconds that a refusal asks to wait; undefined without a header, NaN if it is not a wait. */
 export function waitOf({ headers, answeredAt }: AuditedExchange): number | undefined {
   const text = headers['retry-after'];
   if (text === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The requests of `smstwin audit` over HTTP. Each caller has its own connections: values of a header
- * stand for callers, and so do other addresses of this machine. A request is never sent again.
+ * The requests of `smstwin audit` over HTTP. Each caller has its own connections: values of a
+ * header stand for callers, and so do other addresses of this machine. A request is never sent
+ * again.
  */
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';

@@ -19,14 +19,14 @@ export interface KeyTest {
   readonly own: Omitted;
 }
 
-/** So many requests of another caller, and a part of a limit, are more than come back meanwhile. */
+/** Requests that test another caller, beside a share of the limit: more than return meanwhile. */
 const mostOfOther = 4;
-/** So often another caller is asked of whom a token may have let the first request pass. */
+/** How often another caller is asked, if a returned token may have let its request pass. */
 const mostRounds = 4;
-/** Of those that pass of another caller, tokens of a shared limit are so small a part at most. */
+/** Tokens of a shared limit let pass at most this part of another caller's requests. */
 const tokenShare = 4;
 
-/** `limit`: so many passed at first. While the first caller is refused: which others are, too? */
+/** Asks which other callers are refused while the first is. `limit`: how many passed at first. */
 export async function testKeys(
   run: Run,
   evidence: Evidence,

@@ -1,6 +1,6 @@
 /**
- * Words for a limiter that is none of the known ones, and the requests that show a limiter. A fault is
- * named if it explains the answers that contradict the known limiters; all that do are named.
+ * Words for a limiter that is none of the known ones, and the requests that show a limiter. A fault
+ * is named if it explains the answers that contradict the known limiters; all that do are named.
  */
 import type { Decision } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
@@ -8,9 +8,9 @@ import { list } from './statement.ts';
 
 /** Requests that follow each other within this time are one burst. */
 const atOnceMs = 50;
-/** So many answers may be the exceptions of a limiter that fails open now and then. */
+/** The most answers that count as exceptions of a limiter that sometimes fails open. */
 const mostExceptions = 4;
-/** So many requests are tried as the exception, or as the first one after a restart. */
+/** The most requests that are tried as the exception, or as the first after a restart. */
 const mostTried = 8;
 /** A pass that follows a refusal at once may be the end of a window; a few on their own are not. */
 const oftenMixed = 2;
@@ -82,7 +82,10 @@ function firstOfRun({ decisions }: Evidence, at: number): number {
   return decisions.findLastIndex(({ passed }, i) => i < at && !passed) + 1;
 }
 
-/** All answers before a request, and all from it on, are those of one limiter that forgot what was spent. */
+/**
+ * All answers before a request, and all from it on, are those of one limiter that forgot what was
+ * spent.
+ */
 function restarts(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers } = evidence;
   const refusal = decisions.findIndex(({ passed }, i) => i > contradiction && !passed);

@@ -16,25 +16,25 @@ export interface Burst {
 export const firmRefusals = 4;
 /** Refusals may be mixed with passes where tokens come back quickly. */
 const mostMixed = 16;
-/** So many stated waits are tried: one that is too short would be tried again and again. */
+/** The most stated waits to try: one that is too short would be tried again and again. */
 const mostStated = 4;
-/** So many stated waits are as long as any other window that a limiter with this wait may have. */
+/** A limiter has no window that is longer than this many of its stated waits. */
 const mostHeld = 4;
 
-/** So long is asked how often one request passes, or so many windows. */
+/** How long single requests show how often one passes: the longer of a time and some windows. */
 const trickledMs = 9_000;
 const trickledWindows = 3;
-/** Bursts after pauses begin so much of a window later, each time: never twice at one place. */
+/** Each burst after a pause begins this share of a window later, so no place repeats. */
 export const goldenShare = 0.382;
-/** So many refusals when one should pass end that. */
+/** Single requests end after this many refusals at times when one should pass. */
 const mostLate = 3;
 /** Two times are as good as the same up to this quotient. */
 const nearlySame = 1.02;
-/** So many requests look for the end of a window. */
+/** The number of requests, spread over a window, that look for its end. */
 const sweeps = 40;
-/** Windows that are longer than expected end in this time, too. */
+/** Evenly spaced requests go on for this many windows, as a window may be longer than expected. */
 const sweptWindows = 1.3;
-/** After that, each wait is so many times as long as the one before. */
+/** After that, each wait is this many times as long as the previous one. */
 const longerWait = 1.4;
 
 export class Recovery {
@@ -63,7 +63,7 @@ export class Recovery {
     return exchange;
   }
 
-  /** Asks until so many refusals in a row. */
+  /** Sends until `refusals` in a row, or until `most` requests without a refusal. */
   async exhaust(most: number, refusals: number): Promise<Burst> {
     let [inARow, mixed, passed] = [0, 0, 0];
     for (let asked = 0; asked < most || mixed > 0; asked += 1) {
@@ -87,7 +87,7 @@ export class Recovery {
         const planned = begin + waitMs;
         const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
         isPlanned = said === undefined || said > planned;
-        // Where each refusal prolongs the wait, only a pause ends it.
+        // If each refusal prolongs the wait, only a pause ends it.
         const isPause = said !== undefined && this.#run.now() > firstReadyAt;
         if (isPause || (said !== undefined && this.#isWaitKept)) isPlanned = false;
         const at = isPlanned || said === undefined ? planned : said;
@@ -108,8 +108,8 @@ export class Recovery {
   }
 
   /**
-   * Where each refusal prolongs the wait, asks until any other window would be over, and then waits as
-   * long as the last refusal said.
+   * For limiters whose refusals prolong the wait: asks until any other window would be over, then
+   * waits as long as the last refusal said.
    */
   async #hold(begin: number): Promise<boolean> {
     this.#isHeld = true;
@@ -142,8 +142,8 @@ export class Recovery {
   }
 
   /**
-   * Spends a part, then the rest half a window later: what then comes back differs from one limiter to
-   * another. False if the part does not pass.
+   * Spends a part, then the rest half a window later: what then comes back differs from one limiter
+   * to another. False if the part does not pass.
    */
   async spendInParts(limit: number, lengthMs: number): Promise<boolean> {
     this.#run.doing('the limit in two parts');
@@ -159,9 +159,9 @@ export class Recovery {
   }
 
   /**
-   * Where one request passes: asks just after it may pass again, then where half of what is known of
-   * that time is over, then at some earlier time. Passes without a refusal show that none begins a
-   * block, and early refusals that no windows of a clock begin meanwhile.
+   * Where one request passes: asks just after it may pass again, then where half of what is known
+   * of that time is over, then at some earlier time. Passes without a refusal show that none begins
+   * a block, and early refusals that no windows of a clock begin meanwhile.
    */
   async trickle(): Promise<void> {
     this.#run.doing('how often one request passes');

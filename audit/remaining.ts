@@ -9,17 +9,17 @@ import type { Evidence } from './evidence.ts';
 const leastSeparated = 0.1;
 /** The share of what is left that a burst costs in any case. */
 const leastCost = 0.03;
-/** So many times of a burst are compared. */
+/** The number of times for a burst that are compared. */
 const mostTimes = 20;
-/** The same of bursts that follow a lead, when its window may be over. */
+/** How many times are compared for a burst after a lead whose window may be over. */
 const leadTimes = 8;
-/** After so many windows the next one has surely begun. */
+/** After this many windows the next one has surely begun. */
 const surelyAfter = 1.1;
-/** So many requests are spread. */
+/** The most requests of a lead that are spread over a window. */
 const mostSpread = 10;
-/** In so many windows one is surely over. */
+/** After this many windows, a window is surely over. */
 const surelyOver = 1.05;
-/** So many of what remains show what separates it. */
+/** The most remaining versions that are compared with each other. */
 const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
@@ -27,7 +27,7 @@ export function isOpen(evidence: Evidence): boolean {
   return (evidence.candidates.length > 0 && !evidence.isPastCovered) || disagrees(evidence);
 }
 
-/** The same of what is known without what was sent before the audit. */
+/** True while the versions that remain differ in kind, limit or window. */
 export function disagrees({ candidates, windowMs, limit }: Evidence): boolean {
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(candidates.map(kindOf));
@@ -89,7 +89,7 @@ export interface Planned {
   /** When single requests are sent before the burst, all of which may pass. */
   readonly lead: readonly number[];
   readonly at: number;
-  /** The burst ends at a refusal, or after so many requests. */
+  /** The burst ends at a refusal, or after this many requests. */
   readonly count: number;
   /** How likely two of what remains expect different outcomes. */
   readonly separated: number;
@@ -136,8 +136,8 @@ export function bestBurst(
 }
 
 /**
- * What a burst may find come back: one request, a part of a limit, some whose ages at the end are all
- * windows that remain, or one that opens a window and others in the middle of it.
+ * What a burst may find come back: one request, a part of a limit, some whose ages at the end are
+ * all windows that remain, or one that opens a window and others in the middle of it.
  */
 function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): readonly number[][] {
   const row = (count: number, from: number, gapMs: number) =>

@@ -68,9 +68,9 @@ export class Stopped extends Error {
   }
 }
 
-/** So many server errors or broken connections in a row show that the target suffers. */
+/** After this many server errors or broken connections in a row, the audit stops. */
 const mostErrorsInARow = 5;
-/** So many requests begin a burst without a pause, if those before it are so many paces ago. */
+/** A burst after as many paces without a request begins with this many requests at once. */
 const firstTogether = 3;
 /**
  * A limiter's clock ticks in whole milliseconds, and limiters differ whether the end of a window
@@ -106,6 +106,7 @@ export class Run {
     this.settings.onProgress?.(this.exchanges, what);
   }
 
+  /** Sends a request at the audit's pace. Ends the audit after too many errors in a row. */
   async ask(subject: Subject): Promise<AuditedExchange> {
     const { paceMs } = this.settings;
     const last = this.exchanges.at(-1)?.sentAtMs ?? Number.NEGATIVE_INFINITY;
@@ -118,11 +119,12 @@ export class Run {
     return exchange;
   }
 
-  /** Sends requests at once. */
+  /** Sends requests at the same time, so their order of arrival is not known. */
   async race(subject: Subject, count: number): Promise<readonly AuditedExchange[]> {
     return Promise.all(Array.from({ length: count }, () => this.#send(subject)));
   }
 
+  /** Waits until a time since the audit began. Ends the audit if that is after its timeout. */
   async until(atMs: number): Promise<void> {
     const { timeoutMs, signal, sleep } = this.settings;
     if (atMs > timeoutMs) throw new Stopped('time');
@@ -148,6 +150,7 @@ export class Run {
       answeredAt: 0,
       outcome: 'broken',
     };
+    // Listed before its reply, so that requests in flight count towards the budget.
     this.exchanges.push(pending);
     const { status, headers = {} } = await request(subject);
     const answer = refused.includes(status) ? 'refused' : 'passed';

@@ -1,4 +1,7 @@
-/** What an audit says of a limiter, and what `--expect` asks. A statement is certain if every version that remains agrees. */
+/**
+ * What an audit says of a limiter, and what `--expect` asks. A statement is certain if every
+ * version that remains agrees.
+ */
 import { ValueError } from '#io/flags.ts';
 
 /** One answer, with how far it is known and the requests that show it. */
@@ -52,9 +55,9 @@ export interface Statements {
   readonly refill_per_second: Statement<number>;
   /** `header:<name>`, `address`, `path`, `query`, or `all`. */
   readonly keyed_by: Statement<readonly string[]>;
-  /** True if a refused request counts, too. */
+  /** True if a refused request also counts. */
   readonly refusals_spend: Statement<boolean>;
-  /** True if a request that is answered with an error counts, too. */
+  /** True if a request that is answered with an error also counts. */
   readonly errors_spend: Statement<boolean>;
   /** Whether `Retry-After` is true. */
   readonly retry_after: Statement<RetryAfter>;

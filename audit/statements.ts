@@ -49,7 +49,7 @@ export function statementsOf(seen: Seen): Statements {
       ({ family }) => family.algorithm === 'token_bucket' || family.algorithm === 'sliding_counter',
     ),
   };
-  // Of an unknown limiter, any request may prolong the wait.
+  // Any request may prolong the wait of an unknown limiter.
   const isKnown = isLimited && candidates.length > 0;
   return {
     ...facts,
@@ -212,7 +212,7 @@ function keyedBy({
       shared.push(`${subject.caller} ${subject.path}`);
       continue;
     }
-    // A token that came back just then would have let it pass, too.
+    // A token that returned just then would also have let it pass.
     if (evidence.isDoubted)
       return undetermined(
         `${difference}: a request passed, but a token may have come back just then`,

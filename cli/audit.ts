@@ -1,7 +1,7 @@
 /**
- * `smstwin audit`: learns what the rate limiter of any HTTP endpoint does. Exit codes: 0 learned and
- * as expected, 1 differs from `--expect`, 2 usage, 3 not reachable, 4 no refusal came, 6 the budget
- * or the time ended first, 130 interrupted.
+ * `smstwin audit`: learns what the rate limiter of any HTTP endpoint does. Exit codes: 0 learned
+ * and as expected, 1 differs from `--expect`, 2 usage, 3 not reachable, 4 no refusal came, 6 the
+ * budget or the time ended first, 130 interrupted.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';

@@ -1,7 +1,7 @@
 /**
- * The subcommands of `smstwin`. Each is loaded on demand, with only the packages that it needs. Also
- * finds variables `SMSTWIN_*` that no command reads: a misspelt one must not go unnoticed. The names of
- * flags come from the commands themselves.
+ * The subcommands of `smstwin`. Each is loaded on demand, with only the packages that it needs.
+ * Also finds the variables `SMSTWIN_*` that no command reads, so that a misspelt one is reported.
+ * The commands themselves declare the flags.
  */
 import type { Command } from 'commander';
 import { type CommandIo, newCommand } from '#io/flags.ts';

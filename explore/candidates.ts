@@ -1,8 +1,8 @@
 /**
  * The schedules to try next: the schedule of each run plus one more fault at a point that the run
- * reached. A schedule is skipped, and counted, if its run cannot differ from an earlier one: because
- * a run without one of its faults never reached the point of that fault, or because its last fault
- * has the same effect on client and service as another fault.
+ * reached. A schedule is skipped, and counted, if its run cannot differ from an earlier one:
+ * because a run without one of its faults never reached the point of that fault, or because its
+ * last fault has the same effect on client and service as another fault.
  */
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';

@@ -39,8 +39,8 @@ export function checkFolder(folder: string): void {
 }
 
 /**
- * The folder and its parents, as far as they do not exist, the outermost first. They are created one
- * by one: `mkdirSync` with `recursive` never returns in a file system like /proc.
+ * The folder and its parents, as far as they do not exist, the outermost first. They are created
+ * one by one: `mkdirSync` with `recursive` never returns in a file system like /proc.
  */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [...missingFolders(dirname(folder)), folder];
@@ -99,9 +99,9 @@ function findingsIn(folder: string): readonly string[] {
 }
 
 /**
- * The Vitest test of a finding, and the pytest test below: a replay must not fail. `SMSTWIN` may name
- * another program than `npx smstwin`. If the explored command itself runs such a test, the test does
- * nothing: otherwise its replay would run that command again, and so on without end.
+ * The Vitest test of a finding, and the pytest test below: a replay must not fail. `SMSTWIN` may
+ * name another program than `npx smstwin`. If the explored command itself runs such a test, the
+ * test does nothing: otherwise its replay would run that command again, and so on without end.
  */
 function vitestOf(file: string, title: string): string {
   return `// Replays a finding of smstwin explore: fails until the client is mended.

@@ -143,7 +143,8 @@ class ClientRun {
     const call = ++this.#calls;
     const { fired } = this.#time;
     this.#latestReplies = this.#latestReplies.filter(({ atMs }) => atMs === Date.now());
-    // Timers that are due at the same instant count as firing together, before a reply between them.
+    // Timers that are due at the same instant count as firing together, before a reply between
+    // them.
     for (const reply of this.#latestReplies.filter((one) => one.fired < fired))
       this.#lastCallBeforeReply.set(reply.call, call);
     this.#inFlight++;

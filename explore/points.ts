@@ -1,6 +1,6 @@
 /**
- * Gives each request its point as it arrives, such as the second attempt at the first intent to send.
- * The referee groups sends into intents; other requests with the same target are one intent.
+ * Gives each request its point as it arrives, such as the second attempt at the first intent to
+ * send. The referee groups sends into intents; other requests with the same target are one intent.
  * Intents keep their numbers from the run without faults, so that a fault hits the same intent
  * again even if the client's requests come in another order.
  */

@@ -1,6 +1,6 @@
 /**
- * What a search reports: its findings, how far it got, and why it stopped. Here are also the view of
- * a finding that files, reports and `explore()` share, the line of text and the exit code.
+ * What a search reports: its findings, how far it got, and why it stopped. Here are also the view
+ * of a finding that files, reports and `explore()` share, the line of text and the exit code.
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
 import type { FindingView, TimelineEntry } from '#contract/finding-view.ts';

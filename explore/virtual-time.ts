@@ -1,6 +1,6 @@
 /**
- * Virtual time for a client in this process: it replaces the timers and `Date`, and moves to the next
- * timer when the client has nothing else to do.
+ * Virtual time for a client in this process: it replaces the timers and `Date`, and moves to the
+ * next timer when the client has nothing else to do.
  */
 import fakeTimers from '@sinonjs/fake-timers';
 import {

@@ -91,8 +91,9 @@ export class WatchedRun {
   }
 
   /**
-   * The exchange, with `openUntil` at the last request that the client sent before the reply reached
-   * it: no such request is a reaction to the reply. The record knows only when the reply left.
+   * The exchange, with `openUntil` at the last request that the client sent before the reply
+   * reached it: no such request is a reaction to the reply. The record knows only when the reply
+   * left.
    */
   #asTheClientSawIt(
     exchange: ClientExchange,

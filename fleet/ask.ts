@@ -1,6 +1,6 @@
 /**
- * Sends one request to the control port of a shard. Makes such requests from those to the fleet, and
- * the fleet's replies from the shards' replies. Each request opens a connection of its own: a
+ * Sends one request to the control port of a shard. Makes such requests from those to the fleet,
+ * and the fleet's replies from the shards' replies. Each request opens a connection of its own: a
  * kept-alive one may close just as it is used, and an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';

@@ -18,8 +18,8 @@ interface Step {
   readonly shard: number;
   readonly asked: ShardRequest;
   /**
-   * The length of the list at the request's path before the change: if it differs later, the step was
-   * taken. Undefined if there is no list there: such a step may be repeated.
+   * The length of the list at the request's path before the change: if it differs later, the step
+   * was taken. Undefined if there is no list there: such a step may be repeated.
    */
   readonly length: number | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The child processes of the fleet: HAProxy, and `smstwin serve` for each shard. On Linux the kernel
- * ends them with the fleet, even if the fleet is killed.
+ * The child processes of the fleet: HAProxy, and `smstwin serve` for each shard. On Linux the
+ * kernel ends them with the fleet, even if the fleet is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -121,8 +121,8 @@ export class ShardProcess {
   }
 
   /**
-   * Starts the process on ports that it chooses itself: the ready file of a shard does not show them,
-   * because it names the base URL of the fleet.
+   * Starts the process on ports that it chooses itself: the ready file of a shard does not show
+   * them, because it names the base URL of the fleet.
    */
   async startOnFreePorts(): Promise<Ready> {
     for (let attempt = 1; ; attempt++) {

@@ -1,7 +1,7 @@
 /**
  * Answers the control port of the fleet by asking the control ports of its shards. It uses the
- * table of operations of a single process: the field `fleet` of an operation says whether all shards
- * or one of them are asked, or the replies of all are joined.
+ * table of operations of a single process: the field `fleet` of an operation says whether all
+ * shards or one of them are asked, or the replies of all are joined.
  */
 import { errorToReply } from '#src/control/control-api.ts';
 import type { ControlAnswers } from '#src/control/control-port.ts';

@@ -1,8 +1,8 @@
 /**
  * The files that HAProxy starts with. HAProxy routes by maps that the fleet fills at run time. It
  * does not use a hash ring, which would move the keys of a lost shard to one with an empty limiter
- * and no replies to replay. It never sends a request twice: with the default of `retry-on` it retries
- * only a connection that failed, always to the same shard.
+ * and no replies to replay. It never sends a request twice: with the default of `retry-on` it
+ * retries only a connection that failed, always to the same shard.
  */
 export interface RouterPlan {
   /** The folder of these files and of HAProxy's socket. */
@@ -96,8 +96,8 @@ function configOf(plan: RouterPlan): string {
     // A fault may keep a request open for long.
     '  timeout client 24h',
     '  timeout server 24h',
-    // Less than the 8 s after which a shard closes an idle connection, so that no request crosses the
-    // close; well above the 5 s that replies announce, so that slow clients are in time.
+    // Less than the 8 s after which a shard closes an idle connection, so that no request crosses
+    // the close; well above the 5 s that replies announce, so that slow clients are in time.
     '  timeout http-keep-alive 7500ms',
     '  timeout http-request 30s',
     '  http-reuse never',
@@ -150,8 +150,9 @@ function configOf(plan: RouterPlan): string {
 
 /** Routes a request that names no known world or key. */
 function keylessRules({ isWide, trustProxy, shards }: RouterPlan): readonly string[] {
-  // All requests of an address reach one shard, so that its limits are counted in one place. A proxy
-  // in front may spell an address in several ways, which HAProxy cannot compare: all go to shard 0.
+  // All requests of an address reach one shard, so that its limits are counted in one place. A
+  // proxy in front may spell an address in several ways, which HAProxy cannot compare: all go to
+  // shard 0.
   if (!isWide || trustProxy)
     return [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
   return [

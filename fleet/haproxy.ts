@@ -108,8 +108,8 @@ export class Haproxy {
   }
 
   /**
-   * The number of requests that wait, by the name of their shard: those that are held back, and those
-   * that try to connect to one of the shards that are `down`.
+   * The number of requests that wait, by the name of their shard: those that are held back, and
+   * those that try to connect to one of the shards that are `down`.
    */
   async countWaiting(down: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const sessions = await this.#sessions();

@@ -1,8 +1,8 @@
 /**
- * Joins the replies of all shards of a wide world (a world that spans all shards) into the reply that
- * one process would give: bodies field by field, as the operation declares, and streams of events.
- * Every shard lists every account, SIM and fault. But only one shard, the owner, serves the requests
- * of an account, so the entries of an account are those of its owner.
+ * Joins the replies of all shards of a wide world (a world that spans all shards) into the reply
+ * that one process would give: bodies field by field, as the operation declares, and streams of
+ * events. Every shard lists every account, SIM and fault. But only one shard, the owner, serves the
+ * requests of an account, so the entries of an account are those of its owner.
  */
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -190,8 +190,8 @@ function joinBarCharts(all: readonly Fields[]): Json {
 }
 
 /**
- * Opens the event streams of these shards as one. The id of an event has one part for each shard, so
- * that a client that connects again resumes in all of them.
+ * Opens the event streams of these shards as one. The id of an event has one part for each shard,
+ * so that a client that connects again resumes in all of them.
  */
 export async function openEvents(
   shards: readonly Shard[],

@@ -30,8 +30,8 @@ export class NewWorlds {
   }
 
   /**
-   * Creates a world. `input`: the parsed body of `request`. `origin`: the shard of the world that it
-   * copies, which must also be the shard of the copy. Throws an OperationRefused.
+   * Creates a world. `input`: the parsed body of `request`. `origin`: the shard of the world that
+   * it copies, which must also be the shard of the copy. Throws an OperationRefused.
    */
   async create(
     request: ShardRequest,

@@ -1,6 +1,7 @@
 /**
  * The owner of each account of a wide world (a world that spans all shards): the shard that alone
- * serves the account's requests. Accounts never move, so a file keeps the owners for the next start.
+ * serves the account's requests. Accounts never move, so a file keeps the owners for the next
+ * start.
  */
 import { z } from 'zod';
 import { firstWorldId } from '#src/worlds/worlds.ts';

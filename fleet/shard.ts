@@ -34,8 +34,8 @@ export interface ShardOptions {
 }
 
 /**
- * `starting`: its process ended, and another one starts. `resuming`: the new process listens, and the
- * fleet brings it up to date. `silent`: it runs, but does not answer.
+ * `starting`: its process ended, and another one starts. `resuming`: the new process listens, and
+ * the fleet brings it up to date. `silent`: it runs, but does not answer.
  */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
 

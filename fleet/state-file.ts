@@ -1,7 +1,7 @@
 /**
  * The files of a fleet, which only its user can read: files with state for its next start, and a
- * temporary folder that it removes at its end. The state file `fleet.json` has the settings that must
- * be equal at the next start; the shards compare all others with their journals.
+ * temporary folder that it removes at its end. The state file `fleet.json` has the settings that
+ * must be equal at the next start; the shards compare all others with their journals.
  */
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
  * How a command ends: by a signal, or by an error. The base class of errors has lines, one for each
- * mistake, and an exit code. Any other exception is a bug: its stack is printed, the exit code is 1.
+ * mistake, and an exit code. Any other exception is a bug: its stack is printed, the exit code is
+ * 1.
  */
 import { foreignText } from './foreign-text.ts';
 

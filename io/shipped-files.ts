@@ -1,8 +1,8 @@
 /**
  * Reads files that ship with the code, among them the page and the plots in reports. In the package
  * they are next to the bundle; in the single executable (`npm run build:binary`) they are embedded
- * assets. A checkout reads these files where the sources are, and builds the page when it is first
- * asked for. Also knows the version.
+ * assets. A checkout has them next to the sources, and builds the page on demand. The version comes
+ * from one of them, `package.json`.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ const executable = (sea as Executable | undefined)?.isSea() ? (sea as Executable
 /** True in the single executable, which is the program's only file. */
 export const isExecutable = executable !== undefined;
 
+/** The names of the files in a folder, without the folder. */
 export function shippedNames(folder: string): readonly string[] {
   if (!isExecutable) return readdirSync(new URL(`./${folder}/`, import.meta.url));
   return (JSON.parse(shippedFile('names').toString()) as string[])
@@ -28,6 +29,7 @@ export function shippedNames(folder: string): readonly string[] {
     .map((name) => name.slice(folder.length + 1));
 }
 
+/** The content of a file; `name` may include its folder. */
 export function shippedFile(name: string): Buffer {
   if (executable !== undefined) return Buffer.from(executable.getRawAsset(name));
   return readFileSync(new URL(`./${name}`, import.meta.url));
@@ -72,7 +74,7 @@ export async function pageFiles(): Promise<readonly PageFile[]> {
   }));
 }
 
-/** `npm start` (`verify/build/start.js`) loads it from its own bundle. */
+/** Imports the module that builds the page. `npm start` (`verify/build/start.js`) sets another. */
 export const pageBuilder = { load: (address: string) => import(address) };
 
 /**

@@ -33,8 +33,8 @@ const leastPauseMs = 5_000;
 
 /**
  * Returns a function that shows what a command does, on standard error. A terminal shows the last
- * line only, and nothing after ''. Elsewhere each step has a line: a new `step` at once, and the same
- * one every few seconds.
+ * line only, and nothing after ''. Elsewhere each step has a line: a new `step` at once, and the
+ * same one every few seconds.
  */
 export function progressTo(
   error: (text: string) => void,

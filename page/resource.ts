@@ -138,8 +138,8 @@ export function useReply<Name extends OperationName>(
 }
 
 /**
- * The value and error of a resource while the component is shown. Events of the kinds `rereadAfter`,
- * which a component must not change, read it again.
+ * The value and error of a resource while the component is shown. Events of the kinds
+ * `rereadAfter`, which a component must not change, read it again.
  */
 export function useResource<T>(
   load: () => Promise<T>,

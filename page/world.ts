@@ -1,6 +1,6 @@
 /**
- * What several pages show of a world: accounts and SIMs (one resource for all components of a page),
- * buckets, and the other worlds.
+ * What several pages show of a world: accounts and SIMs (one resource for all components of a
+ * page), buckets, and the other worlds.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { whileRunning } from './clock.ts';

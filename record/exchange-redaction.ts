@@ -1,8 +1,8 @@
 /**
- * Redacts one exchange by value. First it reads all parts to learn which keys, numbers and texts are
- * in them; then it replaces each of these in all values that show it plainly. A value that hides one
- * in another encoding is replaced as a whole. All other bytes stay, so equal replies stay equal. The
- * methods are generators that yield often: the work of other exchanges runs in between.
+ * Redacts one exchange by value. First it reads all parts to learn which keys, numbers and texts
+ * are in them; then it replaces each of these in all values that show it plainly. A value that
+ * hides one in another encoding is replaced as a whole. All other bytes stay, so equal replies stay
+ * equal. The methods are generators that yield often: the work of other exchanges runs in between.
  */
 import { isUtf8 } from 'node:buffer';
 import { matchRoute } from '#contract/routes.ts';

@@ -1,7 +1,7 @@
 /**
- * Finds known keys and texts, and pieces of them, in texts of any notation, which are read without
- * escapes (`plainOf`), in lower case and with one kind of blank (`flatOf`). It works in slices, in
- * time that grows only with the length of the texts, as a body can be a mebibyte long.
+ * Finds known keys and texts, and pieces of them, in texts of any notation. To compare, a text
+ * loses its escapes (`plainOf`), its upper case and its different blanks (`flatOf`). The search
+ * yields after each slice, and its time grows linearly with the text: a body can have a mebibyte.
  */
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
@@ -13,8 +13,9 @@ const pieceLength = 12;
 const shortestValue = 4;
 /** A cut echo has at least this many characters of the value, and then an ellipsis. */
 const shortestCut = 6;
-/** How many short values are looked for, and how many values are replaced where they are. */
+/** Bounds the short values that are looked for. */
 const mostShort = 100;
+/** Bounds the values that `editsIn` replaces. */
 const mostInPlace = 1_000;
 /** The characters that are read between two yields. */
 const sliceLength = 10_000;
@@ -47,6 +48,7 @@ export class KnownValues {
     this.#isIndexed = false;
   }
 
+  /** Builds the table, `#short` and `#cuts` from the values. */
   *#index(): Generator<undefined, void> {
     this.#isIndexed = true;
     const all: string[] = [];
@@ -96,7 +98,7 @@ export class KnownValues {
     return false;
   }
 
-  /** The edits that replace values where they are written as they were learned. */
+  /** The edits that replace values where the text has them without escapes, case for case. */
   *editsIn(text: string): Generator<undefined, readonly Edit[]> {
     let rest = text;
     const edits: Edit[] = [];
@@ -131,15 +133,19 @@ function placesOf(value: string, text: string): readonly number[] {
   return places;
 }
 
-/** Escapes of URLs, JSON and HTML, and digits of other scripts, in groups for `unescaped`. */
+/**
+ * Escapes of URLs, JSON and HTML, and digits of other scripts; `unescaped` names the groups. A run
+ * of `%XX` ends before 1,000 bytes, but never within a UTF-8 character.
+ */
 const escapes = new RegExp(
   [
-    String.raw`(?:%[0-9a-f]{2}){1,999}(?!%[89ab])|\\[ux]\{?([0-9a-f]{2,6})\}?|&#x([0-9a-f]{1,6});?|&#(\d{1,7});?`,
+    String.raw`(?:%[0-9a-f]{2}){1,999}(?!%[89ab])|\\[ux]\{?([0-9a-f]{2,6})\}?`,
+    String.raw`&#x([0-9a-f]{1,6});?|&#(\d{1,7});?`,
     String.raw`\\(["'\\/bfnrt])|&([a-z]{2,8});|<br ?\/?>|(?![0-9])\p{Nd}`,
   ].join('|'),
   'giu',
 );
-/** How often a text is unescaped; one that was escaped more often is searched as it is then. */
+/** How often a text is unescaped. What is still escaped after that is searched as it is. */
 const mostRounds = 5;
 /** The characters with a name in HTML, or with a letter after a backslash in JSON. */
 const named: Readonly<Record<string, string>> = {

@@ -83,8 +83,8 @@ export function isServiceWord(text: string): boolean {
 }
 
 /**
- * The members of each form. The groups: a text; what shows that it is a name; a value that the first
- * group does not match, which is a number in JSON.
+ * The members of each form. The groups: a text; what shows that it is a name; a value that the
+ * first group does not match, which is a number in JSON.
  */
 const memberPatterns = {
   json: /"((?:[^"\\]|\\.?)*)(?:"(\s*:)?|$)|(-?\d[\d.eE+-]*)|\[/gs,

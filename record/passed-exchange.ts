@@ -1,7 +1,7 @@
 /**
- * An exchange as the recorder saw it pass, before redaction: times, addresses, both heads, and bodies
- * up to a bound. The functions read heads and bodies as they pass. They keep the order and spelling of
- * headers, in Node's flat lists (`rawHeaders`), in which names and values alternate.
+ * An exchange as the recorder saw it pass, before redaction: times, addresses, both heads, and
+ * bodies up to a bound. The functions read heads and bodies as they pass. They keep the order and
+ * spelling of headers, in Node's flat lists (`rawHeaders`), in which names and values alternate.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FaultKindName } from '#contract/fault-kinds.ts';

@@ -121,8 +121,8 @@ export class ProxiedExchange {
   }
 
   /**
-   * Passes an interim reply on. Writes most of them itself, because Node can send only a few. A client
-   * of HTTP/1.0 does not know interim replies, and gets none.
+   * Passes an interim reply on. Writes most of them itself, because Node can send only a few. A
+   * client of HTTP/1.0 does not know interim replies, and gets none.
    */
   inform({ statusCode, statusMessage, rawHeaders }: InformationEvent): void {
     const { request, response } = this;

@@ -4,7 +4,6 @@
  * method here, with the same name and shape. Exceptions: the journal is `journalText()`, the stream
  * of events is `activity.listen`, and `health` has no method.
  */
-
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
@@ -48,7 +47,7 @@ export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/** One world. `RunningWorld`, `WorldSimulator` and `api.ts` describe members without a comment. */
+/** One world. Members without a comment are described in its interfaces and in `api.ts`. */
 export class Simulator implements RunningWorld, WorldSimulator {
   // The operations as methods, by noun.
   readonly clock: NounMethods['clock'] = methodsOf(this, nouns.clock);
@@ -161,6 +160,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return handled.reply;
   }
 
+  /** The same function for all worlds: it finds the journal by the delivery. */
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */

@@ -34,18 +34,18 @@ function rounded(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-/** The headers that a limiter speaks in; others may hold secrets. */
-const spoken = /^(?:retry-after|date|(?:x-)?ratelimit.*)$/;
+/** The headers of limiters. The report leaves out others, as they may hold secrets. */
+const limiterHeaders = /^(?:retry-after|date|(?:x-)?ratelimit.*)$/;
 
 function shownHeaders(headers: Readonly<Record<string, string>>) {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => spoken.test(name)));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => limiterHeaders.test(name)));
 }
 
 export function entriesOf({ statements }: AuditResult): readonly (readonly [string, Statement])[] {
   return Object.entries(statements) as [string, Statement][];
 }
 
-/** What a statement says in one cell. */
+/** A statement's value for one cell. Of several headers, each false one is marked with `(!)`. */
 export function shownValue({ value, certainty }: Statement): string {
   if (certainty === 'undetermined') return 'undetermined';
   if (Array.isArray(value)) return value.join(', ');
@@ -58,7 +58,7 @@ export function shownValue({ value, certainty }: Statement): string {
   return String(value);
 }
 
-/** The answer in one sentence. */
+/** The whole result in one sentence. */
 export function answerOf({ statements, requests }: AuditResult): string {
   const { algorithm, limit, window_seconds: window, keyed_by: keyedBy } = statements;
   if (algorithm.value === 'no_limit_seen') return `no limit was seen in ${requests} requests`;
@@ -83,9 +83,8 @@ export function answerOf({ statements, requests }: AuditResult): string {
 export function reportText(reported: Reported): string {
   const { url, result, differences } = reported;
   const rows = entriesOf(result).map(([name, statement]) => {
-    const mark = statement.certainty === 'certain' ? '' : ' ';
     const sentence = statement.sentence === shownValue(statement) ? '' : statement.sentence;
-    return `${mark}  ${name.padEnd(18)}${shownValue(statement).padEnd(18)} ${sentence}`.trimEnd();
+    return `  ${name.padEnd(18)}${shownValue(statement).padEnd(18)} ${sentence}`.trimEnd();
   });
   const summary = `${result.requests} requests in ${Math.round(result.seconds)} s`;
   return [
@@ -119,7 +118,7 @@ export function reportMarkdown({ url, result, differences }: Reported): string {
   ].join('\n');
 }
 
-/** Undefined where the simulator has no such limiter. */
+/** The values of `limiterRefill`; undefined for limiters that the simulator does not have. */
 const refills: Partial<Readonly<Record<AlgorithmValue, string>>> = {
   sliding_log: 'sliding',
   token_bucket: 'continuous',
@@ -129,8 +128,8 @@ const refills: Partial<Readonly<Record<AlgorithmValue, string>>> = {
 };
 
 /**
- * The assumptions under which `smstwin serve` is this limiter, in YAML. What the simulator cannot be is
- * said in comments.
+ * The assumptions, in YAML, with which `smstwin serve` behaves like this limiter. Comments list
+ * what the simulator cannot do.
  */
 export function assumptionsText({ algorithm, limit, window_seconds, ...rest }: Statements): string {
   const { refusals_spend: refusals, errors_spend: errors, retry_after: retryAfter } = rest;

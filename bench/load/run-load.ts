@@ -1,8 +1,8 @@
 /**
- * Runs the load of every scenario. Without a rate it saturates the server. With a rate it is an open
- * loop: requests start at their scheduled time, whether or not earlier ones were answered. Latency
- * counts from that time, so every request that a stalled server delays counts as slow. Requests that
- * the generator itself sends late are counted, because they invalidate the run.
+ * Runs the load of every scenario. Without a rate it saturates the server. With a rate it is an
+ * open loop: requests start at their scheduled time, whether or not earlier ones were answered.
+ * Latency counts from that time, so every request that a stalled server delays counts as slow.
+ * Requests that the generator itself sends late are counted, because they invalidate the run.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

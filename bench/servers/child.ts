@@ -104,9 +104,9 @@ const message = {
 };
 
 /**
- * Starts the floor, a bare HyperExpress server written as in its own examples; resolves to its port.
- * It parses the body as JSON and answers with a body of the service's size; it does not route,
- * authenticate, validate or store.
+ * Starts the floor, a bare HyperExpress server written as in its own examples; resolves to its
+ * port. It parses the body as JSON and answers with a body of the service's size; it does not
+ * route, authenticate, validate or store.
  */
 async function bareHyperExpress(): Promise<number> {
   // Imported here, as the native server may not load. In the package the module has only a default.

@@ -1,6 +1,6 @@
 /**
- * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to a recipient whose
- * messages are delivered, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
+ * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to a recipient
+ * whose messages are delivered, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited.ts';

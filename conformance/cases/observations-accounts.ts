@@ -175,7 +175,7 @@ export const accountObservations: readonly Observation[] = [
   }),
 ];
 
-/** True if as many refusals as the limit allows sends emptied the bucket. */
+/** Sends invalid messages up to the limit; true if the next valid one is throttled. */
 async function errorsSpend(t: Trial, account: AccountUnderTest): Promise<boolean> {
   const refusals = await flood(documentedLimits.send, () =>
     t.send(account, { message: tooLongMessage }),

@@ -1,8 +1,8 @@
 /**
  * Cases about replays, the later sends of a `request_id`. Rule: SEND-4. `send-4-ids.ts` has the
- * cases about ids that differ slightly, `send-4-window.ts` those about the 24 hours. What the document
- * leaves open is observed elsewhere: another body and another endpoint in `observations-replies.ts`,
- * another key in `observations-accounts.ts`.
+ * cases about ids that differ slightly, `send-4-window.ts` those about the 24 hours. What the
+ * document leaves open is observed elsewhere: another body and another endpoint in
+ * `observations-replies.ts`, another key in `observations-accounts.ts`.
  */
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';

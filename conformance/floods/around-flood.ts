@@ -1,8 +1,8 @@
 /**
  * The steps before and after a flood. Before it: wait for a full bucket and the middle of a minute,
- * open connections, and send what must spend no token. After it: while the bucket is empty, send all
- * that the empty bucket must not affect; then wait as `Retry-After` says, with a request before the
- * end of the wait, which must be refused, and one after it, which must pass.
+ * open connections, and send what must spend no token. After it: while the bucket is empty, send
+ * all that the empty bucket must not affect; then wait as `Retry-After` says, with a request before
+ * the end of the wait, which must be refused, and one after it, which must pass.
  * Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, AUTH-6, ERR-3.
  */
 import { limitedEndpoints } from '#contract/limits.ts';
@@ -40,7 +40,8 @@ export async function prepareFlood(
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
   if (bucket !== 'address') return;
-  // From one address: those with a key count for the user, those with a revoked key do not (AUTH-6).
+  // From one address: those with a key count for the user, those with a revoked key do not
+  // (AUTH-6).
   await revokedCalls(t, account);
   await flood(userTimes, () => t.get(paths.received, account.key));
 }
@@ -65,8 +66,8 @@ const middleMs = 5_000;
 const tooLateMs = 48_000;
 
 /**
- * Waits for the middle of a minute of the target's clock, because a bucket that refills with each full
- * minute would otherwise let twice as many pass.
+ * Waits for the middle of a minute of the target's clock, because a bucket that refills with each
+ * full minute would otherwise let twice as many pass.
  */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const { clock, timeoutMs } = t.target;

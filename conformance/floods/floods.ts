@@ -2,8 +2,8 @@
  * Floods one endpoint with more requests than its limit: all rules about a limit are judged on
  * these requests. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
  * Waits for a full bucket, and opens connections first, so that requests arrive together. Sends one
- * request well before the others, so that the kind of refill shows (`limiterRefill`). Directly after
- * the flood, while the bucket is empty, it sends what an empty bucket must not affect.
+ * request well before the others, so that the kind of refill shows (`limiterRefill`). Directly
+ * after the flood, while the bucket is empty, it sends what an empty bucket must not affect.
  */
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';

@@ -1,8 +1,8 @@
 /**
- * What a run may spend: the buckets that its requests count in, and a ledger of its requests to each
- * within the last minute. Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases share
- * one account. If the run sends at most the limit within any 60 s, the limiter must accept every
- * request, whatever the answer to `limiterRefill`.
+ * What a run may spend: the buckets that its requests count in, and a ledger of its requests to
+ * each within the last minute. Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases
+ * share one account. If the run sends at most the limit within any 60 s, the limiter must accept
+ * every request, whatever the answer to `limiterRefill`.
  */
 import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';

@@ -72,8 +72,8 @@ type Derived = 'id' | 'subject' | 'needs' | 'spends';
 type Rest<T extends AnyCase> = Omit<T, Derived> & Partial<Pick<T, 'spends'>>;
 
 /**
- * A case with this id, which starts with its subject. `sendCount`: its requests to the send endpoint;
- * `spends` has those to other limited endpoints.
+ * A case with this id, which starts with its subject. `sendCount`: its requests to the send
+ * endpoint; `spends` has those to other limited endpoints.
  */
 export function about(
   id: `${RuleId}/${string}`,

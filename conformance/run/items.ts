@@ -1,6 +1,7 @@
 /**
- * What a run without a control port starts as one: a case, or recordings that are made together. All
- * cases and recordings become items here, in the order in which the schedule (`order.ts`) tries them.
+ * What a run without a control port starts as one: a case, or recordings that are made together.
+ * All cases and recordings become items here, in the order in which the schedule (`order.ts`) tries
+ * them.
  */
 import { minuteMs } from '#contract/time.ts';
 import type { Capabilities } from '../target/target.ts';

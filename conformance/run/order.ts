@@ -105,8 +105,8 @@ export class Schedule {
   }
 
   /**
-   * Reserves a bucket for a waiting flood once the bucket has no room left for the item: enough small
-   * cases have used it, and more of them would delay the flood.
+   * Reserves a bucket for a waiting flood once the bucket has no room left for the item: enough
+   * small cases have used it, and more of them would delay the flood.
    */
   #reserveForFlood({ spends }: Item, now: number): void {
     for (const [bucket, count] of entriesOf(spends)) {

@@ -1,8 +1,8 @@
 /**
  * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older
- * recording (`--drift`), writes reports and returns an exit code. It sends nothing. Drift is a change
- * of a verdict, of an answer, or of the members that every reply of a kind has. What only one of the
- * recordings shows does not count as drift.
+ * recording (`--drift`), writes reports and returns an exit code. It sends nothing. Drift is a
+ * change of a verdict, of an answer, or of the members that every reply of a kind has. What only
+ * one of the recordings shows does not count as drift.
  */
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';

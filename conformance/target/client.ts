@@ -187,8 +187,9 @@ const checkEveryMs = 100;
 const tooLateMs = 1_000;
 
 /**
- * How late this process does its own work. On a machine that is too busy, requests leave and replies
- * are read later than the harness believes: what it measured meanwhile proves nothing about a limit.
+ * How late this process does its own work. On a machine that is too busy, requests leave and
+ * replies are read later than the harness believes: what it measured meanwhile proves nothing about
+ * a limit.
  */
 class Lag {
   readonly #timer = setInterval(() => this.#check(), checkEveryMs).unref();

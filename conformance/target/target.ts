@@ -1,6 +1,7 @@
 /**
  * The target of a run: the service under test, and what the run has to test it with, from flags or
- * through a control port. A case states its needs; `whyMissing` names the flag that a need is missing.
+ * through a control port. A case states its needs; `whyMissing` names the flag that a need is
+ * missing.
  */
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { BucketLedger } from '../run/budget.ts';

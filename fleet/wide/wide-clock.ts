@@ -56,7 +56,8 @@ export class WideClock {
     const line = this.#line;
     const { mode } = await stateOf(shard);
     if (line !== undefined) {
-      // Moves time to now at once, so that all timers until now fire, and lets it run on from there.
+      // Moves time to now at once, so that all timers until now fire, and lets it run on from
+      // there.
       const wallMs = Date.now();
       await setClock(shard, { mode: 'manual' });
       await advanceTo(shard, isoTime(line.simulatedMs + (wallMs - line.wallMs) * line.rate));

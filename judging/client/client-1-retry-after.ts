@@ -66,7 +66,7 @@ const seriesOf = onceOf(({ exchanges, intents }): Series => {
   );
 });
 
-/** Errors whose `Retry-After` is no demand of the document; a client does well to heed it. */
+/** Errors whose `Retry-After` is not a demand of the document; a client does well to heed it. */
 const otherErrors = [500, 502, 504];
 const tightMs = 1_000;
 const fewestTight = 3;

@@ -1,7 +1,7 @@
 /**
- * CLIENT-10: whether the client reported the outcome of each intent truthfully. Finds the intents of
- * a record that the lines of the client's intents file are about: by the name of the intent if the
- * line and a send have a `request_id`, otherwise by recipient, sender and text.
+ * CLIENT-10: whether the client reported the outcome of each intent truthfully. Finds the intents
+ * of a record that the lines of the client's intents file are about: by the name of the intent if
+ * the line and a send have a `request_id`, otherwise by recipient, sender and text.
  */
 
 import { grouped } from '#io/grouped.ts';

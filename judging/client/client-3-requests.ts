@@ -141,7 +141,7 @@ function retriesOfKnownIds({ attempts }: Intent) {
     const key = `${id}\n${recipientAndTextOf(attempt)}`;
     const first = firstOf.get(key);
     if (first !== undefined) retries.push([first, attempt]);
-    // After a final refusal no message is known under the id, so a later send is no retry.
+    // After a final refusal no message is known under the id, so a later send is not a retry.
     if (refusedForGood.includes(attempt.reply.status)) firstOf.delete(key);
     else if (first === undefined && mayKnowIdOf(attempt)) firstOf.set(key, attempt);
   }

@@ -102,7 +102,7 @@ class Grouping {
       this.#place(send, this.#uses[index]);
       if (index++ % sendsPerSlice === 0) yield;
     }
-    if (this.#isPartial) this.#doubtOpenAttempts();
+    if (this.#isPartial) this.#markOpenAttempts();
     let unattributable = 0;
     for (const intent of this.#all) {
       unattributable += intent.attempts.length - attributableAttempts(intent).length;
@@ -110,14 +110,15 @@ class Grouping {
     return { all: this.#all, reuses: this.#reuses, unattributable };
   }
 
-  /** An equal send that comes next could be in flight at the same time as one of these attempts. */
-  #doubtOpenAttempts(): void {
+  /** In a partial record, an equal send that follows could be in flight with an open attempt. */
+  #markOpenAttempts(): void {
     for (const intent of this.#all) {
       const isOpen = lastAttempt(intent).openUntil === Number.POSITIVE_INFINITY;
-      if (intent.requestId === undefined && isOpen) doubtLastAttempt(intent);
+      if (intent.requestId === undefined && isOpen) markUnattributable(intent);
     }
   }
 
+  /** Adds a send to the intent that it continues, or to a new one. */
   #place(send: ClientExchange, use: IdUse | undefined): void {
     const id = requestIdOf(send);
     const intent =
@@ -139,7 +140,7 @@ class Grouping {
     const continuable = this.#continuableWithoutId(send);
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
-    for (const intent of inFlight) doubtLastAttempt(intent);
+    for (const intent of inFlight) markUnattributable(intent);
     return (
       inFlight[0] ??
       continuable[0] ??
@@ -149,8 +150,9 @@ class Grouping {
   }
 
   /**
-   * 1. The same message under this id; 2. an id with the same name in the file; 3. the intent that
-   * holds the id; 4. if the id is new, an intent that it can continue; 5. a new intent.
+   * Takes the first of these intents: 1. that of the same message under this id; 2. that of an id
+   * with the same name in the file; 3. the one that holds the id; 4. if the id is new, one that it
+   * can continue; 5. a new intent.
    */
   #placeWithId(send: ClientExchange, id: string, use: IdUse): GatheredIntent {
     const original = use.originalOf(send);
@@ -317,8 +319,8 @@ class Grouping {
   }
 }
 
-/** Marks the last attempt, and all that follow, as unattributable. */
-function doubtLastAttempt(intent: Intent): void {
+/** The record cannot show to which intent the last attempt belongs, nor any that follows. */
+function markUnattributable(intent: Intent): void {
   intent.unattributableFrom = Math.min(intent.unattributableFrom, intent.attempts.length - 1);
 }
 

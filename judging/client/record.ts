@@ -47,7 +47,7 @@ export interface Knowledge {
   readonly reports: readonly Report[] | undefined;
   /**
    * By recipient and text: under how many ids the client sends equal messages where nothing fails.
-   * So many of them are messages of their own, whatever became of the others.
+   * That many of them are messages of their own, whatever became of the others.
    */
   readonly equalMessages?: ReadonlyMap<string, number> | undefined;
 }

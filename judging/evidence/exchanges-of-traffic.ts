@@ -13,7 +13,7 @@ import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './rea
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
-  /** What the exchanges may have been otherwise, because times are known only to a part. */
+  /** Other orders and overlaps of the exchanges that their inexact times permit. */
   readonly otherReadings: readonly Reading[];
 }
 
@@ -56,7 +56,7 @@ function copied(exchanges: readonly ClientExchange[]): MutableExchange[] {
   return exchanges.map((one) => ({ ...one }));
 }
 
-/** Exchanges that came at one time in the other order: their true order is not known. */
+/** The exchanges, with those of equal times in reverse: their true order is not known. */
 function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchange[] {
   const reversed: MutableExchange[] = [];
   let start = 0;
@@ -100,10 +100,10 @@ function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]
   return exchanges;
 }
 
-/** An exchange whose later neighbours are not known yet. */
+/** An exchange that is not complete yet: its overlaps depend on later ones. */
 export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExchange[K] };
 
-/** What a record says of an exchange beside its traffic; bodies and path with names for keys. */
+/** What is known of an exchange besides its traffic. Its texts have names in place of keys. */
 type Known = Pick<
   MutableExchange,
   'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'body' | 'showsKey'
@@ -152,19 +152,20 @@ export function clientExchangeOf(
 }
 
 /** What is known of a whole record. */
-interface OfRecord {
+interface WholeRecord {
   readonly keys: KeyNames;
-  /** Those of all keys. */
+  /** The names of all keys. */
   readonly names: ReadonlySet<string>;
+  /** One object for all exchanges of a caller; see `callerOf`. */
   readonly callers: Map<string, ClientCaller>;
-  /** By some exchange of the record. */
+  /** True if some exchange of the record shows its credential. */
   readonly isCallerShown: boolean;
 }
 
 function exchangeOf(
   traffic: TrafficExchange,
   number: number,
-  { keys, names, callers, isCallerShown }: OfRecord,
+  { keys, names, callers, isCallerShown }: WholeRecord,
 ): MutableExchange {
   const { status = 0, headers, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);

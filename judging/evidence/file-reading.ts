@@ -54,11 +54,11 @@ export class KnownExchanges {
 
 /** Calls whose ends differ by at most this much end at the same moment. */
 const sameMomentMs = 5;
-/** A line may be written so much later than one of a reply that came after it. */
+/** A line may be written this much later than the line of a reply that came after it. */
 const lateMs = 1_000;
 
 type Headers = TrafficExchange['headers'];
-/** Of so many exchanges with other headers. */
+/** The latest different headers that are kept, so that equal ones become one object. */
 const rememberedHeaders = 8;
 
 function areEqual(some: Headers, others: Headers): boolean {

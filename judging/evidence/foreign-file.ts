@@ -7,7 +7,7 @@ import { servicePaths } from '#contract/routes.ts';
 import { counted } from '#io/table.ts';
 import { valueIn } from './reading.ts';
 
-/** The first bytes of files that are no text, in hexadecimal. */
+/** The first bytes of files that are not text, in hexadecimal. */
 const magics: readonly (readonly [RegExp, string])[] = [
   [/^504b0(?:304|506|708)/, 'a zip archive'],
   [

@@ -1,6 +1,6 @@
 /**
- * Makes exchanges of requests, their replies, and what is known of the caller and the sender number;
- * and replies of what was recorded.
+ * Makes an exchange from a request, its reply, and what is known of the caller and the sender
+ * number (`exchangeOf`), and a reply from what a file or a simulator recorded (`RecordedReply`).
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { documentedLimits } from '#contract/limits.ts';
@@ -11,14 +11,14 @@ import { objectIn, valueIn } from './reading.ts';
 import type { Reply, RequestOptions } from './reply.ts';
 
 /** What is known of the caller and the sender number of a request. */
-export interface Knowledge<R extends Request> {
+export interface Knowledge<R extends RequestParts> {
   callerOf(request: R, reply: Reply): Caller;
   senderOf(account: string | undefined, number: string, reply: Reply): Sender | undefined;
   /** The target's time minus ours, as far as this reply may show it. */
   aheadOf(reply: Reply): Ahead;
 }
 
-interface Request extends Pick<RequestOptions, 'method' | 'path' | 'headers' | 'body'> {
+interface RequestParts extends Pick<RequestOptions, 'method' | 'path' | 'headers' | 'body'> {
   /** Undefined if the path has it. */
   readonly query?: string;
 }
@@ -31,7 +31,7 @@ export function routeIn(path: string): RouteMatch | undefined {
 }
 
 /** A request and its reply, with what is known of its caller and its sender number. */
-export function exchangeOf<R extends Request>(
+export function exchangeOf<R extends RequestParts>(
   request: R,
   reply: Reply,
   known: Knowledge<R>,
@@ -46,7 +46,7 @@ export function exchangeOf<R extends Request>(
   const sender =
     typeof number === 'string' ? known.senderOf(caller.account, number, reply) : undefined;
   const ahead = known.aheadOf(reply);
-  // Named one by one: a spread in the midst of an object costs more than all else here.
+  // Each field is named, because a spread here would cost more than the rest of the function.
   return {
     method,
     path,
@@ -68,7 +68,7 @@ export function exchangeOf<R extends Request>(
 
 type Timed = Pick<TrafficExchange, 'reply' | 'sentAt' | 'answeredAt' | 'lacksEnd' | 'precisionMs'>;
 
-/** No client waits longer for a reply. */
+/** How late a reply whose end was not recorded may be: no client waits longer. */
 const unknownDurationMs = 600_000;
 
 const notParsed = Symbol('not parsed');
@@ -85,7 +85,8 @@ export class RecordedReply implements Reply {
   readonly answeredAt: number;
   /** The exchange of this reply. */
   to: Exchange | undefined;
-  /** Fields that others do not need; private ones take longer to make. */
+  // For this class only. Not private, because private fields make objects slower to create.
+  /** The status that was recorded, which judges may see as another one. */
   readonly recordedStatus: number;
   readonly durationMs: number;
   shown: Reply['exchange'] | undefined;
@@ -108,7 +109,7 @@ export class RecordedReply implements Reply {
     this.answeredAt = answeredAt + (lacksEnd ? unknownDurationMs : precisionMs);
   }
 
-  /** Parsed on demand: many are never asked for, and a value takes more memory than its text. */
+  /** Parsed on demand: many are never read, and a value takes more memory than its text. */
   get json(): unknown {
     if (this.parsed === notParsed) this.parsed = valueIn(this.text);
     return this.parsed;

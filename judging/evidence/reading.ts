@@ -49,7 +49,7 @@ export function pathOf(pathname: string): string {
 
 const bearerForm = /^bearer[ \t]+[^\s,]+$/i;
 
-/** The key of a credential; undefined if it is no bearer's. */
+/** The key of a credential; undefined if it is not a bearer's. */
 export function keyIn(authorization = ''): string | undefined {
   // Without the list that `exec` makes: each exchange asks.
   if (!bearerForm.test(authorization)) return undefined;

@@ -1,8 +1,8 @@
 /**
- * How a bucket of N requests a minute may refill: one model for each answer of `limiterRefill`. What
- * is unknown of a limiter, such as when its minutes begin, makes several versions of one model. An
- * exchange contradicts a model only if it contradicts each version. A request may have spent its
- * token at any time between its start and its reply. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
+ * How a bucket of N requests a minute may refill: one model for each answer of `limiterRefill`. If
+ * something about a limiter is unknown, such as when its minutes begin, a model has several
+ * versions, and an exchange contradicts it only if it contradicts each version. A request may have
+ * spent its token at any time between its start and its reply. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
@@ -45,15 +45,15 @@ export interface SplitBucket extends Bucket {
   readonly othersSpend: boolean;
 }
 
-/** A request that passed although the limit was certainly reached. */
+/** A request that passed although the limit was certainly reached: the proof of an excess. */
 export interface Excess {
   readonly exchange: Exchange;
-  /** So many requests passed within this time. */
+  /** How many requests passed within `spanMs`. */
   readonly passed: number;
   readonly spanMs: number;
 }
 
-/** A model without anything unknown. */
+/** A model with one value for each thing that is unknown. */
 interface Version {
   readonly excess: Excess | undefined;
   /** True if a token was there for the refused request, whenever the spenders spent theirs. */
@@ -61,7 +61,7 @@ interface Version {
 }
 
 interface Model {
-  /** What was spent longer ago does not explain a refusal. */
+  /** Tokens that were spent longer ago do not explain a refusal. */
   readonly reachMs: number;
   /** True if refusals that spend prolong the wait; a bucket that refills at once ignores them. */
   readonly refusalsCount: boolean;
@@ -96,8 +96,8 @@ export const models: Readonly<Record<Refill, Model>> = {
       const hasToken = hasTokenOfLastMinute(bucket);
       if (bucket.othersSpend) {
         // Requests of others may begin and end an interval at any time: a minute touches two.
-        const twice = { ...bucket, limit: 2 * bucket.limit };
-        yield { excess: excessIn(twice, minutesFromEach(bucket)), hasToken };
+        const ofTwoIntervals = { ...bucket, limit: 2 * bucket.limit };
+        yield { excess: excessIn(ofTwoIntervals, minutesFromEach(bucket)), hasToken };
         return;
       }
       const { knownSince } = bucket;
@@ -150,21 +150,22 @@ function excessIn({ granted, limit }: SplitBucket, windows: Iterable<Window>): E
   for (const { from, to } of windows) {
     const inside = granted.filter((each) => each.sentAt >= from && each.answeredAt < to);
     const exchange = inside[limit];
-    if (exchange !== undefined) return excess(exchange, inside);
+    if (exchange !== undefined) return excessOf(exchange, inside);
   }
   return undefined;
 }
 
-function excess(exchange: Exchange, inside: readonly Exchange[]): Excess {
+function excessOf(exchange: Exchange, inside: readonly Exchange[]): Excess {
   const from = inside[0]?.sentAt ?? exchange.sentAt;
   return { exchange, passed: inside.length, spanMs: exchange.answeredAt - from };
 }
 
+/** The minute after each request that passed. */
 function* minutesFromEach({ granted, spanErrorMs }: SplitBucket): Generator<Window> {
   for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs - spanErrorMs };
 }
 
-/** If refusals spend, too, a request may pass only a minute after most of them. */
+/** If refusals also spend, fewer than N requests were asked in the minute before a pass. */
 function excessAfterRefusals(bucket: SplitBucket): Excess | undefined {
   const { granted, refused, limit, refusalsSpend, spanErrorMs } = bucket;
   if (!refusalsSpend) return undefined;
@@ -193,7 +194,7 @@ interface Instant {
   readonly latest: number;
 }
 
-/** More ways than this to place the intervals are not tried: one of them may explain all. */
+/** At most this many ways to place the intervals are tried; more ways show no excess. */
 const mostWays = 2_000;
 
 /**
@@ -229,9 +230,10 @@ function* excessesOfIntervals(
   }
 }
 
-/** Requests whose times lie so close together count as one opener of an interval. */
+/** Requests within this time of each other count as one opener of an interval. */
 const openersMs = 200;
 
+/** The times of the openers, with those close together as one. */
 function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
   const groups: { earliest: number; latest: number }[] = [];
   for (const { sentAt, answeredAt } of openers) {
@@ -243,7 +245,7 @@ function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
   return groups;
 }
 
-/** The last minute counts by the share of it that the sliding minute still covers. */
+/** The minute before counts by the share of it that the last 60 seconds still cover. */
 function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefined {
   const { granted, limit } = bucket;
   const { phaseMs, errorMs } = minutes;
@@ -255,13 +257,13 @@ function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefine
       );
     const last = within(start - minuteMs).length;
     const current = within(start).toSorted((a, b) => a.answeredAt - b.answeredAt);
-    // Of requests that were answered so far, the last to be counted met all others.
+    // Of the requests answered up to here, the one counted last met all others.
     const at = current.findIndex(({ answeredAt }, i) => {
       const share = Math.max(0, (start + minuteMs - errorMs - answeredAt) / minuteMs);
       return Math.floor(last * share) + i >= limit;
     });
     const exchange = current[at];
-    if (exchange !== undefined) return excess(exchange, current.slice(0, at + 1));
+    if (exchange !== undefined) return excessOf(exchange, current.slice(0, at + 1));
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ import type { Bucket } from './models.ts';
 const fewestOfOthers = 4;
 /** The fewest own messages between two readings that show which figure counts messages. */
 const fewestMessages = 5;
-/** A service may count a message late: by so much time, and so many messages. */
+/** A service may count messages late: by at most this time, and at most this many. */
 const mostLateMs = 2_000;
 const mostLateMessages = 16;
 /** Another client that uses up more than a few tokens of a limit sends within this time. */

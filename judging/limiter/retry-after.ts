@@ -125,7 +125,7 @@ function judgeWait(
   return judgeNextRequest(trace, wait, findings);
 }
 
-/** A request before the wait is over must be refused, too. */
+/** A request before the wait is over must also be refused. */
 function judgeEarlyRequests({ recorded }: Trace, wait: Wait, findings: Findings): void {
   const { refusal, seconds, tooEarlyUntil, later } = wait;
   for (const early of later) {

@@ -219,7 +219,7 @@ function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings)
   });
 }
 
-/** So many replies within a minute show that no limit of the other endpoints applies. */
+/** This many replies within a minute show that no limit of the other endpoints applies. */
 const fewestInAMinute = documentedLimits.send + 1;
 
 /** The most requests that were sent and answered within one minute. */

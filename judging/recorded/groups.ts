@@ -3,29 +3,31 @@
  * group is judged when nothing was added to it for a day, when there is no more room, or at the
  * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
  * never concludes anything from a missing exchange.
+ *
+ * Groups have two generations: one that is added to becomes recent. When the recent generation is
+ * full, the older one is judged, and the recent one becomes the older one.
  */
 import { dayMs, hourMs } from '#contract/time.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 
-/** A group is judged once it got none of so many exchanges that came after its last one. */
-const reach = 18_000;
+/** The exchanges that fill a generation. */
+const mostInGeneration = 18_000;
 const mostInGroup = 400;
-/** A group that is full keeps its first exchanges and drops as many that follow them. */
+/** A full group keeps this many of its first exchanges and drops as many after them. */
 const keptFirst = 50;
 const longestQuietMs = dayMs + hourMs;
 
-/** A list alone, because tens of thousands are held. */
+/** A plain array, because tens of thousands of groups are held. */
 type Group = Exchange[];
 
 export class Groups {
-  /** The groups that were used of late. */
   #recent = new Map<string, Group>();
-  /** Those that were not used since `#recent` was new. They end together, as a whole Map. */
+  /** Groups without an exchange since `#recent` began. */
   #older = new Map<string, Group>();
   readonly #judge: (exchanges: readonly Exchange[]) => void;
-  /** How many exchanges were added to `#recent` since it was new. */
+  /** The number of exchanges in `#recent`. */
   #added = 0;
-  /** When the groups that had been quiet for long were last ended. */
+  /** When the groups that were quiet for a day were last judged. */
   #quietEndedAt = Number.NEGATIVE_INFINITY;
 
   constructor(judge: (exchanges: readonly Exchange[]) => void) {
@@ -34,17 +36,17 @@ export class Groups {
 
   add(key: string, exchange: Exchange): void {
     const { sentAt } = exchange;
-    const group = this.#recent.get(key) ?? this.#taken(key);
+    const group = this.#recent.get(key) ?? this.#makeRecent(key);
     if (group === undefined) this.#recent.set(key, [exchange]);
     // Most groups stay small: a list to which one is pushed gets room for many more.
     else if (group.length < 4) this.#recent.set(key, [...group, exchange]);
     else if (group.push(exchange) > mostInGroup) group.splice(keptFirst, keptFirst);
-    if (++this.#added > reach) this.#endOlder();
+    if (++this.#added > mostInGeneration) this.#endOlder();
     if (sentAt - this.#quietEndedAt < hourMs) return;
     this.#quietEndedAt = sentAt;
     const isQuiet = (one: Exchange) => one.sentAt < sentAt - longestQuietMs;
     for (const groups of [this.#older, this.#recent])
-      for (const [name, group] of groups) if (group.every(isQuiet)) this.#end(groups, name);
+      for (const [name, other] of groups) if (other.every(isQuiet)) this.#end(groups, name);
   }
 
   endAll(): void {
@@ -52,8 +54,8 @@ export class Groups {
     this.#endOlder();
   }
 
-  /** An older group, which becomes a recent one. */
-  #taken(key: string): Group | undefined {
+  /** Moves a group from the older to the recent generation. Undefined if there is none. */
+  #makeRecent(key: string): Group | undefined {
     const group = this.#older.get(key);
     if (group === undefined) return undefined;
     this.#older.delete(key);

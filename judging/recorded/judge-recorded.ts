@@ -48,14 +48,14 @@ export interface TrafficOptions {
   readonly observations?: Observations;
 }
 
-/** The exchanges that spend from one limit, and that are not judged yet. */
+/** The exchanges of one limit that are not judged yet. */
 interface OpenBucket {
   readonly exchanges: Exchange[];
   /** All traffic of the bucket is known from this time on. */
   readonly since: number;
 }
 
-/** Rules whose judges look at the same exchanges, and what was found of each so far. */
+/** Rules that share a filter (`fits`), and so a trace, with what was found of each so far. */
 type SameRules = Omit<Shown, 'together'> & {
   readonly rules: { readonly judge: Judge; readonly finding: RuleFinding }[];
 };
@@ -77,12 +77,12 @@ export class TrafficJudge {
   readonly #rulesOf: Readonly<Record<Together, readonly SameRules[]>>;
   readonly #messages: Groups;
   readonly #requestIds: Groups;
-  /** By host, endpoint and owner. The bucket that was used last is the last. */
+  /** By host, endpoint and owner, in the order of their last use. */
   readonly #buckets = new Map<string, OpenBucket>();
-  /** When the buckets that were not used for long were last judged. */
+  /** When idle buckets were last judged. */
   #idleEndedAt = Number.NEGATIVE_INFINITY;
-  /** Of the rule that is being judged. */
-  readonly #findings = new Findings();
+  /** What a judge finds of one group; cleared for each rule. */
+  readonly #found = new Findings();
   /** Sends of long messages. */
   readonly #long: Exchange[] = [];
   #firstHost: string | undefined;
@@ -150,7 +150,7 @@ export class TrafficJudge {
     this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
     this.#latest = Math.max(this.#latest, exchange.sentAt);
     this.#addToBucket(event.host, exchange);
-    // Without its body, the time of its reply or its wait, the exchange counts for limits alone.
+    // An exchange without its body, the time of its reply or its wait counts only for limits.
     const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
     if (lacksBody(event) || event.lacksEnd || lacksWait || event.isScripted) return;
     this.#options.observations?.note(exchange);
@@ -161,7 +161,7 @@ export class TrafficJudge {
       this.#long.push(exchange);
   }
 
-  /** Most recordings are of one host: then no text is made for each name. */
+  /** The name with its host. The first host is left out: most recordings have no other. */
   #nameAt(host: string, name: string): string {
     this.#firstHost ??= host;
     return host === this.#firstHost ? name : `${host} ${name}`;
@@ -209,7 +209,7 @@ export class TrafficJudge {
     if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - mostLateMs);
     if (this.#latest - this.#idleEndedAt < minuteMs) return;
     this.#idleEndedAt = this.#latest;
-    // A bucket that was not used for so long gets no more exchanges of these minutes.
+    // An idle bucket gets no more exchanges of that time, however late the recorder writes.
     for (const [idle, { exchanges }] of this.#buckets) {
       const last = exchanges.at(-1)?.answeredAt ?? 0;
       if (last > this.#latest - 2 * mostLateMs) break;
@@ -223,7 +223,7 @@ export class TrafficJudge {
     this.#buckets.delete(name);
     const all = inOrder(exchanges);
     const settled = all.filter(({ sentAt }) => sentAt <= until);
-    // Most of them are so recent that the recorder may still write others between them.
+    // In a flood, most exchanges are so recent that others may still be written between them.
     const isFlood = settled.length < all.length / 2;
     this.#judge('bucket', isFlood ? all : settled, since, isFlood);
     if (until === Number.POSITIVE_INFINITY) return;
@@ -232,7 +232,7 @@ export class TrafficJudge {
     this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
   }
 
-  /** Lets the judges look at a group. `isFlood`: some of it may be missing. */
+  /** Judges a group by all rules of its kind. `isFlood`: some of the group may be missing. */
   #judge(
     together: Together,
     group: readonly Exchange[],
@@ -249,14 +249,14 @@ export class TrafficJudge {
       if (needsAll && isFlood) continue;
       const exchanges = fittingIn(group, fits);
       if (exchanges.length === 0) continue;
-      // Rules that look at the same exchanges share what is found of their trace.
+      // Rules with the same exchanges share one trace, and what judges computed for it.
       const isPart = exchanges !== group && !areEqual(exchanges, part.exchanges);
       if (isPart) part = traceOf(exchanges, group, since, recorded);
       const trace = exchanges === group ? whole : part;
       for (const { judge, finding } of rows) {
-        this.#findings.clear();
-        judge(trace, this.#findings);
-        noteIn(finding, this.#findings);
+        this.#found.clear();
+        judge(trace, this.#found);
+        noteIn(finding, this.#found);
       }
     }
   }
@@ -323,7 +323,7 @@ function reasonOf({ missing }: Findings): string | undefined {
 
 const mostTasks = 100;
 
-/** The ids of the messages that a device was handed. */
+/** The ids of the messages in a reply to a device's poll. */
 function idsIn(text: string): string[] {
   const ids = text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi) ?? [];
   return [...new Set(ids.map((id) => id.toLowerCase()))].slice(0, mostTasks);

@@ -1,7 +1,7 @@
 /**
  * What recorded traffic shows where the document is silent: the answer to each assumption, if all
- * exchanges agree on it, and the shapes of replies, which `conformance/run/run-recorded.ts` compares
- * between recordings.
+ * exchanges agree on it, and the shapes of replies, which `conformance/run/run-recorded.ts`
+ * compares between recordings.
  */
 
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';

@@ -34,7 +34,7 @@ function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** True for a send that is no replay: a sound service never gives this reply to a replay. */
+/** True for a send that is not a replay: a sound service never gives this reply to a replay. */
 const isFirstUse = (one: Exchange) => isMessageSend(one) && isFirstUseOfSend(one);
 
 const isFirstUseOfSend = onceInTurn((one: Exchange): boolean => {
@@ -72,7 +72,7 @@ function repeatsFields({ body = '' }: Exchange): boolean {
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
 
-/** A send that is no replay, or whose body is no JSON object; its body was recorded. */
+/** A send that is not a replay, or whose body is not a JSON object; its body was recorded. */
 function isMalformed(one: Exchange): boolean {
   return isFirstUseOrMalformed(one) && one.body !== undefined;
 }

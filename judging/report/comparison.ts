@@ -45,7 +45,7 @@ export function compared(earlier: EarlierReport, results: readonly Result[]): Co
       (then, now) => isFailure(now) && (then === undefined || !isFailure(then)),
     ),
     fixed: idsWhere((then, now) => then !== undefined && isFailure(then) && now === 'passed'),
-    // A notice is no judgement of a rule, so nothing was judged then.
+    // A notice is not a judgement of a rule, so nothing was judged then.
     newlySkipped: idsWhere(
       (then, now) =>
         then !== undefined && !isUnjudged(then) && isUnjudged(now) && then !== 'notice',

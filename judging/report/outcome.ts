@@ -83,7 +83,7 @@ export function findingsOf(results: readonly Result[], { expected }: Weighed): F
   );
 }
 
-/** A limit that is broken fails the rules about all buckets, too: those say less about the cause. */
+/** A broken limit also fails the rules about all buckets, which say less about the cause. */
 function bucketsOf({ subject }: Result): number {
   return ['AUTH-6', 'LIMIT-7'].includes(subject) ? 2 : 1;
 }

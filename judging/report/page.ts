@@ -1,7 +1,7 @@
 /**
  * The page of every HTML report: one file with its stylesheet, for light and dark mode and for any
- * width; without scripts, except what draws plots. First come facts and counts, then findings with links to their details,
- * then the sections of the report.
+ * width; without scripts, except what draws plots. First come facts and counts, then findings with
+ * links to their details, then the sections of the report.
  */
 import { pageFiles } from '#io/shipped-files.ts';
 import { escapeMarkup as text } from './summary.ts';

@@ -29,7 +29,8 @@ export interface ReportStreams {
 
 /**
  * Writes the reports. Returns the exit code of the command: that of the run, or the one of a report
- * that cannot be written if the run was a success. `own`: makers of the caller that replace those of a kind.
+ * that cannot be written if the run was a success. `own`: makers of the caller that replace those
+ * of a kind.
  */
 export function writeReports(
   reports: readonly Report[],

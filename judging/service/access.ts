@@ -136,7 +136,7 @@ function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
   );
 }
 
-/** True for a send whose other fields are valid, and that is no replay. */
+/** True for a send whose other fields are valid, and that is not a replay. */
 function isPlain(trace: Trace, send: Exchange): boolean {
   const { invalid, open } = validityOf(send, trace.hasExactTimes);
   const isOther = (name: string) => name !== 'from' && name !== 'from_number';

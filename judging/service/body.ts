@@ -28,8 +28,8 @@ const knownStatuses: readonly string[] = statuses;
 export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const e164 = /^\+[1-9]\d{1,14}$/;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** A target's clock may differ from ours, but not by a time zone. */
-const clocksDifferMs = { exactTimes: 10 * secondMs, estimatedTimes: 15 * minuteMs };
+/** How far a target's clock may differ from ours: never by a time zone. */
+const mostClockErrorMs = { exactTimes: 10 * secondMs, estimatedTimes: 15 * minuteMs };
 
 /** One Message body, and what the run knows of its message. */
 interface Context {
@@ -53,6 +53,7 @@ function judgeBodies(check: (context: Context) => void): Judge {
   };
 }
 
+/** The Message bodies of a trace. Computed once for all judges that ask for one trace in turn. */
 const contextsIn = onceInTurn(
   ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly Context[] => {
     const isRecorded = recorded !== undefined;
@@ -119,9 +120,9 @@ function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: 
   const send = isAcceptance(exchange) ? exchange : (accepted ?? exchange);
   const { to, from, from_number: alias } = isSendUnknown ? {} : (send.fields ?? {});
   if (e164.test(verify.textOf(to))) verify.equal(`to of ${source}`, body['to'], to);
-  // Both names together may mean either number (`bothSenderFields`), and the pool may send instead
-  // of a disconnected SIM (`disconnectedSim`).
+  // The pool may send instead of a disconnected SIM (`disconnectedSim`).
   const mayBePool = isRecorded || send.sender?.is === 'disconnected';
+  // With both names, either number may be meant (`bothSenderFields`).
   const isOpen = (from !== undefined && alias !== undefined) || mayBePool;
   if (typeof (from ?? alias) === 'string' && !isOpen)
     verify.equal(`from_number of ${source}`, body['from_number'], from ?? alias);
@@ -134,7 +135,7 @@ function requireRequestId({ body, source, exchange, accepted }: Context): void {
     verify.equal(`request_id of ${source}`, body['request_id'], sent);
 }
 
-/** Half of a surrogate pair, which UTF-8 cannot carry. */
+/** Half of a surrogate pair. UTF-8 cannot carry it, so the reply may show another character. */
 const halfOfPair = /\p{Surrogate}/u;
 
 function requireCreatedAt(context: Context): void {
@@ -150,7 +151,7 @@ function requireCreatedAt(context: Context): void {
   const differenceMs = Math.abs(createdMs - exchange.sentAt);
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
-  if (differenceMs > clocksDifferMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])
+  if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])
     verify.fail(
       `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
       verify.show(value),
@@ -180,6 +181,7 @@ function judgeDevices(trace: Trace, findings: Findings): void {
     findings.judgeThat([first, send], isSameAccount, expected, deviceId);
   }
   const accounts = new Set(trace.exchanges.map(({ caller }) => caller.account));
+  // Sends of one account, whose device ids are not known, do not show that the rule holds.
   if (!isJudged && accounts.size < 2 && findings.broken === undefined) {
     findings.exercised = 0;
     findings.lack('a number of each account (--from, --second-from)');

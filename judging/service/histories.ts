@@ -121,8 +121,8 @@ export function durationsOf({ sightings }: History): number[] {
 }
 
 /**
- * The latest time, by our clock, at which a message becomes due for pickup: at once, or at the end of
- * its hold, which the target's clock decides.
+ * The latest time, by our clock, at which a message becomes due for pickup: at once, or at the end
+ * of its hold, which the target's clock decides.
  */
 export function latestDueAt({ start }: History, hasExactTimes: boolean): number {
   const { least = 0 } = hasExactTimes ? {} : (start.ahead ?? {});

@@ -104,8 +104,8 @@ export class Findings {
   }
 
   /**
-   * Runs a check at a place where the rule applies. The check throws if the rule is broken. `of`: for
-   * a check that many places share, so that no function is made for each.
+   * Runs a check at a place where the rule applies. The check throws if the rule is broken. `of`:
+   * for a check that many places share, so that no function is made for each.
    */
   judge<T = undefined>(
     proof: readonly Exchange[],

@@ -1,7 +1,7 @@
 /**
- * Which fields the body of a 400 identifies (SEND-5). The document does not show the shape of errors,
- * so a name counts in each of the usual places: a code, a key of a field map, an entry of a list, the
- * end of a path or pointer, and the beginning of a sentence or its quotes.
+ * Which fields the body of a 400 identifies (SEND-5). The document does not show the shape of
+ * errors, so a name counts in each of the usual places: a code, a key of a field map, an entry of a
+ * list, the end of a path or pointer, and the beginning of a sentence or its quotes.
  */
 
 /** A name, a path or a pointer: a text without white space. */

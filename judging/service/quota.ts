@@ -24,7 +24,7 @@ function judgeQuotas(trace: Trace, findings: Findings): void {
   judgeNotQueued(trace, findings, [402]);
 }
 
-/** With so few sends in all, no limit per minute explains a 429. */
+/** Up to this number of sends in all, no limit per minute explains a 429. */
 const fewSends = 100;
 /** A limit per minute asks for no longer wait (ERR-3). */
 const longestWaitSeconds = 61;

@@ -89,7 +89,7 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
   judgeForeignIds(others, new Set(acceptedSends.keys()), findings);
 }
 
-/** So many replies to unknown ids show which parts of a reply vary by chance, as behind a CDN. */
+/** This many replies to unknown ids show which parts of a reply vary by chance, as behind a CDN. */
 export const tellingReads = 16;
 
 /**
@@ -134,7 +134,7 @@ export function tellingPart(
   );
 }
 
-/** Of a recorded read, the owner of the message is unknown: any other refusal is wrong for all. */
+/** The owner of a recorded message is unknown; a refusal other than 404 is wrong for anyone. */
 function requireFoundOr404(read: Exchange): void {
   if (read.reply.status !== 200) {
     verify.status(read.reply, 404);

@@ -19,12 +19,13 @@ import * as verify from './expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
-const noAnswer: readonly number[] = [0, 429];
+/** Statuses that show nothing of a replay: no reply came, or the limit was reached. */
+const undecided: readonly number[] = [0, 429];
 
 const judgeReplays: Judge = (trace, findings) => {
   for (const send of trace.exchanges) {
     const hasId = isMessageSend(send) && requestIdOf(send) !== undefined;
-    if (!hasId || send.caller.key !== 'valid' || noAnswer.includes(send.reply.status)) continue;
+    if (!hasId || send.caller.key !== 'valid' || undecided.includes(send.reply.status)) continue;
     const original = originalOf(trace, send);
     if (original !== undefined && !isRefusalBefore(trace, send, original))
       judgeReplay(trace, send, original, findings);
@@ -50,7 +51,7 @@ function originalOf({ log }: Trace, replay: Exchange): Exchange | undefined {
   return accepted.findLast(({ answeredAt }) => answeredAt <= replay.sentAt) ?? accepted[0];
 }
 
-/** True if both certainly mean one `request_id`: keys and endpoints may have ids of their own. */
+/** True if both have one id, key and endpoint: ids may be separate for each key and endpoint. */
 function sharesId(send: Exchange, other: Exchange): boolean {
   const id = requestIdOf(send);
   return (
@@ -58,7 +59,7 @@ function sharesId(send: Exchange, other: Exchange): boolean {
     id === requestIdOf(other) &&
     send.caller.account === other.caller.account &&
     send.path === other.path &&
-    // Keys share ids or not (`replayScope`).
+    // Whether the keys of an account share ids is open (`replayScope`).
     send.headers['authorization'] === other.headers['authorization']
   );
 }
@@ -77,7 +78,10 @@ function isRefusalBefore({ log }: Trace, send: Exchange, original: Exchange): bo
   return isRefusal && log.indexOf(send) < log.indexOf(original);
 }
 
-/** A `request_id` without an accepted message: never a replay. A first use exercises no rule. */
+/**
+ * Judges a send whose `request_id` has no accepted message: it is no replay. Only a send after a
+ * refusal exercises the rule; a first use does not.
+ */
 function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   const { reply, sender } = send;
   const { invalid } = validityOf(send, trace.hasExactTimes);
@@ -92,10 +96,12 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   );
   if (reply.status === 202 && wasRefused) findings.exercised += 1;
   if (reply.status === 202 || mayBeReplay) return;
-  findings[wasRefused ? 'judge' : 'alsoRequire']([send], () => {
+  const check = () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
-  });
+  };
+  if (wasRefused) findings.judge([send], check);
+  else findings.alsoRequire([send], check);
 }
 
 function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings: Findings): void {
@@ -167,7 +173,7 @@ function requireOwnId(send: Exchange, findings: Findings): void {
   );
 }
 
-/** As many messages exist as ids were given out, and no message is handed out twice. */
+/** Requires as many messages as accepted ids, and no message handed out twice. */
 function judgeNoSecondMessage({ listings, log, exchanges }: Trace, findings: Findings): void {
   for (const { account, messages, after } of listings) {
     const sends = log.slice(0, after).filter((each) => each.caller.account === account);
@@ -193,7 +199,7 @@ function isUnique(text: string): boolean {
   return /^conformance .+/.test(text);
 }
 
-/** A send that was refused with one of these statuses is neither queued nor replayed. */
+/** Requires that sends refused with one of these statuses are neither queued nor replayed. */
 export function judgeNotQueued(
   trace: Trace,
   findings: Findings,

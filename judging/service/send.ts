@@ -69,8 +69,8 @@ function mustBeAccepted({ invalid, open, exchange }: CheckedSend): boolean {
 }
 
 /**
- * A 400 names an invalid field and no valid one; a send of valid fields is accepted. `isShown`: true
- * for an accepted send that exercises the rule.
+ * A 400 names an invalid field and no valid one; a send of valid fields is accepted. `isShown`:
+ * true for an accepted send that exercises the rule.
  */
 function judgeFields(names: readonly string[], isShown: (send: Exchange) => boolean): Judge {
   return (trace, findings) => {

@@ -78,8 +78,8 @@ function whatReadsMiss(
   const durationsMs = histories.flatMap((each) => durationsOf(each).slice(1));
   const shortestMs = durationsMs.length > 0 ? Math.min(...durationsMs) : assumedDurationMs;
   const gapsMs = history.sightings.slice(1).map(({ after, until }) => until - after);
-  // A read falls into each status that lasts one gap. Measured durations are off by up to a gap, and
-  // the next status may be shorter.
+  // A read falls into each status that lasts one gap. Measured durations are off by up to a gap,
+  // and the next status may be shorter.
   const isSeen = shortestMs >= 3 * Math.max(...gapsMs);
   return isSeen ? undefined : 'a target whose messages stay in each state for a few seconds';
 }

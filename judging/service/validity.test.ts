@@ -1,6 +1,6 @@
 /**
- * Compares what judges say of a body's fields with what the twin does under each answer: a body that
- * it accepts is not invalid, and one that it refuses is not valid.
+ * Compares what judges say of a body's fields with what the twin does under each answer: a body
+ * that it accepts is not invalid, and one that it refuses is not valid.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';

@@ -96,8 +96,8 @@ async function lookAhead(): Promise<void> {
 }
 
 /**
- * The snapshot from before the last reset by this page, as a reset begins the journal anew; undefined
- * without a reset, or if the snapshot failed (it may be too large).
+ * The snapshot from before the last reset by this page, as a reset begins the journal anew;
+ * undefined without a reset, or if the snapshot failed (it may be too large).
  */
 const undoSnapshot = signal<Row | undefined>(undefined);
 

@@ -24,7 +24,10 @@ export function sendBody(message: Message) {
   };
 }
 
-/** A curl command that posts the body, or gets if it is empty; without a key, it reads `SMS_API_KEY` when it runs. */
+/**
+ * A curl command that posts the body, or gets if it is empty; without a key, it reads `SMS_API_KEY`
+ * when it runs.
+ */
 export function asCurl(path: string, body: string, key = ''): string {
   const shellBody = `'${body.replaceAll("'", "'\\''")}'`;
   return [

@@ -1,5 +1,6 @@
 /**
- * The page Messages: the messages that match the filters, and one message in full (`message-detail.tsx`).
+ * The page Messages: the messages that match the filters, and one message in full
+ * (`message-detail.tsx`).
  */
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';

@@ -1,7 +1,7 @@
 /**
  * The page Time machine. The journal has a line for every input of the run. The page lists the
- * inputs and shows the world after the chosen one: what that line changed, one message as of then if
- * the address names it, and a fork from there.
+ * inputs and shows the world after the chosen one: what that line changed, one message as of then
+ * if the address names it, and a fork from there.
  */
 import { useSignal } from '@preact/signals';
 import { matchRoute } from '#contract/routes.ts';

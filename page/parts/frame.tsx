@@ -53,7 +53,7 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-/** `what` is loading, for screen readers. `isQuiet`: an error shows only while there is no value. */
+/** `what`: named to screen readers as loading. `isQuiet`: hides an error once there is a value. */
 type LoadedProps<T> = Readonly<{
   resource: Readonly<{ value: T | undefined; error?: unknown }>;
   what: string;

@@ -1,6 +1,7 @@
 /**
  * Messages that move together, and messages that leave the others. `verify/model/` and the tests of
- * the device actors check what each message does; these check that a step costs nothing per message.
+ * the device actors check what each message does; these check that a step costs nothing per
+ * message.
  */
 import { expect, test } from 'vitest';
 import { poolNumber, readerOf, recipient, sendBy, Twin } from '#verify/testkit/twin/twin.ts';

@@ -1,8 +1,8 @@
 /**
- * The ids of worlds: how they are drawn, and how a request names one. It does so by the path prefix
- * `/w/<world_id>`, which the world does not see, or by the host `<world_id>.localhost`. For HTTPS
- * the host may be `<world_id>.world.localhost`, because no client accepts a certificate for
- * `*.localhost`.
+ * The ids of worlds. A request names a world by the path prefix `/w/<world_id>`, which the world
+ * does not see, or by the host `<world_id>.localhost`. For HTTPS the host may be
+ * `<world_id>.world.localhost`, because no client accepts a certificate for `*.localhost`.
+ * `WorldIds` draws the ids of new worlds.
  */
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { Rng } from '../sim/random.ts';
@@ -26,7 +26,7 @@ export function addressIn(path: string): Address | undefined {
     : { worldId: path.slice(prefix.length, end), path: path.slice(end) };
 }
 
-/** The world that a request names. `path`: within the world, if the request's path names it. */
+/** The world that a request names. `path`: the path within it; undefined if the host names it. */
 export type NamedWorld = Pick<Address, 'worldId'> & Partial<Pick<Address, 'path'>>;
 
 /** The world that the path or the `Host` header of a request names, or undefined. */
@@ -82,7 +82,7 @@ export function withLinksUnder(reply: ApiReply, worldId: string, isPage: boolean
     : reply;
 }
 
-/** Server number `index` (from 0) of `count` servers that share the ids of worlds. */
+/** The share of one process of a fleet: number `index` (from 0) of `count`. */
 export interface Share {
   readonly index: number;
   readonly count: number;

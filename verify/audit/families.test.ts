@@ -1,4 +1,7 @@
-/** What a known limiter does, its own family permits; and each request judged as it comes, as all at once. */
+/**
+ * What a known limiter does, its own family permits; and each request judged as it comes, as all at
+ * once.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {

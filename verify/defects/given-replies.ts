@@ -1,6 +1,6 @@
 /**
- * Replies that a defect gives in place of the service's own: an acceptance of a send that the service
- * refuses, and refusals as the service words them.
+ * Replies that a defect gives in place of the service's own: an acceptance of a send that the
+ * service refuses, and refusals as the service words them.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { errorReply } from '#src/http/service/error-replies.ts';

@@ -1,7 +1,8 @@
 /**
  * One of many test processes that use a fleet at once: `world-client.ts CONTROL_URL NAME COUNT`.
  * Creates worlds one after another, and checks that each behaves as in a single process, untouched
- * by the others. Then forks each with a short time to live, and deletes it. Throws if a check fails.
+ * by the others. Then forks each with a short time to live, and deletes it. Throws if a check
+ * fails.
  */
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';

@@ -97,8 +97,8 @@ async function listener(kind: TransportKind) {
 }
 
 /**
- * Sends conversations until there were this many requests; returns their number. Throws at the first
- * difference that docs/proxies.md does not name.
+ * Sends conversations until there were this many requests; returns their number. Throws at the
+ * first difference that docs/proxies.md does not name.
  */
 export async function compareTransports(requests: number, seed: number): Promise<number> {
   const native = await listener('hyperexpress');

@@ -1,7 +1,7 @@
 /**
  * Each case sends what it declares (`spends`): without a control port, the schedule leaves room for
- * that in the limits, and `--dry-run` and `--profile` count it. The clock of the harness moves that of
- * the simulator, so that no case waits.
+ * that in the limits, and `--dry-run` and `--profile` count it. The clock of the harness moves that
+ * of the simulator, so that no case waits.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';

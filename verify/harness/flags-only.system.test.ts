@@ -135,8 +135,8 @@ test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other
     rate,
     simulation: (settings, startMs) => new WrongSimulation(settings, startMs, hourly),
   });
-  // A limiter that its refusals prolong explains the 429s if there are enough of them, but not their
-  // waits. Otherwise LIMIT-1/room-in-the-minute fails, too.
+  // A limiter that its refusals prolong explains the 429s if there are enough of them, but not
+  // their waits. Otherwise LIMIT-1/room-in-the-minute fails, too.
   expect(failed(results), out).toContain('ERR-3/every-429-of-the-run');
   const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
   if (!machineStoodStill(out)) expect(notices, out).not.toContain('LIMIT-7/other-traffic');

@@ -1,9 +1,9 @@
 /**
- * The command line of long runs, which is read like that of `smstwin`. Prints a report as JSON; exit
- * codes: 0 no complaint, 1 complaints, 2 a wrong flag.
- * `npm run test:kills -- --kills 20 --ending SIGKILL|SIGTERM|shutdown --transport hyperexpress|node`
- * `npm run test:checkpoints -- --kills 40 --seed 1 --journal-max 2MiB --sends 2000`
- * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`
+ * The command line of long runs, which is read like that of `smstwin`. Prints a report as JSON;
+ * exit codes: 0 no complaint, 1 complaints, 2 a wrong flag. `npm run test:kills -- --kills 20
+ * --ending SIGKILL|SIGTERM|shutdown --transport hyperexpress|node` `npm run test:checkpoints --
+ * --kills 40 --seed 1 --journal-max 2MiB --sends 2000` `npm run soak -- --days 30 --minutes 5
+ * --seed 1 --transport hyperexpress|node`
  */
 import { processIo, runSubcommand } from '#cli/process.ts';
 import { oneOf, wholeNumber } from '#io/flag-values.ts';

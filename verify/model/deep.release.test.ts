@@ -1,5 +1,6 @@
 /**
- * More and longer sequences than in `model.test.ts`, with a look at the whole state after every step.
+ * More and longer sequences than in `model.test.ts`, with a look at the whole state after every
+ * step.
  */
 import { test } from 'vitest';
 import { runs, seed } from '../testkit/runs.ts';

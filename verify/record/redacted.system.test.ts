@@ -1,6 +1,6 @@
 /**
- * Redaction changes no verdict: a run of the harness, recorded with redaction and without, is judged
- * alike as the traffic of a service and as that of a client.
+ * Redaction changes no verdict: a run of the harness, recorded with redaction and without, is
+ * judged alike as the traffic of a service and as that of a client.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

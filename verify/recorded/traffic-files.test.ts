@@ -1,6 +1,6 @@
 /**
- * Files as real tools write them, read by the one reader: HAR files of Firefox, Charles, Proxyman and
- * Playwright, and files that hold no traffic of the service at all.
+ * Files as real tools write them, read by the one reader: HAR files of Firefox, Charles, Proxyman
+ * and Playwright, and files that hold no traffic of the service at all.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Runs every command of the README and of the pages in `docs/`, twice in one folder: those of npm in
- * a copy of this checkout, all others in a project that has the package.
+ * Runs every command of the README and of the pages in `docs/`, twice in one folder: those of npm
+ * in a copy of this checkout, all others in a project that has the package.
  */
 import { execFileSync } from 'node:child_process';
 import {

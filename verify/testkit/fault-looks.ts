@@ -1,7 +1,7 @@
 /**
- * What a client sees of each kind of fault. An exchange with a fault must look different from one
- * without, and from one with another kind whose row differs. This finds a transport that ignores a
- * new way to deliver a reply, or delivers it as another kind.
+ * Checks that a client can tell the kinds of faults apart. An exchange with a fault must look
+ * different from one without, and from one with any kind whose row differs. This finds a transport
+ * that ignores a new way to deliver a reply, or delivers it as another kind.
  */
 import { expect, onTestFinished } from 'vitest';
 import {
@@ -28,7 +28,7 @@ const withinMs = 10_000;
 /** The fields of a fault besides its kind, for the kinds that have some. */
 const fields = { delay: { ms: lateMs }, status: { status: 418 } } as const satisfies FaultFields;
 
-/** Each fault strikes the first send whose text is its name. */
+/** One fault of each kind, for the first send that has the kind's name as its text. */
 export const faults = faultKindNames.map((kind) => {
   const fault = { kind, ...(fields as Partial<Record<FaultKindName, object>>)[kind] } as FaultKind;
   return { match: { text: textOf(kind) }, when: { nth: [1] }, fault };
@@ -43,10 +43,10 @@ const plainReply = '202 at once, whole at once';
 /** Sends a message whose text has this name; a fault may strike it. */
 export type Sender = (name: string) => Promise<Response>;
 
-/** Sends by the first account of the simulator; what is open after the test is aborted. */
+/** Sends by the first account of the simulator. Requests still open after the test are aborted. */
 export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalThis.fetch): Sender {
-  const leaves = new AbortController();
-  onTestFinished(() => leaves.abort());
+  const afterTest = new AbortController();
+  onTestFinished(() => afterTest.abort());
   const [account] = simulator.readyFile().accounts;
   const sent = { ...plainSend, from: account?.sims[0]?.number };
   return (name) =>
@@ -54,7 +54,7 @@ export function senderTo(simulator: Simulator, baseUrl: string, fetch = globalTh
       method: 'POST',
       headers: { authorization: `Bearer ${account?.api_key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ ...sent, message: textOf(name), request_id: name }),
-      signal: leaves.signal,
+      signal: afterTest.signal,
     });
 }
 
@@ -70,7 +70,7 @@ export function startWithFaults(inputs: readonly FaultInput[]): Simulator {
 async function seenOf(reply: Promise<Response>): Promise<string> {
   const startMs = performance.now();
   const when = () => (performance.now() - startMs < lateMs - earlyMs ? 'at once' : 'late');
-  const ends = async () => {
+  const look = async () => {
     const { status, body } = await reply;
     const head = `${status} ${when()}`;
     const bytes: Uint8Array[] = [];
@@ -82,11 +82,11 @@ async function seenOf(reply: Promise<Response>): Promise<string> {
     const isWhole = typeof parseJson(Buffer.concat(bytes)) === 'object';
     return `${head}, ${isWhole ? 'whole' : 'broken'} ${when()}`;
   };
-  const fails = ({ cause }: Error) => `failed with ${Object(cause).code} ${when()}`;
-  return ends().catch(fails);
+  const failureLook = ({ cause }: Error) => `failed with ${Object(cause).code} ${when()}`;
+  return look().catch(failureLook);
 }
 
-/** What a client can see of a kind, by its row. The native server cannot reset: it closes. */
+/** What a client can see of a kind, by its row. HyperExpress cannot reset: it closes. */
 function declaredLook(kind: FaultKindName, place: string): string {
   const { isHandled, reply } = faultKinds[kind];
   return `${isHandled} ${reply === 'reset' && place === 'hyperexpress' ? 'close' : reply}`;

@@ -37,8 +37,8 @@ export function repeatIdsAndHolds(simulator: Simulator): void {
 
 /**
  * Exceeds each limit: twice by a burst, with a request a second until some pass again; then by a
- * steady load a little above the limit. The harness makes one request more than a limit allows, which
- * shows nothing if clocks may be wrong.
+ * steady load a little above the limit. The harness makes one request more than a limit allows,
+ * which shows nothing if clocks may be wrong.
  */
 export function exceedLimits(simulator: Simulator): void {
   const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;

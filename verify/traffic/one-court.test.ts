@@ -333,7 +333,8 @@ function mutilated(kind: Kind, text: string, rng: Rng): Mutilation {
       : parts.map((part) => `${JSON.stringify(part)}\n`).join('');
   }
   const bytes = isChosen('plain', 0.7) ? Buffer.from(changed) : gzipSync(changed);
-  // What the cut leaves of shuffled lines may be in order, and then looks like the first of all lines.
+  // What the cut leaves of shuffled lines may be in order, and then looks like the first of all
+  // lines.
   const mayBeCut = kind !== 'recording' || !what.includes('order');
   let length = isChosen('tail', 0.3) && mayBeCut ? rng.below(bytes.length) : bytes.length;
   // A file that is cut where a line ends looks like a whole one.

@@ -182,7 +182,8 @@ test.skipIf(withoutNative !== '')(
         const served = seen.splice(0);
         expect(['', '/outer'], what).toContain(served.join());
         expect(replies.length, what).toBeLessThanOrEqual(served.length);
-        // In one packet with the end of the body, what follows also keeps the body from being served.
+        // In one packet with the end of the body, what follows also keeps the body from being
+        // served.
         if (cuts.length === 0 && !end.startsWith(' ')) expect(served, what).toEqual([]);
       }
       await expectAlive(port);

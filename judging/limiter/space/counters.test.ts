@@ -1,4 +1,7 @@
-/** What counters permit: where their border is not known exactly, how they round, and when they begin anew. */
+/**
+ * What counters permit: where their border is not known exactly, how they round, and when they
+ * begin anew.
+ */
 import { expect, test } from 'vitest';
 import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
 import { type Decision, History, type PossibleLimits } from './decision.ts';

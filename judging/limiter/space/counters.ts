@@ -1,6 +1,6 @@
 /**
- * Limiters that count by windows whose borders do not depend on what passes: windows of a clock, and
- * two counters of which the last one counts by the share that a sliding window still covers.
+ * Limiters that count by windows whose borders do not depend on what passes: windows of a clock,
+ * and two counters of which the last one counts by the share that a sliding window still covers.
  */
 import {
   type Decision,
@@ -35,7 +35,7 @@ function windowsOf({ version, origin }: Count, { from, to }: Decision): Span {
   return [first, Math.floor(end / windowMs[0] - phase[0])];
 }
 
-/** One of so many windows explains anything. */
+/** If a decision may lie in more windows than this, one of them explains it. */
 const manyWindows = 24;
 
 /** N requests in each window of a clock. */
@@ -70,7 +70,7 @@ export const slidingCounterFromFirst = alwaysRounded(
 /** What is added before a counter rounds down: it rounds down, to the next number, or up. */
 const roundings = [0, 0.5, 1 - 1e-9];
 const anyRounding: Span = [0, 1 - 1e-9];
-/** So few in a window show how a counter rounds. */
+/** The highest limit whose decisions show how a counter rounds. */
 const fewToRound = 2;
 
 /** A counter always rounds alike, which tells those of few requests apart from other limiters. */
@@ -249,7 +249,7 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   return Math.floor((spentIn(count, i, number, false, 0) + count.rounding[1]) / (1 - share));
 }
 
-/** Wherever the windows begin: the lowest limit that lets so many pass within a window. */
+/** Wherever the windows begin: the lowest limit that lets these requests pass. */
 function leastAnywhere(count: Count, { to }: Decision, i: number): number {
   const { decisions } = count.history;
   const [shortest] = count.version.windowMs;

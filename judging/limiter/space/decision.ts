@@ -1,6 +1,6 @@
 /**
- * What a limiter decided, as far as an observer knows it. Each instant is an interval: a request was
- * decided at some time between its start and its reply.
+ * What a limiter decided, as far as an observer knows it. Each instant is an interval: a request
+ * was decided at some time between its start and its reply.
  */
 
 /** Requests of one caller that followed each other, each decided between these times. */
@@ -22,7 +22,7 @@ export interface Version {
   readonly windowMs: Span;
   /** Where the windows begin, as a share of a window after time 0. */
   readonly phase: Span;
-  /** True if refused requests count, too. */
+  /** True if refused requests also count. */
   readonly refusalsSpend: boolean;
   /** Before this time, requests that the observer does not know may have spent. */
   readonly knownSince: number;
@@ -38,8 +38,9 @@ export interface Part {
 }
 
 /**
- * The limits, of those of the version, with which a limiter can have made the decisions; undefined if
- * there are none. What passed and was refused is known, so each decision bounds the limit by itself.
+ * The limits, of those of the version, with which a limiter can have made the decisions; undefined
+ * if there are none. What passed and was refused is known, so each decision bounds the limit by
+ * itself.
  */
 export type PossibleLimits = (history: History, version: Version, part: Part) => Span | undefined;
 
@@ -139,7 +140,7 @@ export class History {
   readonly groups: Group[] = [];
   /** The numbers of the groups that follow a refusal with a pass, and of the first. */
   readonly blocks: number[] = [];
-  /** The group that contradicted a version last: it contradicts its neighbours, too. */
+  /** The group that contradicted a version last: it also contradicts its neighbours. */
   suspect = -1;
   readonly #withinMs: number;
 

@@ -38,9 +38,10 @@ export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part)
 const rounding = 0.01;
 
 /**
- * A bucket of N tokens that refills evenly within a window. It never holds more than N, and less than
- * one where a request is refused: so a request that passed needs a bucket that is large enough. It
- * never holds less than nothing: so one that was refused needs a bucket that is small enough.
+ * A bucket of N tokens that refills evenly within a window. It never holds more than N, and less
+ * than one where a request is refused: so a request that passed needs a bucket that is large
+ * enough. It never holds less than nothing: so one that was refused needs a bucket that is small
+ * enough.
  */
 export const tokenBucket: PossibleLimits = (history, version, { since }) => {
   const [small, large] = version.limit;

@@ -1,8 +1,8 @@
 /**
  * Finds every version of the known limiters that permits the decisions. Each family starts with
- * wide spans of its limit, window and phase. A span that the decisions contradict is dropped; others
- * are cut in two and checked again. So the rest contains every limiter of a known family that can
- * have made the decisions.
+ * wide spans of its limit, window and phase. A span that the decisions contradict is dropped;
+ * others are cut in two and checked again. So the rest contains every limiter of a known family
+ * that can have made the decisions.
  *
  * A span is kept whole while the version in its middle is possible: cutting it would drop nothing
  * yet. One with an impossible middle is cut until it is too fine to matter.
@@ -38,8 +38,8 @@ const leastWider = 1.2;
 /** More than any limit. */
 export const anyLimit = 1e9;
 /**
- * How wide a span may stay whose middle is possible: of a window, as a logarithm; of the place where
- * a window begins, as a share of the window or of the time that the decisions take.
+ * How wide a span may stay whose middle is possible: of a window, as a logarithm; of the place
+ * where a window begins, as a share of the window or of the time that the decisions take.
  */
 const coarse = { window: 0.1, place: 1 / 8 };
 /** How wide a span may stay whose middle is impossible. */
@@ -50,13 +50,13 @@ const finer = 4;
 const hairline = 1e-5;
 /** How exact the outermost numbers become. */
 const finest = { window: 0.0005, place: 1 / 256 };
-/** So many cuts make one number exact. */
+/** After this many cuts, one number is exact enough. */
 const mostTrims = 24;
 /** Looking into more spans of one family after a request would take longer than the request. */
 const mostChecks = 2_000;
 /** Requests within this share of the shortest remaining window are judged as one. */
 const joinedShare = 1 / 200;
-/** From one level to the next, windows are so many times as long. */
+/** Windows of each level are this many times as long as those of the previous one. */
 const levelStep = 4;
 const levels = 12;
 
@@ -73,15 +73,15 @@ export class Space {
   isBegun = false;
 
   /**
-   * `knownSince`: before it, others may have spent; without it, they have not. `few`: while fewer spans
-   * of a family remain, each update cuts them finer.
+   * `knownSince`: before it, others may have spent; without it, they have not. `few`: while fewer
+   * spans of a family remain, each update cuts them finer.
    */
   constructor(knownSince = Number.NEGATIVE_INFINITY, few = usuallyFew) {
     this.#knownSince = knownSince;
     this.#few = few;
   }
 
-  /** Looks into windows up to this length, too. */
+  /** Also searches windows up to this length. */
   widen(longestMs: number): void {
     if (longestMs < this.#longestMs * leastWider) return;
     const added = families.flatMap((family): Candidate[] => {
@@ -109,7 +109,7 @@ export class Space {
     return this.#groups.flat();
   }
 
-  /** True if a version that remains permits these decisions, too, after those of the last update. */
+  /** True if a version that remains also permits these decisions, after those of the last update. */
   permits(one: OneVersion, further: readonly Decision[]): boolean {
     const { history } = this.#judged.forWindow(one.version.windowMs);
     return history.followedBy(further, (part) => isPossible(one, history, part));
@@ -131,7 +131,7 @@ function isCounter({ algorithm }: Family): boolean {
   return algorithm === 'aligned_window' || algorithm === 'sliding_counter';
 }
 
-/** The span with the limits that permit the new decisions, too; nothing if none does. */
+/** The span with the limits that also permit the new decisions; undefined if none does. */
 function narrowed(candidate: Candidate, judged: Judged): Candidate[] {
   const { history, known } = judged.forWindow(candidate.version.windowMs);
   const part = { ...history.whole, since: known };
@@ -211,7 +211,7 @@ function cutTo(
 
 interface Level {
   readonly history: History;
-  /** So many groups were there before the last update, too. */
+  /** The number of groups that were there before the last update. */
   known: number;
 }
 

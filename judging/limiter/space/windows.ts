@@ -11,7 +11,7 @@ import {
   type Version,
 } from './decision.ts';
 
-/** What a window may hold when its opener was decided at some time of a span. */
+/** A window that may be open, and what it may hold. It was opened at some time of a span. */
 interface Open {
   /** The limits that permit all decisions up to here. */
   readonly limit: Span;
@@ -26,7 +26,7 @@ interface Open {
 export const fixedWindow: PossibleLimits = (history, version, part) =>
   followed(history, version, part, () => false);
 
-/** As above, but each request moves the end: the window ends after a pause without any. */
+/** The same, but each request moves the end: the window ends after a pause of its length. */
 export const prolongedWindow: PossibleLimits = (history, version, part) =>
   followed(history, version, part, ({ passed }) => passed || version.refusalsSpend);
 
@@ -105,7 +105,7 @@ function after(
   return next;
 }
 
-/** So many windows are followed apart. */
+/** At most this many possible windows are kept apart; above it, two are merged. */
 const mostOpen = 12;
 
 /** A window that may hold what either may hold. */

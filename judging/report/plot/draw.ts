@@ -1,6 +1,6 @@
 /**
- * Draws the plot of the page and of the HTML reports in a browser, by uPlot: zoom by dragging, values
- * under the pointer, a finger or the arrow keys. Its legend shows the values as text.
+ * Draws the plot of the page and of the HTML reports in a browser, by uPlot: zoom by dragging,
+ * values under the pointer, a finger or the arrow keys. Its legend shows the values as text.
  */
 import UPlot from 'uplot';
 import type { PlotData } from '../plot.ts';

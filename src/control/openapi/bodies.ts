@@ -1,9 +1,9 @@
 /**
  * The bodies in the service's OpenAPI document: the schema of a send, and the schema and an example
  * of each successful reply. The fields of a send come from what validates it, which reads more
- * assumptions (`src/sim/sends/send-request.ts`). The examples are one sequence in the default world,
- * which `openapi-examples.test.ts` repeats. Rules: SEND-1 to SEND-4, SEND-6, SEND-7, READ-1, RES-1
- * to RES-6. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion, emptySendAt,
+ * assumptions (`src/sim/sends/send-request.ts`). The examples are one sequence in the default
+ * world, which `openapi-examples.test.ts` repeats. Rules: SEND-1 to SEND-4, SEND-6, SEND-7, READ-1,
+ * RES-1 to RES-6. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion, emptySendAt,
  * heldStatus, receivedShape, tasksShape, requestIdMaxLength.
  */
 import { z } from 'zod';

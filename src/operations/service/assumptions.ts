@@ -58,17 +58,23 @@ export const assumptions = {
     run: () =>
       assumptionNames.map((name) => {
         const { open, answers, default: answer } = assumptionLedger[name];
-        const defaultAnswer = Array.isArray(answer) ? [...answer] : answer;
-        const named = { name, open, default: defaultAnswer, answers: [...answers] };
         const { answers: meanings, why, rules } = declarationOf(name);
-        const permitted = permittedAnswers(name);
-        return { ...named, permitted, meanings, why, rules: [...rules] } as LedgerEntry;
+        return {
+          name,
+          open,
+          default: Array.isArray(answer) ? [...answer] : answer,
+          answers: [...answers],
+          permitted: permittedAnswers(name),
+          meanings,
+          why,
+          rules: [...rules],
+        } as LedgerEntry;
       }),
     reply: (ledger) => ({ assumptions: ledger }),
   }),
 };
 
-/** Assumptions that the first journals did not contain. Add each new one here. */
+/** Assumptions that the first journals did not record. Add each new assumption here. */
 const laterAssumptions: readonly string[] = [
   'typeCoercion',
   'validationScope',
@@ -88,8 +94,8 @@ const laterAssumptions: readonly string[] = [
 ];
 
 /**
- * Former assumptions of the first journals, each with the answer that is now fixed. Each list
- * follows the assumption that is its key.
+ * Assumptions of the first journals that no longer exist, each with the answer that is now fixed. A
+ * journal lists them right after the assumption that is their key here.
  */
 const formerAssumptionsAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   keyFormat: [

@@ -1,6 +1,6 @@
 /**
- * Real limiters that `smstwin audit` is tested with: how each is started, and which statements about
- * it are true. Every other statement is false, even if the audit's exchanges permit it.
+ * Real limiters that `smstwin audit` is tested with: how each is started, and which statements
+ * about it are true. Every other statement is false, even if the audit's exchanges permit it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

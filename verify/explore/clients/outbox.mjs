@@ -1,6 +1,6 @@
 /**
- * A client with an outbox on disk: `node outbox.mjs [none|row-after-reply|row-before-reply]`. A right
- * one writes a row with its id before it sends, and marks it sent after the reply.
+ * A client with an outbox on disk: `node outbox.mjs [none|row-after-reply|row-before-reply]`. A
+ * right one writes a row with its id before it sends, and marks it sent after the reply.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

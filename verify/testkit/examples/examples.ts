@@ -1,6 +1,6 @@
 /**
- * The table of all examples: how each answer of each assumption looks to a caller, and which answers
- * random runs and the harness try.
+ * The table of all examples: how each answer of each assumption looks to a caller, and which
+ * answers random runs and the harness try.
  */
 import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
 import { Scene } from '../twin/scene.ts';

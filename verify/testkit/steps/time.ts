@@ -24,8 +24,8 @@ export const advance = stepKind(
 );
 
 /**
- * `hold`: the end of a hold. `window`: a `request_id` is forgotten. `limit`: the wait of the last 429
- * is over. `thirty_days`: a message no longer counts for a quota of 30 days.
+ * `hold`: the end of a hold. `window`: a `request_id` is forgotten. `limit`: the wait of the last
+ * 429 is over. `thirty_days`: a message no longer counts for a quota of 30 days.
  */
 type Moment = 'poll' | 'hold' | 'window' | 'limit' | 'minute' | 'month' | 'thirty_days';
 
