@@ -4,6 +4,7 @@
  */
 import type { Decision } from '#judging/limiter/space/decision.ts';
 
+/** Headers of a request or reply, by name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
 /** What a request stands for. */

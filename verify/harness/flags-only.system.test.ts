@@ -37,8 +37,8 @@ test.concurrent('a sound service ends with exit 0, within 780 sends and five min
   expect(minutes).toBeLessThanOrEqual(5);
   const within = (actual: number, expected: number) => Math.abs(actual - expected) / actual;
   expect(within(full.sends, sends)).toBeLessThan(0.1);
-  // A busy machine computes for longer between the waits.
-  expect(within(full.seconds / 60, minutes)).toBeLessThan(0.3);
+  // A busy machine computes for longer between the waits; a quick one may save a minute of them.
+  expect(within(full.seconds / 60, minutes)).toBeLessThan(0.5);
 }, 240_000);
 
 // Alone and slower than the others: a busy process makes it send some messages again.
