@@ -17,7 +17,7 @@ const shortAuditMs = 17_500;
 const longAuditMs = 32_000;
 /** The shortest audit while something that is asked is undetermined. */
 const openAuditMs = 75_000;
-/** An audit takes longer in proportion to its answers, if they take longer than this. */
+/** For each millisecond that an answer takes longer than `quickMs`, an audit takes `slowly` more. */
 const quickMs = 7;
 const slowly = 2_000;
 /** A small limit is learned in this many windows. */
@@ -28,7 +28,7 @@ const fewInAWindow = 8;
 const shortWindowMs = 5_000;
 /** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
 const mostInShortWindows = 300;
-/** The shortest audit while something that is asked is undetermined. */
+/** The fewest requests to allow for short windows while something that is asked is undetermined. */
 const mostWhileOpen = 450;
 /** Fewer passes than this show nothing about how fast tokens return. */
 const fewPasses = 3;
@@ -88,7 +88,7 @@ export class Allowance {
     return requests <= this.requests && this.#run.now() + windows * this.windowMs[1] <= this.endMs;
   }
 
-  /** Where answers take long, each shows less. */
+  /** More time for an audit whose answers take long, because each of them shows less. */
   get #slowMs(): number {
     const { recent } = this.#evidence;
     const sumMs = recent.reduce((sum, { from, to }) => sum + to - from, 0);

@@ -1,8 +1,8 @@
 /**
  * The steps of an audit, in order: a burst until the limit; the time until a request passes again;
- * how a limit comes back that was spent in two parts, or bit by bit; a burst after a pause, at
- * another place in a clock's windows. After these, the burst that best separates the versions that
- * remain.
+ * what returns of a limit that is spent in two parts, or one by one; a burst after a pause, at
+ * another place in a clock's windows. After these, again and again, the burst that distinguishes
+ * most of the versions that remain.
  */
 import { Allowance, type Cost } from './allowance.ts';
 import { type Evidence, type Omitted, type Race, timesOf } from './evidence.ts';
@@ -149,7 +149,7 @@ export class Audit {
     return Math.max(1, Math.floor((this.#run.settings.budget - 60) / 4)) + 1;
   }
 
-  /** Where one request passes, one of another caller shows little: then others are asked again. */
+  /** If the limit is one request, one of another caller shows little: then it is asked again. */
   async #testKeys(): Promise<void> {
     const rounds = this.#firstRun === 1 ? roundsForOne : 1;
     if (this.keyTests.length >= rounds * this.#plan.others.length) return;

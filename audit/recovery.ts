@@ -159,9 +159,9 @@ export class Recovery {
   }
 
   /**
-   * Where one request passes: asks just after it may pass again, then where half of what is known
-   * of that time is over, then at some earlier time. Passes without a refusal show that none begins
-   * a block, and early refusals that no windows of a clock begin meanwhile.
+   * For a limit of one request: asks just after the next one may pass, then between the longest wait
+   * that was refused and the shortest that passed, then earlier. A pass after a refusal shows that
+   * refusals do not block; early refusals show that no window of a clock has begun meanwhile.
    */
   async trickle(): Promise<void> {
     this.#run.doing('how often one request passes');

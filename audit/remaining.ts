@@ -136,8 +136,9 @@ export function bestBurst(
 }
 
 /**
- * What a burst may find come back: one request, a part of a limit, some whose ages at the end are
- * all windows that remain, or one that opens a window and others in the middle of it.
+ * What may be sent before a burst, to see what of it has returned by then: one request, half of the
+ * limit, requests spread over the windows that remain, or one that opens a window and some in the
+ * middle of it.
  */
 function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): readonly number[][] {
   const row = (count: number, from: number, gapMs: number) =>
