@@ -14,7 +14,7 @@ import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './rea
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
   /** Other orders and overlaps of the exchanges that their inexact times permit. */
-  readonly otherReadings: readonly Reading[];
+  readonly otherReadings: () => Generator<Reading>;
 }
 
 /** `keys`: those of the files, for texts that were read before their keys were known. */
@@ -29,23 +29,30 @@ export function exchangesOfTraffic(
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
     .map((each, index) => exchangeOf(each, index + 1, { keys, names, callers, isCallerShown }));
-  // Only exchanges that were certainly open together: most clients wait for each reply.
-  const earliest = ({ precisionMs = 0 }: ClientExchange) => -precisionMs;
-  withOverlaps(exchanges, overlapsIn(exchanges, earliest));
-  const otherReadings: Reading[] = [];
-  if (exchanges.some(isInexact)) {
-    const overlaps = overlapsIn(exchanges, ({ precisionMs = 0, lacksEnd = false }) =>
-      lacksEnd ? Number.POSITIVE_INFINITY : precisionMs,
-    );
-    // A copy of all exchanges is made only if it differs.
-    if (exchanges.some(({ openUntil }, at) => openUntil !== overlaps[at]?.openUntil))
-      otherReadings.push(renumbered(withOverlaps(copied(exchanges), overlaps)));
-    if (exchanges.some(({ sentAt }, at) => sentAt === exchanges[at - 1]?.sentAt)) {
-      const reversed = withTiesReversed(copied(exchanges));
-      otherReadings.push(renumbered(withOverlaps(reversed, overlapsIn(reversed, earliest))));
-    }
-  }
-  return { exchanges, otherReadings };
+  setOverlaps(exchanges, leastLateMs);
+  return { exchanges, otherReadings: () => otherReadingsOf(exchanges) };
+}
+
+/** Only exchanges that were certainly open together overlap: most clients wait for each reply. */
+function leastLateMs({ precisionMs = 0 }: ClientExchange): number {
+  return -precisionMs;
+}
+
+function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): number {
+  return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
+}
+
+/** Made on demand, because each is a copy of all exchanges. */
+function* otherReadingsOf(exchanges: readonly ClientExchange[]): Generator<Reading> {
+  if (!exchanges.some(isInexact)) return;
+  const overlapping = copied(exchanges);
+  setOverlaps(overlapping, mostLateMs);
+  if (overlapping.some(({ openUntil }, at) => openUntil !== exchanges[at]?.openUntil))
+    yield renumbered(overlapping);
+  if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
+  const reversed = withTiesReversed(copied(exchanges));
+  setOverlaps(reversed, leastLateMs);
+  yield renumbered(reversed);
 }
 
 function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
@@ -74,30 +81,22 @@ function renumbered(exchanges: readonly MutableExchange[]): Reading {
   return { exchanges, numbers };
 }
 
-/** Until when an exchange is open, see `ClientExchange`. */
-type Overlap = Pick<MutableExchange, 'openUntil' | 'isOpenAtEnd'>;
-
-/** Which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
-function overlapsIn(
-  exchanges: readonly ClientExchange[],
+/**
+ * Sets which exchanges were open together. `lateMsOf`: how much later a reply may have come.
+ * Numbers are places, from 1.
+ */
+function setOverlaps(
+  exchanges: readonly MutableExchange[],
   lateMsOf: (exchange: ClientExchange) => number,
-): Overlap[] {
+): void {
   const lastMs = exchanges.at(-1)?.sentAt ?? 0;
-  return exchanges.map((exchange, at) => {
+  for (const [at, exchange] of exchanges.entries()) {
     const latestMs = exchange.answeredAt + lateMsOf(exchange);
     let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
     while ((exchanges[openUntil]?.sentAt ?? latestMs) < latestMs) openUntil++;
-    return { openUntil, isOpenAtEnd: latestMs > lastMs };
-  });
-}
-
-function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]) {
-  for (const [at, exchange] of exchanges.entries()) {
-    const { openUntil = at + 1, isOpenAtEnd = false } = overlaps[at] ?? {};
     exchange.openUntil = openUntil;
-    exchange.isOpenAtEnd = isOpenAtEnd;
+    exchange.isOpenAtEnd = latestMs > lastMs;
   }
-  return exchanges;
 }
 
 /** An exchange that is not complete yet: its overlaps depend on later ones. */

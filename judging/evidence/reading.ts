@@ -24,12 +24,19 @@ export function valueIn(json: string | undefined): unknown {
   }
 }
 
+/** An escape of an ASCII letter, which a name may contain. */
+const escapedLetter = /\\u00[4-7]/;
+
 /**
  * True if the JSON may have a field called `toString` or `valueOf`, perhaps escaped. Looks for rare
- * characters first: an expression would look at each one.
+ * characters first, because `"` and `t` are frequent: HAR files have `queryString` in each entry.
  */
 function mayMask(json: string): boolean {
-  return json.includes('String') || json.includes('Of') || json.includes('\\u');
+  return (
+    (json.includes('String') && json.includes('"toString"')) ||
+    (json.includes('Of') && json.includes('"valueOf"')) ||
+    (json.includes('\\u') && escapedLetter.test(json))
+  );
 }
 
 /** A reviver of JSON that keeps `String(value)` from throwing because of such a field. */
