@@ -7,7 +7,6 @@
 import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { isObject } from '../service/expectations.ts';
 import { RecordedReply } from './knowledge.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 
@@ -106,7 +105,7 @@ export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExc
 type Known = Pick<
   MutableExchange,
   'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'body' | 'showsKey'
-> & { readonly replyBody: string; readonly waitRate: number; readonly serviceMs: number };
+> & { readonly replyBody: string; readonly waitRate: number };
 
 /** An exchange as the referee judges it, whatever recorded it. */
 export function clientExchangeOf(
@@ -117,9 +116,10 @@ export function clientExchangeOf(
   const { number, path, query, body, replyBody } = known;
   const reply = new RecordedReply(traffic, traffic.reply?.status, replyBody);
   const { status } = reply;
+  const { date } = reply.headers;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
-  const hasBrokenBody =
-    traffic.isGarbled ?? (!isObject(reply.json) && isGarbled(status, replyBody));
+  // The text is parsed without keeping its value: few judges need one, and all texts are held.
+  const hasBrokenBody = traffic.isGarbled ?? isGarbled(status, replyBody);
   return {
     number,
     sentAt,
@@ -142,7 +142,7 @@ export function clientExchangeOf(
     reply,
     isRetried: false,
     isForced: traffic.isForced,
-    retryAfterMs: waitMs(retryAfter, known.waitRate, known.serviceMs),
+    retryAfterMs: waitMs(retryAfter, known.waitRate, () => serviceTimeOf(date, sentAt)),
     retryAfter,
     isSeen: traffic.isSeen && !hasBrokenBody,
     isGarbled: hasBrokenBody || undefined,
@@ -166,7 +166,7 @@ function exchangeOf(
   number: number,
   { keys, names, callers, isCallerShown }: WholeRecord,
 ): MutableExchange {
-  const { status = 0, headers, body: replyBody = '' } = traffic.reply ?? {};
+  const { status = 0, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);
   const query = keys.hiddenInAddress(traffic.query);
   const body = keys.hiddenIn(traffic.body ?? '');
@@ -180,7 +180,6 @@ function exchangeOf(
     replyBody: keys.hiddenIn(replyBody),
     showsKey: shows(path, names) || shows(query, names) || shows(body, names),
     waitRate: 1,
-    serviceMs: serviceTimeOf(headers?.['date'], traffic.sentAt),
   });
   if (lacksBody(traffic)) exchange.lacksBody = true;
   if (isCallerShown && !traffic.showsCredential && status !== 401) exchange.lacksCaller = true;
