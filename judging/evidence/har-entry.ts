@@ -148,16 +148,21 @@ function replyOf(response: HarEntry['response'], reading: FileReading): TrafficR
   };
 }
 
-/** An address that a URL parser would not change: the host without a port, a plain path. */
-const plainAddress = /^https?:\/\/[a-z][a-z.-]*\/[\w/-]*$/;
+/** An address that a URL parser would not change: neither its host nor a plain path and query. */
+const plainAddress =
+  /^https?:\/\/(?:127\.0\.0\.1|(?:[a-z\d-]+\.)*[a-z][a-z-]*)(?::[1-5]?[1-9]\d{3})?\/[\w/-]*(?:\?[\w=&%+-]+)?$/;
 
 function addressIn(url: string): Pick<URL, 'host' | 'pathname' | 'search'> {
-  if (plainAddress.test(url)) {
-    const start = url.indexOf('//') + 2;
-    const end = url.indexOf('/', start);
-    return { host: url.slice(start, end), pathname: url.slice(end), search: '' };
-  }
-  return URL.canParse(url) ? new URL(url) : unknownUrl;
+  if (!plainAddress.test(url)) return URL.canParse(url) ? new URL(url) : unknownUrl;
+  const start = url.indexOf('//') + 2;
+  const end = url.indexOf('/', start);
+  const queryAt = url.indexOf('?', end);
+  const pathEnd = queryAt < 0 ? url.length : queryAt;
+  return {
+    host: url.slice(start, end),
+    pathname: url.slice(end, pathEnd),
+    search: url.slice(pathEnd),
+  };
 }
 
 /** Some proxies write whole seconds. */
