@@ -13,8 +13,8 @@ import type { SettingsInput } from '../../config/settings.ts';
 import { readHeader } from '../../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
 import { OperationRefused } from '../../sim/errors.ts';
+import { largestInQuery, ordinalSchema } from '../input-fields.ts';
 import { standstills } from '../messages/waiting.ts';
-import { largestInQuery, ordinalSchema } from '../query.ts';
 import { keptReportOn } from '../requests/kept-reports.ts';
 import type { RunningWorld } from '../running-world.ts';
 import {

@@ -8,7 +8,7 @@ import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { forkedKey } from '../../worlds/copies.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 
 const numberSchema = z.strictObject({ number: z.string(), device_id: z.uuid() });

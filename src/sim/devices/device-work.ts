@@ -89,7 +89,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
   }
 
   /** Drops the messages of an account that is deleted. */
-  forget(account: unknown): void {
+  forget(account: Cohort['account']): void {
     this.#closeBatch();
     for (const batch of [...this.ready, ...this.inFlight]) {
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
@@ -111,7 +111,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     };
   }
 
-  /** The present work. Refers to batches without copying them. */
+  /** The work as it is now. Shares its batches with this object. */
   get image(): WorkImage<M> {
     const { pollCount, ready, inFlight } = this;
     const held = this.held.image;
