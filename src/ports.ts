@@ -3,7 +3,6 @@
  * ports only translate HTTP: `simulator.handle` answers the service, the operations answer the
  * control port.
  */
-
 import { matchRoute } from '#contract/routes.ts';
 import { isLoopback } from '#io/flag-values.ts';
 import type { TlsPair } from './config/tls.ts';

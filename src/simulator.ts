@@ -171,7 +171,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return handled.reply;
   }
 
-  /** The same function for all worlds: it finds the journal by the delivery. */
+  /** One function for all worlds: it finds the journal by the delivery. */
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */

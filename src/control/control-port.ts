@@ -39,7 +39,7 @@ export function controlPort(options: GuardOptions, answers: ControlAnswers): Req
 
   const find = (request: ControlRequest): Found => {
     const refusal = guard(request);
-    // The dashboard's files hold no secret: they need no token, and the page itself asks for it.
+    // The files of the page hold no secret: they need no token, and the page itself asks for it.
     if (isPagePath(request.path) && refusal?.status !== 403) return { kind: 'page' };
     return refusal === undefined
       ? lookUp(request)

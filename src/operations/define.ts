@@ -14,7 +14,7 @@ type Http = `${Verb} /${string}`;
 type Schema = z.ZodType | undefined;
 
 // The next types are the arguments of a method or of `run`, each as a tuple of one or none. `H` is
-// the type of a route, such as `GET /control/accounts/{account_id}`.
+// the type of a route: a verb and a path with ids in braces.
 
 /** The object that the path parameter refers to, as `run` gets it. */
 type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`

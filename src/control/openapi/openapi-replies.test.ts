@@ -2,7 +2,6 @@
  * The documented replies are exactly the possible ones: status, headers and body. The test
  * validates with ajv, which is independent of zod.
  */
-
 import { expect, test } from 'vitest';
 import {
   documentedLimitsPerMinute,

@@ -124,7 +124,7 @@ function urlsOf({ worldId, simulator }: HostedWorld<RunningWorld>, host?: string
   return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
 }
 
-/** The view that its creation answers. */
+/** The view of a new world, as the operation that creates it returns it. */
 export function createdView(world: HostedWorld<RunningWorld>): CreatedWorld {
   return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world) };
 }

@@ -4,7 +4,6 @@
  * Rules: SVC-1, AUTH-2, AUTH-3, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota,
  * pollIntervalSeconds.
  */
-
 import { secondMs } from '#contract/time.ts';
 import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import type { Outcomes } from '../devices/outcomes.ts';
