@@ -10,8 +10,9 @@ import { Action } from '../parts/action.tsx';
 import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
-import { addressOf, shownWorld } from '../route.ts';
-import { aheadName, counted, prefixOf } from '../words.ts';
+import { addressOf, prefixOf, shownWorld } from '../route.ts';
+import { counted } from '../typed-values.ts';
+import { aheadName } from '../world.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
 

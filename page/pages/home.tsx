@@ -10,7 +10,7 @@ import { breaches } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { nowMs, state } from '../clock.ts';
-import { call } from '../control.ts';
+import { type Bucket, call, type RefereeReport, type Reply } from '../control.ts';
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
 import { assumptionList, isChanged, outcomeList, outcomeRow } from '../lists.ts';
@@ -21,9 +21,7 @@ import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
-import { textOf } from '../typed-values.ts';
-import type { Bucket, RefereeReport, Reply } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted, textOf } from '../typed-values.ts';
 import { accountName, useBuckets, useFinalReport, useReport, useWorld } from '../world.ts';
 import { clientOf, exampleIn, languages } from './copies.ts';
 import { ruleText } from './rules.tsx';
@@ -210,6 +208,6 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
 
 /** The recipients of the page Faults, where they are changed, without counts of their messages. */
 const readRows = async () => (await call('outcomes.get')).outcomes.map(outcomeRow);
-const shown = { readRows, columns: ['to', 'its_message'], actions: [], forms: [] };
+const shown = { readRows, columns: ['to', 'outcome'], actions: [], forms: [] };
 const lead = 'Messages to all others are delivered, one status at each poll of the SIM.';
 const recipientList: ListDeclaration = { ...outcomeList, ...shown, lead, isSteady: true };

@@ -10,13 +10,12 @@ import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
 import type { PlotData, PlotLine } from '#judging/report/plot.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { nowMs } from '../clock.ts';
-import { call } from '../control.ts';
+import { type Account, type Bucket, call, type Reply } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Account, Bucket, Reply } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted } from '../typed-values.ts';
 import { accountChoices } from '../world.ts';
 
 /** Accounts that are plotted together; more colours could not be told apart. */
