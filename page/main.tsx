@@ -15,9 +15,7 @@ import { FieldInput } from './parts/fields.tsx';
 import { followAddress } from './route.ts';
 import { Shell } from './shell.tsx';
 
-function Page() {
-  return tokenIsMissing.value ? <TokenDialog /> : <Shell />;
-}
+const Page = () => (tokenIsMissing.value ? <TokenDialog /> : <Shell />);
 
 const tokenField: Field = {
   name: 'token',

@@ -63,16 +63,11 @@ const pages: readonly Page[] = [
 ];
 
 /** Shown for an address without a page. */
-const noPage: Page = {
-  name: 'none',
-  key: '',
-  title: 'No such page',
-  view: () => <a href="#/home">Go to Home.</a>,
-};
+const goHome = () => <a href="#/home">Go to Home.</a>;
+const noPage: Page = { name: 'none', key: '', title: 'No such page', view: goHome };
 
-/** The dialog that is open over the page. */
-const opened = signal<'keys' | 'jump' | undefined>(undefined);
-const closeDialog = () => (opened.value = undefined);
+const openDialog = signal<'keys' | 'jump' | undefined>(undefined);
+const closeDialog = () => (openDialog.value = undefined);
 
 export function Shell() {
   useEffect(() => {
@@ -85,13 +80,13 @@ export function Shell() {
       <Action kind="skip" act={focusHeading}>
         Skip to the page
       </Action>
-      <Header onKeys={() => (opened.value = 'keys')} />
-      {opened.value === 'keys' && (
+      <Header onKeys={() => (openDialog.value = 'keys')} />
+      {openDialog.value === 'keys' && (
         <Dialog title="Keys" onClose={closeDialog}>
           <Facts facts={keyFacts} />
         </Dialog>
       )}
-      {opened.value === 'jump' && <Jump />}
+      {openDialog.value === 'jump' && <Jump />}
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title }) => (
           <a key={name} href={`#/${name}`} aria-current={name === page.name ? 'page' : undefined}>
@@ -174,10 +169,10 @@ function onKey(event: KeyboardEvent): void {
   const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
   if (event.key === 'k' && hasModifier && !event.altKey) {
     event.preventDefault();
-    opened.value = 'jump';
+    openDialog.value = 'jump';
   }
   if (hasModifier || target.closest('input, textarea, select, dialog') !== null) return;
-  if (event.key === '?') opened.value = 'keys';
+  if (event.key === '?') openDialog.value = 'keys';
   const page = previousKey === 'g' ? pages.find(({ key }) => key === event.key) : undefined;
   previousKey = event.key;
   if (page !== undefined) location.hash = `#/${page.name}`;

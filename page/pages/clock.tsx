@@ -1,6 +1,4 @@
-/**
- * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
- */
+/** The page Clock: the simulated time, its mode, ways to advance it, and a reset. */
 import { signal } from '@preact/signals';
 import { durationText, isoTime } from '#contract/time.ts';
 import { advanceClock, clock, describeAdvance, nowMs, state } from '../clock.ts';

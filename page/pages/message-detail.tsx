@@ -1,6 +1,4 @@
-/**
- * One message in full: what happened to it, and what it waits for.
- */
+/** One message in full: what happened to it, and what it waits for. */
 import { durationText } from '#contract/time.ts';
 import { advanceClock, whileRunning } from '../clock.ts';
 import { call, type Message, type Reply, type Status } from '../control.ts';

@@ -2,7 +2,6 @@
  * One request to the service in full: its caller, its fault, its wait, both bodies, and what became
  * of the message that it means to send.
  */
-
 import type { Reply } from '../control.ts';
 import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';

@@ -121,7 +121,7 @@ function tablesOf(group: string, both: readonly Leaves[], names: string[], diffe
             ...worlds.map((leaves) => ({
               head: nameOf(leaves),
               cell: (path: string) => shownLeaf(leaves.get(path), both[0]?.get(path)),
-              kind: 'breaks',
+              class: 'breaks',
             })),
           ]}
           first={firstRows}
