@@ -111,8 +111,21 @@ export const scriptedRefusals = {
   throttled: 'throttled',
 } as const satisfies Readonly<Record<string, SendRefusal | 'throttled'>>;
 export type ScriptedRefusal = keyof typeof scriptedRefusals;
-/** Every world scripts a 429 for this recipient, unless its own outcomes say otherwise. */
-export const scriptedThrottle = '+12025550174';
+/** The recipients that every world scripts, by the outcome, unless its own outcomes differ. */
+export const scriptedRecipients = {
+  failsQueued: '+12025550160',
+  failsSending: '+12025550161',
+  failsSent: '+12025550162',
+  staysQueued: '+12025550163',
+  staysSending: '+12025550164',
+  staysSent: '+12025550165',
+  slow: '+12025550166',
+  overQuota: '+12025550170',
+  unknownSender: '+12025550171',
+  deniedSender: '+12025550172',
+  inactiveSender: '+12025550173',
+  throttled: '+12025550174',
+} as const;
 
 /** What a refusal with `malformed_json` says, by the mistake. */
 export const malformedDetails = {
