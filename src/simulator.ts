@@ -36,7 +36,7 @@ import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
-import { OperationRefused } from './sim/errors.ts';
+import { conflict } from './sim/errors.ts';
 import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
@@ -255,7 +255,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
     this.isClosing = true;
-    const closing = new OperationRefused('conflict', 'the simulator is closing');
+    const closing = conflict('the simulator is closing');
     for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();
     if (this.hosting.isFirst(this)) await this.hosting.close();
