@@ -119,7 +119,7 @@ async function openService(
   const { onInternalError, publicUrl, tls } = options;
   const now = () => simulator.hosting.lastAnswered.simulation.clock.now();
   const transportOptions = { onInternalError, tls, now };
-  const service = await openTransport(kind, serviceHandler(simulator), transportOptions);
+  const service = await openTransport(kind, serviceOf(simulator), transportOptions);
   if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
   opened.push(service.transport);
   const servicePort = await service.transport.listen(port, host);
@@ -150,7 +150,7 @@ async function openControl(
  * The service, as a transport or `sim.fetch` calls it. The first world passes each request to the
  * world that its address or key names; any other world answers all requests itself.
  */
-export function serviceHandler(simulator: RunningWorld): ServicePort {
+export function serviceOf(simulator: RunningWorld): ServicePort {
   return {
     service: (request, awaits) => {
       const { hosting } = simulator;

@@ -25,18 +25,19 @@ import {
   type ListenOptions,
   openPorts,
   type Ports,
-  serviceHandler,
+  serviceOf,
   worldUrls,
 } from './ports.ts';
 import { defaultJournalMaxBytes } from './recording/checkpoint/checkpoints.ts';
 import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
 import { MemoryJournal } from './recording/journal/journal.ts';
+import type { HostedHeader } from './recording/journal/journal-header.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
-import { OperationRefused } from './sim/errors.ts';
+import { conflict } from './sim/errors.ts';
 import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
@@ -84,7 +85,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly activity: Activity = new Activity(this);
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
-  readonly #inProcess = new InProcessFetch(serviceHandler(this), {
+  readonly #inProcess = new InProcessFetch(serviceOf(this), {
     now: () => this.simulation.clock.now(),
   });
   // Its place among the worlds of a server.
@@ -109,7 +110,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
     this.#onOverloaded = reportingOnce(options.onNotice);
-    const { journalDir, hosted } = options;
+    const { journalDir } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
@@ -117,12 +118,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
       this.#worldJournal.noteDelayed(exchange);
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
-    const journal = folder?.fileOf(firstWorldId) ?? options.journal;
     // Before the simulation: an existing journal says when simulated time started. Also locks it.
-    const run =
-      typeof journal === 'string'
-        ? openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests })
-        : undefined;
+    const run = this.#openRun(folder?.fileOf(firstWorldId) ?? options.journal, options.hosted);
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     // From here on a failure must release the journal's lock.
     try {
@@ -255,7 +252,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
     this.isClosing = true;
-    const closing = new OperationRefused('conflict', 'the simulator is closing');
+    const closing = conflict('the simulator is closing');
     for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();
     if (this.hosting.isFirst(this)) await this.hosting.close();
@@ -280,6 +277,11 @@ export class Simulator implements RunningWorld, WorldSimulator {
       return new Simulator(settings, { ...worldOptions, ...shared });
     };
     return new Worlds<Simulator>(this, create, { folder, share });
+  }
+
+  #openRun(journal: string | false | undefined, hosted: HostedHeader | undefined): Run | undefined {
+    if (typeof journal !== 'string') return undefined;
+    return openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests });
   }
 
   /** Begins or continues the journal of this world. */

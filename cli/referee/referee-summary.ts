@@ -4,7 +4,7 @@
  */
 import { clientRules } from '#contract/rules.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { counted, table } from '#io/table.ts';
+import { counted, table } from '#io/terminal.ts';
 import type { ClientExchange } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';

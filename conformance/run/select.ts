@@ -4,7 +4,7 @@
  */
 import { rules } from '#contract/rules.ts';
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import {
   type Capabilities,
   type Profile,

@@ -1,6 +1,6 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { asksForWait as mayAskForWait } from '../evidence/reading.ts';
 import {

@@ -5,7 +5,7 @@
 
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
 import { atOnce } from '#io/slices.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { isSend } from '../evidence/exchange.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';

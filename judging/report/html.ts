@@ -4,7 +4,7 @@
  * exchanges; the JSON report has more of them.
  */
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf } from './outcome.ts';
 import { badge, type PageLink, pageHtml } from './page.ts';

@@ -1,6 +1,6 @@
 /** The report for people at a terminal: a line as each case ends, then a summary of failures. */
 import { foreignTexts } from '#io/foreign-text.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
 import type { ReportedExchange } from './reported-exchange.ts';

@@ -1,7 +1,7 @@
 /**
  * Declares *operations*: everything a user can do beyond the documented service. From one
  * declaration follow the method on the simulator, the control port's route and document, journal
- * replay, the dashboard's types and the fuzzer's requests. `perform.ts` performs them.
+ * replay, the types of the page and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
 import { atOnce } from '#io/slices.ts';

@@ -15,7 +15,6 @@ import type { ReplayTarget } from './play.ts';
 export type PastInstant = { readonly entry: number } | { readonly timeMs: number };
 
 export interface Extent {
-  /** The number of the last line. */
   readonly lastLine: number;
   /** The line that last set simulated time (the start, a reset or a restore), and that time. */
   readonly startLine: number;

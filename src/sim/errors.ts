@@ -66,8 +66,8 @@ export class OperationRefused extends Error {
 }
 
 /** The refusal of an operation that the present state does not allow. */
-export function conflict(message: string): OperationRefused {
-  return new OperationRefused('conflict', message);
+export function conflict(message: string, path?: string): OperationRefused {
+  return new OperationRefused('conflict', message, path);
 }
 
 /** Throws if there are already `most`. */

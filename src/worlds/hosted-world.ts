@@ -11,7 +11,7 @@ import type {
 } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
 import type { ReplayTarget } from '../recording/play.ts';
-import { OperationRefused } from '../sim/errors.ts';
+import { conflict, type OperationRefused } from '../sim/errors.ts';
 import { isFolderError, type JournalFolder } from './journal-folder.ts';
 
 /** The parts of a simulator that hosting uses. */
@@ -39,7 +39,6 @@ interface WorldSimulatorOptions {
   readonly keyDigests?: KeyDigests | undefined;
 }
 
-/** Creates the simulator of a world. */
 export type CreateSimulator<S> = (settings: SettingsInput, options: WorldSimulatorOptions) => S;
 
 export interface WorldOptions {
@@ -197,12 +196,11 @@ export function unknownWorld(worldId: string): { readonly code: string; readonly
 
 /** `path`: where the input gives the key. */
 export function keyInUse(path?: string): OperationRefused {
-  return new OperationRefused('conflict', 'another world has this key', path);
+  return conflict('another world has this key', path);
 }
 
 export function nameInUse(name: string): OperationRefused {
-  const message = `the world name ${name} is in use; choose another`;
-  return new OperationRefused('conflict', message, 'name');
+  return conflict(`the world name ${name} is in use; choose another`, 'name');
 }
 
 /** The creation as the header of the world's journal states it. */

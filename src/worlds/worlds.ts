@@ -8,7 +8,7 @@ import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
-import { OperationRefused, refuseMore } from '../sim/errors.ts';
+import { conflict, refuseMore } from '../sim/errors.ts';
 import { type NamedWorld, readdress, withLinksUnder, worldNamedBy } from './address.ts';
 import { copyInto, rebuildAt } from './copies.ts';
 import {
@@ -31,7 +31,6 @@ import { type Share, WorldIds } from './world-ids.ts';
 import { WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
-/** The id of the first world. */
 export const firstWorldId = 'default';
 
 /** The names of a new world. `number`: how many ids were drawn, this one included. */
@@ -146,8 +145,7 @@ export class Worlds<S extends WorldSimulator> {
   delete({ worldId }: HostedWorld<S>): Promise<void> {
     const world = this.#table.get(worldId);
     if (world === undefined) {
-      throw new OperationRefused(
-        'conflict',
+      throw conflict(
         worldId === firstWorldId
           ? 'the world that the server started with cannot be deleted'
           : `world ${worldId} is deleted already`,

@@ -13,7 +13,6 @@ export type TransportKind = (typeof transports)[number];
 
 export interface OpenedTransport {
   readonly transport: Transport;
-  /** The transport in use. */
   readonly kind: TransportKind;
   /** One line, set if the requested transport could not be loaded. */
   readonly fallbackReason?: string;

@@ -53,7 +53,6 @@ export interface EventsReply {
 /** Returns false once the stream has ended. `event` and `id` must not hold a line break. */
 export type SendEvent = (event: string, data: unknown, id?: string) => boolean;
 
-/** How a control port is served. */
 export interface ControlPort {
   readonly control: ControlHandle;
   /** The limits of a body, asked for before it is read. Default: those of the transport. */
@@ -68,7 +67,6 @@ export type PortService = ServicePort | ControlPort;
 /** Writes a refusal in the shape that the assumptions in force give it. */
 export type ShapeRefusal = (status: number, code: string, detail: string) => ApiReply;
 
-/** How a service port is served. */
 export interface ServicePort {
   readonly service: Handle;
   /** Words the refusals that the transport gives by itself. Default: `{"code", "detail"}`. */

@@ -74,7 +74,6 @@ export interface AccountMessages {
   noteEnded(cohort: Cohort): void;
 }
 
-/** The parts of a new account. */
 export interface NewAccount {
   /** Creates a random stream of the account's own. */
   readonly chance: (label: string) => Rng;

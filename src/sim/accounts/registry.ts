@@ -7,7 +7,7 @@
 import { secondMs } from '#contract/time.ts';
 import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import type { Outcomes } from '../devices/outcomes.ts';
-import { assert, OperationRefused, refuseMore } from '../errors.ts';
+import { assert, conflict, refuseMore } from '../errors.ts';
 import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
 import type { Cohort } from '../store/cohort.ts';
 import { MessageStore, type SavedMessage } from '../store/message-store.ts';
@@ -144,8 +144,7 @@ export class Registry {
       createdAtMs: this.now(),
       revokedAtMs: undefined,
     };
-    if (this.keyRing.has(key.key))
-      throw new OperationRefused('conflict', 'this key is in use; choose another', 'key');
+    if (this.keyRing.has(key.key)) throw conflict('this key is in use; choose another', 'key');
     this.#addKey(key);
     return key;
   }
@@ -293,14 +292,12 @@ export class Registry {
 
   #refuseUsedName(name: string): void {
     if (![...this.accounts.values()].some((account) => account.name === name)) return;
-    const message = `the account name ${name} is in use; choose another`;
-    throw new OperationRefused('conflict', message, 'name');
+    throw conflict(`the account name ${name} is in use; choose another`, 'name');
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
     if (this.#devicesByNumber.has(number)) {
-      const message = `the number ${number} belongs to a SIM already; remove it first`;
-      throw new OperationRefused('conflict', message, 'number');
+      throw conflict(`the number ${number} belongs to a SIM already; remove it first`, 'number');
     }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;

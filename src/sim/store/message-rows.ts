@@ -41,7 +41,6 @@ export class MessageRows<Tables> {
     this.#tables = tables;
   }
 
-  /** The number of messages. */
   get size(): number {
     return this.#size;
   }
