@@ -21,6 +21,8 @@ export type ServerName = (typeof servers)[number];
 
 export type Measurement = Awaited<ReturnType<typeof measure>>;
 
+type RunningServers = Partial<Record<ServerName, LoadedServer>>;
+
 const warmUpMs = 4_000;
 
 export async function measure(
@@ -28,9 +30,8 @@ export async function measure(
   options: BenchOptions,
   onProgress: (line: string) => void,
 ) {
-  const { baseUrl, durationMs, rounds: roundCount, connections, perSecond } = options;
   const service = await startService(benchCase, options);
-  const running: Partial<Record<ServerName, LoadedServer>> = { service };
+  const running: RunningServers = { service };
   try {
     const idleRssBytes = (await service.usage())?.rssBytes ?? Number.NaN;
     const withoutFloor = await whyNoNativeServer();
@@ -39,32 +40,11 @@ export async function measure(
     }
     const { started, messageIds } = service;
     const caller = { ...started, to: '+12025550199', messageIds };
-    const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [] };
-    const loadCount = (roundCount + 1) * Object.keys(running).length;
-    let loads = 0;
-    const loadOnce = async (name: ServerName, load: Load, stage: string) => {
-      const server = running[name];
-      if (server === undefined) return undefined;
-      loads++;
-      onProgress(`${benchCase.name}: ${name}, ${stage} (${loads} of ${loadCount})`);
-      const workload = workloadOf(benchCase, caller, baseUrl === undefined);
-      const expects = name === 'service' ? workload.expects : [200, 202];
-      const round = await runRound(server, { ...workload, expects }, load);
-      // After many 401s the service answers 429, which a case may expect; the 401s show first.
-      if (name === 'service' && round.load.statuses['401'] !== undefined)
-        throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
-      return round;
-    };
-    // The warm-up is a number of requests, so it has no rate.
-    const warmUp = { connections, durationMs: warmUpMs, requests: options.warmUpRequests };
-    for (const name of servers) await loadOnce(name, warmUp, 'warming up');
-    const load = { connections, durationMs: durationMs / roundCount, perSecond };
-    for (let number = 1; number <= roundCount; number++) {
-      for (const name of number % 2 === 0 ? servers : servers.toReversed()) {
-        const round = await loadOnce(name, load, `round ${number} of ${roundCount}`);
-        if (round !== undefined) rounds[name].push(round);
-      }
-    }
+    const makeWorkload = () => workloadOf(benchCase, caller, options.baseUrl === undefined);
+    const onLoad = (line: string) => onProgress(`${benchCase.name}: ${line}`);
+    const rounds = await loadInTurn(running, options, makeWorkload, onLoad);
+    if (rounds === undefined)
+      throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
     return {
       case: benchCase,
       rounds,
@@ -75,6 +55,37 @@ export async function measure(
   } finally {
     await Promise.all(Object.values(running).map((server) => server.stop()));
   }
+}
+
+/** Loads the servers in turn. Undefined if the service refused the key: the load then ends. */
+async function loadInTurn(
+  running: RunningServers,
+  options: BenchOptions,
+  makeWorkload: () => Workload,
+  onProgress: (line: string) => void,
+): Promise<Record<ServerName, Round[]> | undefined> {
+  const { durationMs, rounds: roundCount, connections, perSecond } = options;
+  const names = servers.filter((name) => running[name] !== undefined);
+  const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [] };
+  // The warm-up is a number of requests, so it has no rate.
+  const warmUp = { connections, durationMs: warmUpMs, requests: options.warmUpRequests };
+  const load = { connections, durationMs: durationMs / roundCount, perSecond };
+  let loads = 0;
+  for (let number = 0; number <= roundCount; number++) {
+    const stage = number === 0 ? 'warming up' : `round ${number} of ${roundCount}`;
+    for (const name of number % 2 === 0 ? names : names.toReversed()) {
+      loads++;
+      onProgress(`${name}, ${stage} (${loads} of ${(roundCount + 1) * names.length})`);
+      const workload = makeWorkload();
+      const expects = name === 'service' ? workload.expects : [200, 202];
+      const server = running[name] as LoadedServer;
+      const round = await runRound(server, { ...workload, expects }, number === 0 ? warmUp : load);
+      // After many 401s the service answers 429, which a case may expect; the 401s show first.
+      if (name === 'service' && round.load.statuses['401'] !== undefined) return undefined;
+      if (number > 0) rounds[name].push(round);
+    }
+  }
+  return rounds;
 }
 
 /** The service, the floor or another server under one load. */

@@ -21,6 +21,17 @@ import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { createPrivateFolder, refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
+interface WideOptions {
+  /** True if accounts without a SIM influence each other, so they must share a shard. */
+  readonly couplesPool: boolean;
+  /** True if exactly one space must come before the key of a request. */
+  readonly needsOneSpace: boolean;
+  /** True if `Bearer` must have this letter case. */
+  readonly needsExactScheme: boolean;
+  /** `--max-messages`: each shard gets an equal part. */
+  readonly maxMessages: number | undefined;
+}
+
 export interface FleetOptions
   extends Pick<RouterPlan, 'trustProxy' | 'shardTimeoutMs' | 'statsPort'> {
   readonly shards: number;
@@ -39,18 +50,7 @@ export interface FleetOptions
   /** The certificate and its key, if the base URL is HTTPS. */
   readonly tls: TlsPair | undefined;
   /** Set if the first world spans all shards (a wide world). */
-  readonly wide:
-    | {
-        /** True if accounts without a SIM influence each other, so they must share a shard. */
-        readonly couplesPool: boolean;
-        /** True if exactly one space must come before the key of a request. */
-        readonly needsOneSpace: boolean;
-        /** True if `Bearer` must have this letter case. */
-        readonly needsExactScheme: boolean;
-        /** `--max-messages`: each shard gets an equal part. */
-        readonly maxMessages: number | undefined;
-      }
-    | undefined;
+  readonly wide: WideOptions | undefined;
   /** Each shard has its journals in a folder below this one. */
   readonly journalDir: string | undefined;
   readonly notice: (line: string) => void;
@@ -101,17 +101,18 @@ export class Fleet {
     this.#folder.remove();
   }
 
-  /** Returns the content of `--ready-file`. */
+  /**
+   * Starts the shards, then HAProxy, which needs their addresses; then reads the routes, which
+   * HAProxy must have before a client comes; then opens the control port. Returns the content of
+   * `--ready-file`.
+   */
   async #start(): Promise<ReadyFile> {
-    const { host, statsPort, join: joined, printTo, env, notice, journalDir } = this.#options;
+    const { host, printTo, env, notice, journalDir } = this.#options;
     const layout = { shards: this.#options.shards, wide: this.#options.wide !== undefined };
     if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
-    const port = await freePort(this.#options.port, host);
-    if (statsPort !== undefined) await freePort(statsPort, loopback);
+    const port = await this.#reservePort();
     const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
-    this.#shards = await (joined === undefined
-      ? this.#startShards(baseUrl)
-      : Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls))));
+    this.#shards = await this.#startOrJoinShards(baseUrl);
     const [first, ...others] = this.#shards as readonly [Shard, ...Shard[]];
     if (journalDir !== undefined) saveLayout(journalDir, layout);
     const plan = this.#routerPlan(port);
@@ -129,8 +130,22 @@ export class Fleet {
     }
     this.#holdRequestsAtRestarts(parts, wide);
     const controlUrl = await this.#openControl(parts, baseUrl, wide);
-    void this.#checkAtIntervals(routes);
+    void this.#checkRepeatedly(routes);
     return { ...readyFile, control_url: controlUrl };
+  }
+
+  /** The port of the service. Throws if it, or the port of HAProxy's page, is in use. */
+  async #reservePort(): Promise<number> {
+    const { host, statsPort } = this.#options;
+    const port = await freePort(this.#options.port, host);
+    if (statsPort !== undefined) await freePort(statsPort, loopback);
+    return port;
+  }
+
+  #startOrJoinShards(baseUrl: string): Promise<readonly Shard[]> {
+    const joined = this.#options.join;
+    if (joined === undefined) return this.#startShards(baseUrl);
+    return Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls)));
   }
 
   #routerPlan(port: number): RouterPlan {
@@ -219,16 +234,12 @@ export class Fleet {
     const all = wide?.maxMessages;
     const maxMessages = all === undefined ? undefined : partOf(all, index, count);
     const ownFlags = [
-      '--host',
-      loopback,
-      '--control-host',
-      loopback,
-      '--public-url',
-      baseUrl,
+      ...['--host', loopback],
+      ...['--control-host', loopback],
+      ...['--public-url', baseUrl],
       // The shard can trust the header `X-Forwarded-For`, because HAProxy overwrites it.
       '--trust-proxy',
-      '--shard',
-      `${index}/${count}`,
+      ...['--shard', `${index}/${count}`],
       ...(folder === undefined ? [] : ['--journal-dir', folder]),
       ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
     ];
@@ -250,7 +261,7 @@ export class Fleet {
   }
 
   /** Checks whether shards answer, and reads the lists of worlds again once one may have expired. */
-  async #checkAtIntervals(routes: Routes): Promise<void> {
+  async #checkRepeatedly(routes: Routes): Promise<void> {
     while (!this.#isStopping) {
       await pause(checkEveryMs, undefined, { ref: false });
       try {
@@ -265,7 +276,7 @@ export class Fleet {
   }
 }
 
-/** An equal part of a number for each shard; the first shards share the rest. At least 1. */
+/** One shard's part of a number, at least 1. If parts differ, the first shards get 1 more. */
 function partOf(all: number, index: number, count: number): number {
   return Math.max(1, Math.floor(all / count) + (index < all % count ? 1 : 0));
 }

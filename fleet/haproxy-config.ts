@@ -4,6 +4,8 @@
  * and no replies to replay. It never sends a request twice: with the default of `retry-on` it
  * retries only a connection that failed, always to the same shard.
  */
+import { secondMs } from '#contract/time.ts';
+
 export interface RouterPlan {
   /** The folder of these files and of HAProxy's socket. */
   readonly folder: string;
@@ -72,27 +74,40 @@ export function routerFiles(plan: RouterPlan): Readonly<Record<string, string>> 
 
 /** The configuration. It names files relative to the folder, whose path may have any characters. */
 function configOf(plan: RouterPlan): string {
-  const map = (name: MapName) => `map_str(${mapFile(name)})`;
-  const seconds = plan.shardTimeoutMs / 1_000;
-  const bearer = plan.needsOneSpace ? '^Bearer ' : '^Bearer[ \\t]+';
-  // The same option, as a flag of an ACL and as an argument of `regsub`.
-  const [caseFlag, caseArgument] = plan.needsExactScheme ? ['', ''] : ['-i ', ',i'];
-  const lines = [
-    'global',
-    '  default-path config',
-    '  stats socket unix@haproxy.sock mode 600 level admin',
-    '  stats timeout 1h',
-    '  lua-load hold.lua',
-    '  hard-stop-after 3s',
-    // More than a shard takes, so that the shard refuses what is too long.
-    '  tune.bufsize 65536',
-    '  tune.http.maxhdr 4096',
+  const backends = plan.shards.flatMap((address, index) => [
+    `backend ${shardName(index)}`,
+    `  server ${shardName(index)} ${address}`,
     '',
+  ]);
+  return [
+    ...globalLines,
+    ...defaultLines(plan),
+    ...frontendLines(plan),
+    ...backends,
+    ...statsLines(plan),
+  ].join('\n');
+}
+
+const globalLines: readonly string[] = [
+  'global',
+  '  default-path config',
+  '  stats socket unix@haproxy.sock mode 600 level admin',
+  '  stats timeout 1h',
+  '  lua-load hold.lua',
+  '  hard-stop-after 3s',
+  // More than a shard takes, so that the shard refuses what is too long.
+  '  tune.bufsize 65536',
+  '  tune.http.maxhdr 4096',
+  '',
+];
+
+function defaultLines({ shardTimeoutMs }: RouterPlan): readonly string[] {
+  return [
     'defaults',
     '  mode http',
     `  timeout connect ${retryMs}ms`,
-    `  retries ${Math.ceil(plan.shardTimeoutMs / retryMs)}`,
-    `  timeout queue ${Math.ceil(seconds)}s`,
+    `  retries ${Math.ceil(shardTimeoutMs / retryMs)}`,
+    `  timeout queue ${Math.ceil(shardTimeoutMs / secondMs)}s`,
     // A fault may keep a request open for long.
     '  timeout client 24h',
     '  timeout server 24h',
@@ -107,6 +122,16 @@ function configOf(plan: RouterPlan): string {
     // If a fault cuts a reply, or a shard ends, the client's connection ends without a 502.
     '  errorfile 502 /dev/null',
     '',
+  ];
+}
+
+/** Finds the shard of a request by its path, its host or its key. */
+function frontendLines(plan: RouterPlan): readonly string[] {
+  const map = (name: MapName) => `map_str(${mapFile(name)})`;
+  const bearer = plan.needsOneSpace ? '^Bearer ' : '^Bearer[ \\t]+';
+  // The same option, as a flag of an ACL and as an argument of `regsub`.
+  const [caseFlag, caseArgument] = plan.needsExactScheme ? ['', ''] : ['-i ', ',i'];
+  return [
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ' ssl crt tls.pem alpn http/1.1'}`,
     // The address of the client for the shard, unless a proxy in front has written it.
@@ -134,18 +159,20 @@ function configOf(plan: RouterPlan): string {
     '  use_backend %[var(txn.shard)]',
     `  default_backend ${shardName(0)}`,
     '',
-    ...plan.shards.flatMap((address, index) => [
-      `backend ${shardName(index)}`,
-      `  server ${shardName(index)} ${address}`,
-      '',
-    ]),
   ];
-  const { statsPort } = plan;
-  if (statsPort !== undefined) {
-    lines.push('frontend stats', `  bind 127.0.0.1:${statsPort}`);
-    lines.push('  stats enable', '  stats uri /', '  stats refresh 2s', '');
-  }
-  return lines.join('\n');
+}
+
+/** HAProxy's own page, if it is served. */
+function statsLines({ statsPort }: RouterPlan): readonly string[] {
+  if (statsPort === undefined) return [];
+  return [
+    'frontend stats',
+    `  bind 127.0.0.1:${statsPort}`,
+    '  stats enable',
+    '  stats uri /',
+    '  stats refresh 2s',
+    '',
+  ];
 }
 
 /** Routes a request that names no known world or key. */

@@ -7,7 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { matchRoute } from '#contract/routes.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
-import { type Edit, flatOf, KnownValues, plainOf } from './known-values.ts';
+import { type Edit, KnownValues } from './known-values.ts';
 import {
   decodeContent,
   encodeContent,
@@ -22,6 +22,7 @@ import {
   type Texts,
 } from './members.ts';
 import { KnownNumbers } from './phone-numbers.ts';
+import { flatOf, plainOf } from './plain-text.ts';
 import type { Redactor } from './redaction.ts';
 import { addKey, type Secrets, shortestSoughtKey } from './secrets.ts';
 

@@ -3,8 +3,9 @@
  * also found inside longer runs of digits, and without the digits of their country.
  */
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
-import { type Edit, replacedIn } from './known-values.ts';
+import type { Edit } from './known-values.ts';
 import { plainToken } from './members.ts';
+import { replacedIn } from './plain-text.ts';
 import type { Redactor } from './redaction.ts';
 
 /** A known number is found by this many of its last digits. A shorter one is found as a whole. */

@@ -8,7 +8,8 @@ import { UsageError } from '#io/command-error.ts';
 import { createWhole, type OwnKind, openOwn, ownerOnly, removeOwn } from '#io/own-file.ts';
 import { FileRefused, readOpened, reasonOf } from '#io/plain-file.ts';
 import { atOnce } from '#io/slices.ts';
-import { KnownValues, plainOf } from './known-values.ts';
+import { KnownValues } from './known-values.ts';
+import { plainOf } from './plain-text.ts';
 
 const digestCharacters = 12;
 const saltBytes = 32;

@@ -4,7 +4,7 @@
  */
 import { badge, type PageLink, pageHtml, plotScript } from '#judging/report/page.ts';
 import { type PlotLine, plotHtml } from '#judging/report/plot.ts';
-import { escapeMarkup as text } from '#judging/report/summary.ts';
+import { escapeMarkup } from '#judging/report/summary.ts';
 import { type AuditRun, isBroken } from '../recount.ts';
 import type { BenchResult, CaseResult } from './result.ts';
 import { breachesOf, figureNames, firstBreaches, headLines, serverRows } from './text.ts';
@@ -60,13 +60,13 @@ function table(label: string, heads: readonly string[], rows: readonly (readonly
   const body = rows.map(([first = '', ...cells]) => {
     return `<tr><th scope="row">${first}</th>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
   });
-  return `<div class="wide" role="group" tabindex="0" aria-label="${text(label)}"><table><thead><tr>${heads
-    .map((head) => `<th scope="col">${text(head)}</th>`)
+  return `<div class="wide" role="group" tabindex="0" aria-label="${escapeMarkup(label)}"><table><thead><tr>${heads
+    .map((head) => `<th scope="col">${escapeMarkup(head)}</th>`)
     .join('')}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
 }
 
 function section(name: string, ...parts: readonly string[]): string {
-  return `<section id="${text(name)}"><h2>${text(name)}</h2>
+  return `<section id="${escapeMarkup(name)}"><h2>${escapeMarkup(name)}</h2>
 ${parts.join('\n')}</section>`;
 }
 
@@ -84,15 +84,15 @@ function caseSection(result: CaseResult): string {
   const { case: name, what, seconds, distribution, slos } = result;
   return section(
     name,
-    `<p>${text(what)}</p>`,
-    ...headLines(result).map((line) => `<p><strong>${text(line)}</strong></p>`),
+    `<p>${escapeMarkup(what)}</p>`,
+    ...headLines(result).map((line) => `<p><strong>${escapeMarkup(line)}</strong></p>`),
     table(`servers of ${name}`, ['server', ...figureNames], serverRows(result)),
     slos.length === 0
       ? ''
       : table(
           `thresholds of ${name}`,
           ['threshold', 'verdict'],
-          slos.map(({ slo, met }) => [text(slo), badge(met ? 'met' : 'crossed')]),
+          slos.map(({ slo, met }) => [escapeMarkup(slo), badge(met ? 'met' : 'crossed')]),
         ),
     plotHtml({
       label: `Latency by percentile of ${name}`,
@@ -123,7 +123,7 @@ function auditSection({ audit }: BenchResult): string {
   return section(
     'limit-audit',
     `<p>${requests} requests in ${simulatedSeconds.toFixed(0)} simulated seconds</p>`,
-    ...invalid.map((why) => `<p><strong>INVALID: ${text(why)}</strong></p>`),
+    ...invalid.map((why) => `<p><strong>INVALID: ${escapeMarkup(why)}</strong></p>`),
     table(
       'verdicts by endpoint',
       ['endpoint', 'verdict', 'limit', 'users', 'passed', 'refused', 'fullest 60 s'],
@@ -131,14 +131,14 @@ function auditSection({ audit }: BenchResult): string {
         const { endpoint, limit, users, passed, refused, fullestWindow } = audited;
         const figures = [limit, users, passed, refused, fullestWindow].map(String);
         const verdict = badge(breachesOf(audited).length === 0 ? 'passed' : 'failed');
-        return [text(endpoint), verdict, ...figures];
+        return [escapeMarkup(endpoint), verdict, ...figures];
       }),
     ),
     ...endpoints.flatMap((audited) => {
-      const breaches = [...breachesOf(audited), ...firstBreaches(audited)].map(text);
+      const breaches = [...breachesOf(audited), ...firstBreaches(audited)].map(escapeMarkup);
       if (breaches.length === 0) return [];
       const items = breaches.map((breach) => `<li>${breach}</li>`).join('');
-      return [`<h3>Breaches of ${text(audited.endpoint)}</h3><ul>${items}</ul>`];
+      return [`<h3>Breaches of ${escapeMarkup(audited.endpoint)}</h3><ul>${items}</ul>`];
     }),
     plotHtml({
       label: 'Accepted and refused per simulated second, and the limit',

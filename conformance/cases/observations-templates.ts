@@ -6,9 +6,7 @@ import type { ReplyTemplate } from '#contract/reply-template.ts';
 import {
   headersOf,
   type Refusal,
-  shapeOf,
   templateOf,
-  templateOfInvalid,
   templateOfList,
   templateOfOthers,
   templateOfRefusal,
@@ -20,15 +18,15 @@ import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
 import { recorded } from '../run/recording.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { inferFigures, inferReceived } from '../steps/infer-received.ts';
-import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
+import { invalidFieldOf, provokeRefusals, redirectOf, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */
 class FoundTemplates {
   readonly templates: Record<string, ReplyTemplate> = {};
   readonly undetermined: Record<string, string> = {};
-  readonly refusals: (readonly [Refusal, ReplyTemplate])[] = [];
+  readonly bodiesOfRefusals: (readonly [Refusal, ReplyTemplate])[] = [];
 
   add(name: string, found: Inferred | undefined): void {
     if (found === undefined) return;
@@ -54,7 +52,8 @@ export const templateObservations: readonly Observation[] = [
     sends: 'a request for each kind of refusal',
     run: async (t, account) => {
       const found = new FoundTemplates();
-      const shape = await addInvalidField(t, account, found);
+      const { inferred, shape } = await invalidFieldOf(t, account);
+      found.add('invalid_field', inferred);
       let headers: ReplyTemplate['headers'];
       for await (const refusal of provokeRefusals(t, account)) {
         const { kind, name = kind, samples, statuses, own } = refusal;
@@ -62,11 +61,11 @@ export const templateObservations: readonly Observation[] = [
         const ofKind = samples.filter(({ reply }) => statuses.includes(reply.status));
         found.add(name, templateOfRefusal(kind, ofKind, shape, own));
         if (ofKind.length > 0 && name === kind)
-          found.refusals.push([kind, inferBody(ofKind).template]);
+          found.bodiesOfRefusals.push([kind, inferBody(ofKind).template]);
       }
       found.dropRepeated('not_found', ['path_not_found', 'device_not_found']);
       found.dropRepeated('malformed_json', ['not_an_object', 'empty_body']);
-      const general = templateOfOthers(found.refusals, shape);
+      const general = templateOfOthers(found.bodiesOfRefusals, shape);
       if (general !== undefined)
         found.templates['error'] = { ...general, ...(headers && { headers }) };
       found.add('redirect', await redirectOf(t, account));
@@ -84,7 +83,7 @@ export const templateObservations: readonly Observation[] = [
       const polled = t.hasControl ? await t.account({ sim: { polling: 'external' } }) : account;
       found.add('tasks', await tasksOf(t, polled));
       const { reply } = await t.mustSend(account);
-      found.add('message', templateOfOwnShape(reply));
+      found.add('message', headersTemplate(reply));
       for (const name of ['dashboard_send', 'external_send'] as const)
         found.add(name, await otherSend(t, account, name));
       return found.seen();
@@ -97,50 +96,6 @@ export const templateObservations: readonly Observation[] = [
   }),
 ];
 
-/** Adds the template of a 400 that names fields. Returns the shape that other refusals may share. */
-async function addInvalidField(t: Trial, account: AccountUnderTest, found: FoundTemplates) {
-  const to = await t.send(account, { to: 'x' });
-  // Not `message`: many bodies contain a member with that name.
-  const time = await t.send(account, { send_at: 'x' });
-  const both = await t.send(account, { to: 'x', send_at: 'x' });
-  verify.given(() => {
-    for (const reply of [to, time, both]) verify.status(reply, 400);
-  });
-  const samples = [sampleOf(to, { field: 'to' }), sampleOf(time, { field: 'send_at' })];
-  found.add('invalid_field', templateOfInvalid(samples, sampleOf(both)));
-  const fields = await orderOfFields(t, account);
-  if (fields !== undefined)
-    found.templates['invalid_field'] = { ...found.templates['invalid_field'], fields };
-  return shapeOf(inferBody(samples).template.body);
-}
-
-/** Wrong values for all fields, in the order of the document's table. */
-const allWrong: Fields = { to: 'x', from: 'x', message: '', request_id: {}, send_at: 'x' };
-
-/** The order in which failing fields are named, if it is not that of the document's table. */
-async function orderOfFields(t: Trial, account: AccountUnderTest): Promise<string[] | undefined> {
-  const wrong = { ...allWrong };
-  const order: string[] = [];
-  for (let remaining = Object.keys(wrong); remaining.length > 0; remaining = Object.keys(wrong)) {
-    const { status, text } = await t.send(account, wrong);
-    // A field is a text, the last part of a pointer, or a member that holds no text.
-    const names = text.match(/(?<=["/.])(to|from|message|request_id|send_at)(?="(?!:"))/g) ?? [];
-    const named = [...new Set(names)].filter((name) => remaining.includes(name));
-    if (status !== 400 || named.length === 0) return undefined;
-    order.push(...named);
-    for (const name of named) delete wrong[name];
-  }
-  return order.join() === Object.keys(allWrong).join() ? undefined : order;
-}
-
-async function redirectOf(t: Trial, { key }: AccountUnderTest): Promise<Inferred | undefined> {
-  const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
-  if (reply.status < 300 || reply.status > 399) return undefined;
-  const samples = [sampleOf(reply, { location: paths.stats })];
-  const headers = { location: '{location}' };
-  return templateOf(samples, { status: 301, bodies: [{}], headers });
-}
-
 /** The template of the statistics, from the figures that change when a message is accepted. */
 async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {
   const { client } = t.target;
@@ -151,9 +106,9 @@ async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   // Without a control port, other cases send from the same account meanwhile.
   const sentMeanwhile = client.sends - sentBefore;
   verify.given(() => verify.status(after, 200));
-  if (hasOwnFigures(after)) return templateOfOwnShape(after);
+  if (hasOwnFigures(after)) return headersTemplate(after);
   if (before.json === undefined || after.json === undefined)
-    return { template: {}, undetermined: ['the statistics are not JSON'] };
+    return undeterminedBy('the statistics are not JSON');
   const undetermined: string[] = [];
   const body = inferFigures(before.json, after.json, {
     at: '',
@@ -194,7 +149,7 @@ async function receivedOf(t: Trial, account: AccountUnderTest): Promise<Inferred
   const list = listIn(json);
   const [entry] = list;
   const isOwnItem = entry === undefined || hasFields(entry, receivedItem);
-  if ((isPage || Array.isArray(json)) && isOwnItem) return templateOfOwnShape(reply);
+  if ((isPage || Array.isArray(json)) && isOwnItem) return headersTemplate(reply);
   const recipient = { number: account.from, deviceId: account.sims[0]?.deviceId };
   const item = isOwnItem ? undefined : inferReceived(list, recipient);
   return listTemplate(reply, ['next', 'previous'], item);
@@ -231,11 +186,11 @@ async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   const id = String(message['message_id']);
   const entry = list.find((task) => JSON.stringify(task).includes(id));
   if (entry === undefined && list.length > 0)
-    return { template: {}, undetermined: ['its tasks contain no message id'] };
+    return undeterminedBy('its tasks contain no message id');
   const isOwnItem =
     entry === undefined || hasFields(entry, ['from_number', 'message', 'message_id', 'to']);
   const isOwn = Array.isArray(json) || hasFields(json, ['tasks']);
-  if (isOwn && isOwnItem) return templateOfOwnShape(reply);
+  if (isOwn && isOwnItem) return headersTemplate(reply);
   const { status: _, ...others } = message;
   const values = valuesIn({ ...others, message: fields['message'] });
   const item = isOwnItem ? undefined : inferBody([{ reply: { ...reply, json: entry }, values }]);
@@ -248,14 +203,17 @@ function listTemplate(
   item: Inferred | undefined,
 ): Inferred {
   const found = templateOfList({ reply, values: {} }, links, item);
-  if (typeof found.undetermined === 'string')
-    return { template: {}, undetermined: [found.undetermined] };
+  if (typeof found.undetermined === 'string') return undeterminedBy(found.undetermined);
   const { template, undetermined } = found as Inferred;
   return { template: { ...headersIn(reply), ...template }, undetermined };
 }
 
+function undeterminedBy(reason: string): Inferred {
+  return { template: {}, undetermined: [reason] };
+}
+
 /** A reply in the simulator's own shape: needs a template only if its headers differ. */
-function templateOfOwnShape(reply: Reply): Inferred | undefined {
+function headersTemplate(reply: Reply): Inferred | undefined {
   const template = headersIn(reply);
   return template.headers === undefined ? undefined : { template, undetermined: [] };
 }
@@ -274,11 +232,11 @@ async function otherSend(
   const reply = await t.post(paths[name], account.key, t.fields(account));
   if (reply.status < 200 || reply.status > 299 || !verify.isObject(reply.json)) return undefined;
   const { json } = reply;
-  if (hasFields(json, messageFields) && reply.status === 202) return templateOfOwnShape(reply);
+  if (hasFields(json, messageFields) && reply.status === 202) return headersTemplate(reply);
   const id = String(json['message_id'] ?? json['id'] ?? '');
   const read = await t.read(account, id);
   if (read.status !== 200 || !verify.isObject(read.json))
-    return { template: {}, undetermined: ['its reply contains no id of a readable message'] };
+    return undeterminedBy('its reply contains no id of a readable message');
   return templateOf([{ reply, values: valuesIn(read.json) }], { status: 202, bodies: [] });
 }
 

@@ -18,7 +18,7 @@ import {
   pollTimes,
   statusOf,
 } from '../steps/status-changes.ts';
-import { untilHandedOut, untilReported } from '../steps/tasks.ts';
+import { readUntilReported, sendUntilHandedOut } from '../steps/tasks.ts';
 import { recipients } from '../target/target.ts';
 
 /** The messages that wait for one poll: a device that picks up fewer has a limit. */
@@ -58,12 +58,12 @@ export const timeObservations: readonly Observation[] = [
     mustRunAlone: true,
     sends: 'a message from a SIM whose device asks for its tasks, and reads of it for 20 s',
     run: async (t) => {
-      const handedOut = await untilHandedOut(t, (account, message) =>
+      const handedOut = await sendUntilHandedOut(t, (account, message) =>
         t.mustSend(account, { message }),
       );
       const { json } = await t.read(handedOut.account, handedOut.messageId);
       if (Object(json).status !== 'queued') return { answer: 'handed_out' };
-      if (await untilReported(t, handedOut)) return { answer: 'reported' };
+      if (await readUntilReported(t, handedOut)) return { answer: 'reported' };
       return { undetermined: 'the message stays queued once it is handed out' };
     },
   }),

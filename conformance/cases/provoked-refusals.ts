@@ -2,12 +2,18 @@
  * Provokes refusals of each kind that the target's flags allow, once or twice each: the replies are
  * the samples from which their templates are inferred.
  */
-import type { OwnHeaders, Refusal } from '#judging/discovery/discovered-templates.ts';
-import type { Sample } from '#judging/discovery/infer-template.ts';
+import {
+  type OwnHeaders,
+  type Refusal,
+  shapeOf,
+  templateOf,
+  templateOfInvalid,
+} from '#judging/discovery/discovered-templates.ts';
+import { type Inferred, inferBody, type Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { namesField } from '#judging/service/named-fields.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 
 /** Refusals of one kind. */
 export interface ProvokedRefusal {
@@ -134,4 +140,54 @@ async function* wrongAccounts(t: Trial, account: AccountUnderTest) {
   if (inactive.from === undefined) return;
   const fields = t.fields(account, { from: inactive.from });
   yield collectSamples('device_inactive', [503], [[t.post(paths.send, inactive.key, fields)]]);
+}
+
+/** The template of a 400 that names fields, and the shape that other refusals may share. */
+export async function invalidFieldOf(t: Trial, account: AccountUnderTest) {
+  const to = await t.send(account, { to: 'x' });
+  // Not `message`: many bodies contain a member with that name.
+  const time = await t.send(account, { send_at: 'x' });
+  const both = await t.send(account, { to: 'x', send_at: 'x' });
+  verify.given(() => {
+    for (const reply of [to, time, both]) verify.status(reply, 400);
+  });
+  const samples = [sampleOf(to, { field: 'to' }), sampleOf(time, { field: 'send_at' })];
+  const found = templateOfInvalid(samples, sampleOf(both));
+  const fields = await orderOfFields(t, account);
+  const inferred: Inferred = {
+    template: { ...found?.template, ...(fields && { fields }) },
+    undetermined: found?.undetermined ?? [],
+  };
+  return { inferred, shape: shapeOf(inferBody(samples).template.body) };
+}
+
+/** Wrong values for all fields, in the order of the document's table. */
+const allWrong: Fields = { to: 'x', from: 'x', message: '', request_id: {}, send_at: 'x' };
+
+/** The order in which failing fields are named, if it is not that of the document's table. */
+async function orderOfFields(t: Trial, account: AccountUnderTest): Promise<string[] | undefined> {
+  const wrong = { ...allWrong };
+  const order: string[] = [];
+  for (let remaining = Object.keys(wrong); remaining.length > 0; remaining = Object.keys(wrong)) {
+    const { status, text } = await t.send(account, wrong);
+    // A field is a text, the last part of a pointer, or a member that holds no text.
+    const names = text.match(/(?<=["/.])(to|from|message|request_id|send_at)(?="(?!:"))/g) ?? [];
+    const named = [...new Set(names)].filter((name) => remaining.includes(name));
+    if (status !== 400 || named.length === 0) return undefined;
+    order.push(...named);
+    for (const name of named) delete wrong[name];
+  }
+  return order.join() === Object.keys(allWrong).join() ? undefined : order;
+}
+
+/** The template of a redirect to the path with a slash; undefined if the target sends none. */
+export async function redirectOf(
+  t: Trial,
+  { key }: AccountUnderTest,
+): Promise<Inferred | undefined> {
+  const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
+  if (reply.status < 300 || reply.status > 399) return undefined;
+  const samples = [sampleOf(reply, { location: paths.stats })];
+  const headers = { location: '{location}' };
+  return templateOf(samples, { status: 301, bodies: [{}], headers });
 }

@@ -15,7 +15,7 @@ import {
   paths,
   type Trial,
 } from '../run/trial.ts';
-import { untilHandedOut } from '../steps/tasks.ts';
+import { sendUntilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';
 import { wallClock } from '../target/client.ts';
 import { type Need, otherRecipientOf } from '../target/target.ts';
@@ -74,7 +74,7 @@ export const send4Cases: readonly Case[] = [
     sends: 'replays, then the list of messages or the tasks of the device',
     demands: 'one message exists',
     steps: (t) =>
-      untilHandedOut(t, async (account, message) => {
+      sendUntilHandedOut(t, async (account, message) => {
         await sendAndReplay(t, account, 2, { message });
         await t.noteMessageCount(account);
       }),

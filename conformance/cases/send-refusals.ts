@@ -1,7 +1,8 @@
 /**
- * Sends that must be refused, and the cases about them: which fields are refused, and bodies that
- * are not a JSON object. Rules: SEND-2, SEND-5, SVC-4. A row of a table is a value that every
- * permitted answer to an assumption treats alike.
+ * Sends that must be refused: cases about the fields that a refusal names and about bodies that are
+ * not a JSON object, and the recording `refusedSends`, which other files judge. Rules: SEND-2,
+ * SEND-5, SVC-4. A row of a table is a value that every permitted answer to an assumption treats
+ * alike.
  */
 import type { RuleId } from '#contract/rules.ts';
 import { about, type Case, judging } from '../run/case.ts';
@@ -131,8 +132,7 @@ export const refusalCases: readonly Case[] = [
     tries: 1,
   }),
   refusalCase('SEND-2/numbers-are-not-tidied', {
-    sends:
-      'good numbers with a line end, a null byte, full-width digits, a space that does not break',
+    sends: 'valid numbers with a line break, a null byte, full-width digits or a no-break space',
     rows: ({ to, from }) => [
       { to: `${to}\n` },
       { to: similar.inWideDigits(to) },
@@ -173,7 +173,7 @@ const invalidFields: readonly Fields[] = [
  */
 export const refusedSends: Recording = {
   name: 'refused sends',
-  needs: ['sender'],
+  needs: senderNeeds,
   spends: { send: 7 },
   record: async (t) => {
     const account = await t.account({ sims: 2 });

@@ -11,7 +11,7 @@ import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging, type RequiredEvidence } from '../run/case.ts';
 import { paths, type Trial } from '../run/trial.ts';
-import { untilHandedOut, untilReported } from '../steps/tasks.ts';
+import { readUntilReported, sendUntilHandedOut } from '../steps/tasks.ts';
 import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
 import { recipients } from '../target/target.ts';
 import { similarIdsOf } from './read.ts';
@@ -73,7 +73,7 @@ export const stateCases: readonly Case[] = [
     sends: 'a long message with an emoji from a SIM whose device asks for its tasks, twice',
     demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
     steps: async (t) => {
-      const handedOut = await untilHandedOut(t, async (account, message) => {
+      const handedOut = await sendUntilHandedOut(t, async (account, message) => {
         const long = `${message} \u{1f44b} ${'conformance '.repeat(30)}`.trimEnd();
         const { messageId } = await t.mustSend(account, { message: long });
         if (t.hasControl) await t.advance(3 * pollIntervalMs(t));
@@ -81,7 +81,7 @@ export const stateCases: readonly Case[] = [
       });
       const [sim] = handedOut.account.sims;
       await t.get(paths.tasks(sim?.deviceId ?? ''), handedOut.account.key);
-      await untilReported(t, handedOut);
+      await readUntilReported(t, handedOut);
     },
   }),
   about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account'], 1, {
@@ -90,11 +90,11 @@ export const stateCases: readonly Case[] = [
     demands: 'its own key gets the task; that another one gets it too breaks no rule, but is said',
     steps: async (t) => {
       const { key } = await t.otherAccount();
-      const handedOut = await untilHandedOut(t, async (account, message) => {
+      const handedOut = await sendUntilHandedOut(t, async (account, message) => {
         await t.mustSend(account, { message });
         await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), key);
       });
-      await untilReported(t, handedOut);
+      await readUntilReported(t, handedOut);
     },
   }),
   about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], 1, {
@@ -102,14 +102,14 @@ export const stateCases: readonly Case[] = [
     sends: "polls for the account's other device and for ids nearly those of the message's device",
     demands: 'not handed out until its own device polls',
     steps: async (t) => {
-      const handedOut = await untilHandedOut(t, async (account, message) => {
+      const handedOut = await sendUntilHandedOut(t, async (account, message) => {
         const [own = '', other = own] = account.sims.map(({ deviceId }) => deviceId);
         await t.mustSend(account, { message });
         const similarIds = similarIdsOf(own);
         for (const id of t.hasControl ? [other, ...similarIds] : similarIds.slice(2, 5))
           await t.get(paths.tasks(id), account.key);
       });
-      await untilReported(t, handedOut);
+      await readUntilReported(t, handedOut);
     },
   }),
   {

@@ -26,7 +26,7 @@ export function finish(
   options: ConformOptions,
   { out, error: print }: Pick<CommandIo, 'out' | 'error'>,
 ): number {
-  const { results, unreached, interrupted, reachable } = run;
+  const { results, unreached, isInterrupted: interrupted, isReachable: reachable } = run;
   const error = (line: string) => print(`smstwin conform: ${line}\n`);
   const weighed = weigh(options.expected, results, knownCases);
   const rules = ruleVerdicts(results);

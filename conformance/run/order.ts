@@ -5,7 +5,7 @@
  * its bucket is full. *Idle* recordings leave a bucket empty or unused, so they come last. Only the
  * ledger and the time decide, so a dry run uses the same schedule.
  */
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import { type SkipReason, tooLong } from '../target/target.ts';
 import { type Bucket, type BucketLedger, entriesOf } from './budget.ts';
 import type { Item } from './items.ts';
@@ -165,6 +165,6 @@ function longestOf(waits: readonly Wait[]): Wait {
 }
 
 function tooLongToWait({ ms, bucket }: Wait): SkipReason {
-  const wait = `a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
+  const wait = `a wait of ${Math.ceil(ms / secondMs)} s for the limit of ${bucket}`;
   return { reason: `needs ${tooLong(wait)}`, isOutOfTime: true };
 }

@@ -3,7 +3,7 @@
  * case did not provoke is waited out, because another client of the account may have caused it.
  */
 import { limitedEndpoints } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
@@ -128,7 +128,7 @@ export class RecordedRequests {
   /** Lets time pass: moves a simulator's clock, or waits if `--timeout` allows such a wait. */
   async advance(ms: number): Promise<void> {
     if (!this.hasControl && ms > this.target.timeoutMs)
-      throw new OutOfTime(tooLong(`a wait of ${Math.ceil(ms / 1000)} s`));
+      throw new OutOfTime(tooLong(`a wait of ${Math.ceil(ms / secondMs)} s`));
     await this.pause(ms, 'time to pass');
   }
 

@@ -74,17 +74,7 @@ export async function conformTraffic(
   io: TrafficIo,
 ) {
   const startedAt = new Date();
-  const ids = rules
-    .map(({ id }) => id)
-    .filter(
-      (id) => options.patterns.length === 0 || isSelected(`${id}/traffic`, id, options.patterns),
-    );
-  if (ids.length === 0)
-    throw new CommandError(
-      4,
-      `no rule matches ${options.patterns.join(' ')}; name one, such as SEND-4`,
-    );
-  const judging: JudgingOptions = { traffic, ids, io };
+  const judging: JudgingOptions = { traffic, ids: selectedRules(options.patterns), io };
   const { judge, ...now } = await judgeFiles(traffic.files, judging);
   const [unseenKey] = judge.unseenKeys;
   if (unseenKey !== undefined)
@@ -96,7 +86,8 @@ export async function conformTraffic(
   const [file = ''] = traffic.files;
   const more =
     traffic.files.length > 1 ? ` and ${counted(traffic.files.length - 1, 'more file')}` : '';
-  const run = { results, reachable: true, interrupted: false, budgetReached: false, mayMiss: true };
+  const state = { isReachable: true, isInterrupted: false, isBudgetReached: false };
+  const run = { results, ...state, mayMiss: true };
   const facts = {
     baseUrl: `${basename(file)}${more}`,
     startedAt: startedAt.toISOString(),
@@ -111,6 +102,15 @@ export async function conformTraffic(
   const exitCode = finish({ run, facts, knownCases }, options, io);
   const hasDrifted = traffic.drift !== undefined && (await printDrift(now, traffic.drift, judging));
   return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;
+}
+
+/** The rules that the patterns name; all without a pattern. Throws if none matches. */
+function selectedRules(patterns: readonly string[]): readonly RuleId[] {
+  const ids = rules.map(({ id }) => id);
+  if (patterns.length === 0) return ids;
+  const selected = ids.filter((id) => isSelected(`${id}/traffic`, id, patterns));
+  if (selected.length > 0) return selected;
+  throw new CommandError(4, `no rule matches ${patterns.join(' ')}; name one, such as SEND-4`);
 }
 
 /** Prints what changed since an older recording; true if something did. */

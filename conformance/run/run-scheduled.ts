@@ -1,4 +1,5 @@
 /** Runs cases in real time, by the schedule (`order.ts`), and prints what the run waits for. */
+import { secondMs } from '#contract/time.ts';
 import type { SkipReason, Target } from '../target/target.ts';
 import type { AnyCase } from './case.ts';
 import { type Item, itemsOf } from './items.ts';
@@ -12,8 +13,7 @@ interface Driver {
   readonly execute: Execute;
   /** True if no more recordings are made; `execute` decides about cases. */
   readonly isStopped: () => boolean;
-  /** Prints a line. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /** The longest time without a line of output. */
@@ -43,14 +43,17 @@ export async function runScheduled(
     const itemEnded = new AbortController();
     const untilPrintMs = Math.max(0, printedAt + longestSilenceMs - clock.now());
     const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
-    const printed = clock.sleep(pauseMs, AbortSignal.any([itemEnded.signal, signal])).then(
-      () => {
-        driver.say(progress(target, schedule, decision));
-        printedAt = clock.now();
-      },
-      () => {},
-    );
-    await Promise.race([printed, ...active]);
+    const printAfterSilence = clock
+      .sleep(pauseMs, AbortSignal.any([itemEnded.signal, signal]))
+      .then(
+        () => {
+          driver.print(progress(target, schedule, decision));
+          printedAt = clock.now();
+        },
+        // Aborted: an item or the run has ended, so nothing is printed.
+        () => {},
+      );
+    await Promise.race([printAfterSilence, ...active]);
     itemEnded.abort();
   };
   while (!driver.isStopped()) {
@@ -79,7 +82,7 @@ async function runItem(
 
 /** A line that says what the run waits for or, if it does not wait, what it runs. */
 function progress(target: Target, schedule: Schedule, decision: Decision): string {
-  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
+  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / secondMs));
   const left = `${schedule.waiting.length} left`;
   if (decision.kind === 'wait' && decision.bucket !== undefined)
     return `waiting ${seconds(decision.ms)} s for the limit of ${decision.bucket} (${left})`;

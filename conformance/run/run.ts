@@ -37,7 +37,7 @@ export async function runSuite(
       cases,
       `${target.client.baseUrl} is not reachable: ${failure}; start it, or name another address`,
     );
-  const isUniform = failure === undefined && (await answersAllAlike(target));
+  const isUniform = !signal.aborted && (await answersAllAlike(target));
   const suite = new Suite(cases, target, options, isUniform);
   await suite.runCases();
   const traffic = target.hasControl ? undefined : otherTraffic(target);
@@ -48,9 +48,9 @@ export async function runSuite(
   const results = [...suite.results(), ...notices];
   return {
     results,
-    reachable: suite.isReachable,
-    interrupted: signal.aborted,
-    budgetReached: target.client.budgetReached || suite.isOutOfTime,
+    isReachable: suite.isReachable,
+    isInterrupted: signal.aborted,
+    isBudgetReached: target.client.budgetReached || suite.isOutOfTime,
   };
 }
 
@@ -103,7 +103,7 @@ class Suite {
       await workOn(alone, 1, execute);
     } else {
       const isStopped = () => this.#isStopped;
-      await runScheduled(cases, target, { execute, isStopped, say: this.#options.onWait });
+      await runScheduled(cases, target, { execute, isStopped, print: this.#options.onWait });
     }
   }
 
@@ -114,9 +114,9 @@ class Suite {
   async #execute(anyCase: AnyCase, skip = this.#skips.get(anyCase)): Promise<void> {
     const { signal, bail } = this.#options;
     if (signal.aborted) this.#stopReason ??= 'the run was interrupted';
-    const found = await this.#resultOf(anyCase, skip);
-    const isMeaningless = this.#isUniform && isSuccess(found.verdict);
-    const result = isMeaningless ? { ...found, ...meaningless } : found;
+    const judged = await this.#resultOf(anyCase, skip);
+    const isMeaningless = this.#isUniform && isSuccess(judged.verdict);
+    const result = isMeaningless ? { ...judged, ...meaningless } : judged;
     this.#report(result);
     if (bail && isFailure(result.verdict)) this.#stopReason ??= 'stopped by --bail';
     const hadReply = result.exchanges.at(-1)?.status !== 0;
@@ -179,7 +179,8 @@ class Suite {
 /** The result of a run that could not begin: every case is not exercised. */
 export function unreached(cases: readonly AnyCase[], reason: string): Run {
   const results = cases.map((anyCase) => notRun(anyCase, reason));
-  return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
+  const state = { isReachable: false, isInterrupted: false, isBudgetReached: false };
+  return { results, unreached: reason, ...state };
 }
 
 /** Replaces a success on a target that gives the same answer to every request. */

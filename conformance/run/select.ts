@@ -2,7 +2,9 @@
  * What is known before any request: which cases a pattern selects, which of them the flags allow,
  * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
  */
+
 import { rules } from '#contract/rules.ts';
+import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import {
@@ -184,7 +186,7 @@ function withoutControl(cases: readonly AnyCase[], capabilities: Capabilities): 
   };
   for (;;) {
     const decision = schedule.next(nowMs);
-    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / 1000, late };
+    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / secondMs, late };
     if (decision.kind === 'busy') {
       finishNext();
     } else if (decision.kind === 'wait') {

@@ -10,7 +10,7 @@ import { waitInputSchema } from '#src/operations/messages/wait.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
-import { okReply, passedReply, requestForShard } from '../ask.ts';
+import { okReply, passedReply, requestForShard, type ShardRequest } from '../ask.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';
 
@@ -20,8 +20,16 @@ type Shards = readonly [Shard, ...Shard[]];
 
 /** The time between two counts of the messages that match. */
 const waitPauseMs = 20;
-/** The part of a cursor for a shard that has shown all of its messages. */
+/** Stands in a cursor for a shard without further messages. */
 const ended = 'x';
+
+/** A page of the messages of one shard, and the cursor that it was read from. */
+interface ShardPage {
+  readonly shard: Shard;
+  /** Empty: the first page. */
+  readonly cursor: string;
+  readonly page: Page;
+}
 
 /**
  * The newest messages of all shards, as one page. Its cursor has one part for each shard, with dots
@@ -33,43 +41,61 @@ export async function pageOfMessages(
 ): Promise<ControlReply> {
   const query = new URLSearchParams(request.query);
   const cursors = query.get('cursor')?.split('.') ?? [];
-  const limit = query.get('limit') ?? `${defaultPage}`;
-  const readPage = (shardIndex: number, size: string) => {
-    const cursor = cursors[shardIndex];
-    const ownQuery = new URLSearchParams(query);
-    ownQuery.set('limit', size);
-    ownQuery.delete('cursor');
-    if (cursor) ownQuery.set('cursor', cursor);
-    const shard = shards[shardIndex] ?? shards[0];
-    return shard.ask(requestForShard(request, '', ownQuery.toString()));
-  };
+  const limit = Number(query.get('limit') ?? defaultPage);
   const replies = await Promise.all(
-    shards.map((_, index) => (cursors[index] === ended ? undefined : readPage(index, limit))),
+    shards.map((shard, index) => {
+      const cursor = cursors[index] ?? '';
+      return cursor === ended ? undefined : shard.ask(pageRequest(request, cursor, limit));
+    }),
   );
   const refusal = replies.find((reply) => reply !== undefined && reply.status !== 200);
   if (refusal !== undefined) return passedReply(refusal);
-  const pages = replies.map((reply): Page => {
-    if (reply === undefined) return { messages: [], next_cursor: null };
-    return JSON.parse(reply.body) as Page;
+  const pages = shards.map((shard, index): ShardPage => {
+    const body = replies[index]?.body;
+    const page: Page = body === undefined ? { messages: [], next_cursor: null } : JSON.parse(body);
+    return { shard, cursor: cursors[index] ?? '', page };
   });
-  const listed = pages
-    .flatMap(({ messages }, shardIndex) => messages.map((message) => ({ message, shardIndex })))
-    .sort((a, b) => Date.parse(b.message.created_at) - Date.parse(a.message.created_at))
-    .slice(0, Number(limit));
+  const newest = newestOf(pages, limit);
   const next = await Promise.all(
-    pages.map(async ({ messages, next_cursor: cursor }, index) => {
-      const shownCount = listed.filter(({ shardIndex }) => shardIndex === index).length;
-      if (shownCount === messages.length) return cursor ?? ended;
-      if (shownCount === 0) return cursors[index] ?? '';
-      // A page of only the messages that are shown has the cursor after them.
-      const { body } = await readPage(index, `${shownCount}`);
-      return (JSON.parse(body) as Page).next_cursor ?? ended;
+    pages.map((page) => {
+      const shownCount = newest.filter(({ shard }) => shard === page.shard).length;
+      return cursorAfter(page, shownCount, request);
     }),
   );
   return okReply({
-    messages: listed.map(({ message }) => message),
+    messages: newest.map(({ message }) => message),
     next_cursor: next.every((cursor) => cursor === ended) ? null : next.join('.'),
   });
+}
+
+/** The request to one shard for its page from this cursor on. */
+function pageRequest(request: ControlRequest, cursor: string, limit: number): ShardRequest {
+  const query = new URLSearchParams(request.query);
+  query.set('limit', `${limit}`);
+  query.delete('cursor');
+  if (cursor !== '') query.set('cursor', cursor);
+  return requestForShard(request, '', query.toString());
+}
+
+/** The newest messages of all pages, each with its shard. */
+function newestOf(pages: readonly ShardPage[], limit: number) {
+  return pages
+    .flatMap(({ shard, page }) => page.messages.map((message) => ({ message, shard })))
+    .sort((a, b) => Date.parse(b.message.created_at) - Date.parse(a.message.created_at))
+    .slice(0, limit);
+}
+
+/** The cursor of a shard after the first `shownCount` messages of its page. */
+async function cursorAfter(
+  { shard, cursor, page: { messages, next_cursor: next } }: ShardPage,
+  shownCount: number,
+  request: ControlRequest,
+): Promise<string> {
+  if (shownCount === messages.length) return next ?? ended;
+  if (shownCount === 0) return cursor;
+  // A page of only the messages that are shown has the cursor after them.
+  const { body } = await shard.ask(pageRequest(request, cursor, shownCount));
+  return (JSON.parse(body) as Page).next_cursor ?? ended;
 }
 
 /** Waits until enough messages of all shards match. Throws an OperationRefused on a timeout. */
@@ -97,10 +123,10 @@ export async function waitForMessages(
     const messages = found.flatMap((part) => part.messages).slice(0, largestPage);
     if (matching >= count) return okReply({ count: matching, messages });
     const { now, next_at: nextAt } = await clock.state();
-    const isLate = advance
+    const isOver = advance
       ? Date.parse(now) >= untilMs
       : performance.now() - startedMs >= timeoutMs;
-    if (isLate) {
+    if (isOver) {
       const unit = advance ? 'simulated ms' : 'ms';
       const message = `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`;
       throw new OperationRefused('timeout', message);

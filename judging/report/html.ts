@@ -3,20 +3,21 @@
  * sentence and its cases, failures first and open. To stay below a megabyte, the page leaves out
  * exchanges; the JSON report has more of them.
  */
+import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf } from './outcome.ts';
-import { badge, type PageLink, pageHtml } from './page.ts';
+import { badge, type PageFinding, type PageLink, pageHtml } from './page.ts';
 import { curlOf, type ReportedExchange, replyText } from './reported-exchange.ts';
 import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import {
   because,
+  escapeMarkup,
   factsOf,
   middleCut,
   type Summary,
   skipReasons,
-  escapeMarkup as text,
   verdictName,
 } from './summary.ts';
 import { testedLine } from './text.ts';
@@ -59,7 +60,7 @@ function render(summary: Summary, mostExchanges: number): string {
     facts: [
       baseUrl,
       startedAt,
-      `${(durationMs / 1000).toFixed(1)} s`,
+      `${(durationMs / secondMs).toFixed(1)} s`,
       `${sends} ${sendsAre ?? 'sends'}`,
       `exit code ${exitCode}`,
     ],
@@ -77,28 +78,35 @@ function render(summary: Summary, mostExchanges: number): string {
         : [{ label, tone: toneOf(verdict, summary), to: anchorOf(first) }];
     }),
     findings: [...grouped(findingsOf(results, summary.weighed), commonRule)].map(
-      ([rule, group]) => {
-        const all = group.flatMap((finding) => finding.results);
-        const [first, ...others] = all as [Result, ...Result[]];
-        if (others.length === 0 || rule !== first.subject) {
-          return { ...link(first), also: others.map(link) };
-        }
-        const label = `${rule}: ${counted(all.length, 'finding')}`;
-        const also = [...grouped(all, saying)].map(([note, same]) =>
-          same.length === 1
-            ? link(same[0] as Result)
-            : {
-                ...link(same[0] as Result),
-                note: middleCut(`${note} (${same.length} times)`, longestBody),
-              },
-        );
-        return { label, tone: link(first).tone, to: rule, also };
-      },
+      ([rule, findings]) => findingLink(rule, findings, link),
     ),
-    body: `<h2>Rules</h2>\n<p>${text(testedLine(summary))}</p>\n${list('rule')}
+    body: `<h2>Rules</h2>\n<p>${escapeMarkup(testedLine(summary))}</p>\n${list('rule')}
 ${assumptions === '' ? '' : `<h2>Assumptions</h2>\n${assumptions}`}
 ${skippedHtml(summary)}`,
   });
+}
+
+/** Findings of one rule as one link, with their cases below it: those with equal texts together. */
+function findingLink(
+  rule: string,
+  findings: readonly Finding[],
+  link: (result: Result) => PageLink,
+): PageFinding {
+  const all = findings.flatMap(({ results }) => results);
+  const [first, ...others] = all as [Result, ...Result[]];
+  if (others.length === 0 || rule !== first.subject)
+    return { ...link(first), also: others.map(link) };
+  const also = [...grouped(all, saying)].map(([text, same]) => {
+    const linkOfFirst = link(same[0] as Result);
+    const note = middleCut(`${text} (${same.length} times)`, longestBody);
+    return same.length === 1 ? linkOfFirst : { ...linkOfFirst, note };
+  });
+  return {
+    label: `${rule}: ${counted(all.length, 'finding')}`,
+    tone: link(first).tone,
+    to: rule,
+    also,
+  };
 }
 
 /** The rule of a finding, or its first case if it shows in cases of several rules. */
@@ -136,8 +144,8 @@ function subjectHtml(
   const cases = results.toSorted((a, b) => rankOf([a]) - rankOf([b])).map(caseOf);
   const mostShown = isOfReferee(summary) ? mostFindings : cases.length;
   const [shown, others] = [cases.slice(0, mostShown), cases.slice(mostShown)];
-  return `<details class="subject" id="${text(id)}"${rankOf(results) < otherRank ? ' open' : ''}>
-<summary>${badge(toneOf(verdict, summary))} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
+  return `<details class="subject" id="${escapeMarkup(id)}"${rankOf(results) < otherRank ? ' open' : ''}>
+<summary>${badge(toneOf(verdict, summary))} <strong>${escapeMarkup(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
 ${shown.join('\n')}
 ${others.length === 0 ? '' : `<details><summary>${others.length} more findings</summary>${others.join('\n')}</details>`}
 </details>`;
@@ -154,11 +162,11 @@ function rankOf(results: readonly Result[]): number {
 
 function caseHtml(result: Result, anchor: string, mostExchanges: number, summary: Summary): string {
   const rows = factsOf(result, summary).map(
-    ([name, value]) => `<dt>${name}</dt><dd>${text(value)}</dd>`,
+    ([name, value]) => `<dt>${name}</dt><dd>${escapeMarkup(value)}</dd>`,
   );
   const { timeline = [] } = result;
-  const lines = timeline.map((line) => `<li>${text(line)}</li>`);
-  return `<article id="${anchor}"><h3>${badge(toneOf(result.verdict, summary))} ${text(result.id)}</h3>
+  const lines = timeline.map((line) => `<li>${escapeMarkup(line)}</li>`);
+  return `<article id="${anchor}"><h3>${badge(toneOf(result.verdict, summary))} ${escapeMarkup(result.id)}</h3>
 <dl>${rows.join('')}</dl>
 ${timeline.length === 0 ? '' : `<h4>Timeline</h4><ol class="timeline">${lines.join('')}</ol>`}
 ${exchangesHtml(result, mostExchanges)}
@@ -188,21 +196,22 @@ const longestBody = 1_200;
 
 function exchangeHtml(exchange: ReportedExchange): string {
   const { method, url, status, durationMs } = exchange;
-  return `<h4>${text(method)} ${text(url)} → ${status || 'no reply'} <small>${durationMs.toFixed(2)} ms</small></h4>
-<pre role="group" tabindex="0" aria-label="curl"><code>${text(middleCut(curlOf(exchange), longestBody))}</code></pre>
-<pre role="group" tabindex="0" aria-label="reply">${text(middleCut(replyText(exchange), longestBody))}</pre>`;
+  return `<h4>${escapeMarkup(method)} ${escapeMarkup(url)} → ${status || 'no reply'} <small>${durationMs.toFixed(2)} ms</small></h4>
+<pre role="group" tabindex="0" aria-label="curl"><code>${escapeMarkup(middleCut(curlOf(exchange), longestBody))}</code></pre>
+<pre role="group" tabindex="0" aria-label="reply">${escapeMarkup(middleCut(replyText(exchange), longestBody))}</pre>`;
 }
 
 function skippedHtml({ results }: Summary): string {
   const reasons = skipReasons(results);
   if (reasons.length === 0) return '';
   const rows = reasons.map(
-    ([why, cases]) => `<dt>${text(why)}</dt><dd>${cases.map(({ id }) => text(id)).join(', ')}</dd>`,
+    ([why, cases]) =>
+      `<dt>${escapeMarkup(why)}</dt><dd>${cases.map(({ id }) => escapeMarkup(id)).join(', ')}</dd>`,
   );
   return `<h2>Skipped</h2>\n<dl>${rows.join('\n')}</dl>`;
 }
 
 /** The HTML of a rule's sentence, in which code is between back quotes. */
 function prose(sentence: string): string {
-  return text(sentence).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+  return escapeMarkup(sentence).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

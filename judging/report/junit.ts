@@ -3,6 +3,7 @@
  * An observation is a passed test case. A case that did not exercise its rule is an error, so that
  * it does not look like a success.
  */
+import { secondMs } from '#contract/time.ts';
 import { curlOf, replyText } from './reported-exchange.ts';
 import { bySubject, type Result } from './result.ts';
 import { because, escapeMarkup, factsOf, type Summary } from './summary.ts';
@@ -26,7 +27,7 @@ function suite(
 ): string {
   const kinds = results.map((result) => kindOf(result, summary));
   const count = (kind: string) => kinds.filter((each) => each === kind).length;
-  const seconds = results.reduce((sum, { durationMs }) => sum + durationMs, 0) / 1000;
+  const seconds = results.reduce((sum, { durationMs }) => sum + durationMs, 0) / secondMs;
   const attributes = [
     `name="${escapeMarkup(subject)}"`,
     `package="${packageOf(summary)}"`,
@@ -44,7 +45,7 @@ function suite(
 }
 
 function testCase(result: Result, summary: Summary): string {
-  const head = `    <testcase name="${escapeMarkup(result.id)}" classname="${packageOf(summary)}.${escapeMarkup(result.subject)}" time="${(result.durationMs / 1000).toFixed(3)}"`;
+  const head = `    <testcase name="${escapeMarkup(result.id)}" classname="${packageOf(summary)}.${escapeMarkup(result.subject)}" time="${(result.durationMs / secondMs).toFixed(3)}"`;
   const kind = kindOf(result, summary);
   if (kind === undefined)
     return result.verdict === 'notice'

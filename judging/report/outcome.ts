@@ -134,11 +134,11 @@ export function writeDiscovered(file: string, { answers }: Discovered): void {
  * target wins.
  */
 export function exitCode(run: Run, weighed: Weighed, required: readonly string[]): number {
-  if (run.interrupted) return 130;
-  if (!run.reachable) return 3;
+  if (run.isInterrupted) return 130;
+  if (!run.isReachable) return 3;
   const isExpected = ({ id }: Result) => weighed.expected.has(id);
   if (run.results.some((one) => isFailure(one.verdict) && !isExpected(one))) return 1;
-  if (run.budgetReached) return 6;
+  if (run.isBudgetReached) return 6;
   if (weighed.stale.length > 0) return 5;
   const rules = ruleVerdicts(run.results);
   if (!run.mayMiss && rules.some(({ verdict }) => verdict === 'not_exercised')) return 4;

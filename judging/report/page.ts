@@ -4,7 +4,7 @@
  * links to their details, then the sections of the report.
  */
 import { pageFiles } from '#io/shipped-files.ts';
-import { escapeMarkup as text } from './summary.ts';
+import { escapeMarkup } from './summary.ts';
 
 export interface PageLink {
   readonly label: string;
@@ -28,7 +28,7 @@ export interface Page {
 }
 
 /** A failure, a notice or a crossed threshold. `also`: others of the same cause. */
-interface PageFinding extends PageLink {
+export interface PageFinding extends PageLink {
   readonly also?: readonly PageLink[];
 }
 
@@ -39,14 +39,14 @@ export function pageHtml({ title, facts, warnings, counts, findings, body }: Pag
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${text(title)} of ${text(facts[0] ?? '')}</title>
+<title>${escapeMarkup(title)} of ${escapeMarkup(facts[0] ?? '')}</title>
 <style>${style}</style>
 </head>
 <body>
 <header>
-<h1>${text(title)}</h1>
-<p>${facts.map(text).join(' · ')}</p>
-${warnings.map((line) => `<p><strong>${text(line)}</strong></p>`).join('\n')}
+<h1>${escapeMarkup(title)}</h1>
+<p>${facts.map(escapeMarkup).join(' · ')}</p>
+${warnings.map((line) => `<p><strong>${escapeMarkup(line)}</strong></p>`).join('\n')}
 <ul class="counts">${counts.map((count) => `<li>${linkTo(count)}</li>`).join('')}</ul>
 </header>
 <main>
@@ -72,14 +72,14 @@ function findingHtml({ also = [], ...link }: PageFinding): string {
 }
 
 function linkTo({ label, tone, to, note = '' }: PageLink): string {
-  const shown = `${badge(tone)} ${text(label)}`;
-  const link = to === undefined ? shown : `<a href="#${text(to)}">${shown}</a>`;
-  return note === '' ? link : `${link} ${text(note)}`;
+  const shown = `${badge(tone)} ${escapeMarkup(label)}`;
+  const link = to === undefined ? shown : `<a href="#${escapeMarkup(to)}">${shown}</a>`;
+  return note === '' ? link : `${link} ${escapeMarkup(note)}`;
 }
 
 /** A word in a frame of its colour. */
 export function badge(tone: string): string {
-  return `<span class="badge ${text(tone)}">${text(tone.replace('_', ' '))}</span>`;
+  return `<span class="badge ${escapeMarkup(tone)}">${escapeMarkup(tone.replace('_', ' '))}</span>`;
 }
 
 /** What draws the plots of a report (`plot.ts`): the end of its body. */

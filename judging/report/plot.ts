@@ -2,7 +2,7 @@
  * The data of a plot, and its place in an HTML report. The page and the reports draw it by the same
  * code, which runs in a browser (`plot/draw.ts`).
  */
-import { escapeMarkup as text } from './summary.ts';
+import { escapeMarkup } from './summary.ts';
 
 /** Plain data: a report holds it as JSON. */
 export interface PlotData {
@@ -30,5 +30,5 @@ export interface PlotLine {
 }
 
 export function plotHtml(data: PlotData): string {
-  return `<figure><figcaption>${text(data.label)}</figcaption><div class="plot" data-plot="${text(JSON.stringify(data))}"></div></figure>`;
+  return `<figure><figcaption>${escapeMarkup(data.label)}</figcaption><div class="plot" data-plot="${escapeMarkup(JSON.stringify(data))}"></div></figure>`;
 }

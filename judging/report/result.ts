@@ -1,20 +1,25 @@
-/**
- * The result of a case, and the verdicts. `notice`: breaks no rule, but a reader must know it.
- * `flaky`: failed first, and passed when it was run again. `spelling`: a code is misspelt, all else
- * is right.
- */
+/** The result of a case, its verdict, and the results of a whole run. */
 import { grouped } from '#io/grouped.ts';
 import type { ReportedExchange } from './reported-exchange.ts';
 
 export const verdicts = [
+  // The rule applied and held.
   'passed',
+  // A reply broke the rule.
   'failed',
+  // The target showed its answer to an assumption.
   'observed',
+  // The run lacks what the case needs.
   'skipped',
+  // It ran, and nothing decided the rule.
   'not_exercised',
+  // Only the spelling of a code is wrong.
   'spelling',
+  // Failed, and passed when it ran again.
   'flaky',
+  // Breaks no rule, but a reader must know it.
   'notice',
+  // The harness could not judge it.
   'error',
 ] as const;
 export type Verdict = (typeof verdicts)[number];
@@ -24,7 +29,9 @@ export interface Result {
   /** The rule or the assumption. */
   readonly subject: string;
   readonly kind: 'rule' | 'assumption';
+  /** What the case sends, for reports. */
   readonly sends: string;
+  /** What the rule demands of the replies. */
   readonly demands?: string;
   readonly verdict: Verdict;
   readonly reason?: string;
@@ -64,10 +71,10 @@ export interface Run {
   readonly results: readonly Result[];
   /** The reason if the run could not begin. */
   readonly unreached?: string;
-  readonly reachable: boolean;
-  readonly interrupted: boolean;
+  readonly isReachable: boolean;
+  readonly isInterrupted: boolean;
   /** True if the budget of sends, or of time, kept a case from running. */
-  readonly budgetReached: boolean;
-  /** True if it need not exercise every rule. */
+  readonly isBudgetReached: boolean;
+  /** True if rules without an exercise are no failure of this run. */
   readonly mayMiss?: boolean;
 }

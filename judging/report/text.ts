@@ -1,4 +1,5 @@
 /** The report for people at a terminal: a line as each case ends, then a summary of failures. */
+import { secondMs } from '#contract/time.ts';
 import { foreignTexts } from '#io/foreign-text.ts';
 import { counted } from '#io/terminal.ts';
 import { comparisonLines } from './comparison.ts';
@@ -52,7 +53,7 @@ export function textReport(judged: Summary): string {
       .filter((verdict) => summary.counts[verdict] > 0)
       .map((verdict) => `${summary.counts[verdict]} ${verdict.replace('_', ' ')}`)
       .join(', ')}.`,
-    `${summary.baseUrl}: ${summary.sends} ${summary.sendsAre ?? 'sends'}, ${summary.throttled} 429s, ${(summary.durationMs / 1000).toFixed(1)} s${summary.seed === undefined ? '' : `, seed ${summary.seed}`}.`,
+    `${summary.baseUrl}: ${summary.sends} ${summary.sendsAre ?? 'sends'}, ${summary.throttled} 429s, ${(summary.durationMs / secondMs).toFixed(1)} s${summary.seed === undefined ? '' : `, seed ${summary.seed}`}.`,
   );
   for (const [failure, times] of Object.entries(summary.interruptions))
     lines.push(`The connection broke ${times} times (${failure}); this counts against no rule.`);

@@ -17,7 +17,7 @@ const markSize = 7;
 
 /** `onZoom` is called with the shown part of the x axis. */
 export function drawPlot(
-  box: HTMLElement,
+  element: HTMLElement,
   first: PlotData,
   onZoom: (from: number, to: number) => void = () => {},
 ): Drawn {
@@ -28,7 +28,7 @@ export function drawPlot(
   let isZoomed = false;
   const canvas = document.createElement('div');
   canvas.ariaHidden = 'true';
-  box.replaceChildren(canvas);
+  element.replaceChildren(canvas);
   const onScale = ({ scales, data: [all] }: UPlot) => {
     const { min, max } = scales['x'] ?? {};
     if (min == null || max == null) return;
@@ -45,42 +45,19 @@ export function drawPlot(
   resized.observe(canvas);
   const scheme = matchMedia('(prefers-color-scheme: dark)');
   scheme.addEventListener('change', redraw);
-  const describe = () => {
-    const { x, lines, label } = data;
-    const values = lines.map(({ label: name, values: all }) => `${name} ${all[chosen ?? 0] ?? 0}`);
-    const text = [xText(data, x[chosen ?? 0]), ...values].join(', ');
-    Object.assign(box, { role: 'slider', tabIndex: 0, ariaLabel: label, ariaValueText: text });
-    Object.assign(box, { ariaValueMin: '0', ariaValueMax: `${Math.max(0, x.length - 1)}` });
-    box.ariaValueNow = String(chosen ?? 0);
-  };
-  describe();
-  const choose = (index: number) => {
+  describeValues(element, data, chosen);
+  const showValue = (index: number) => {
     chosen = Math.max(0, Math.min(data.x.length - 1, index));
     plot.setCursor({ left: plot.valToPos(data.x[chosen] ?? 0, 'x'), top: 1 });
-    describe();
+    describeValues(element, data, chosen);
   };
-  box.onkeydown = (event) => {
-    const { min = 0, max = 0 } = plot.scales['x'] ?? {};
-    const [start = 0, end = 0] = [data.x[0], data.x.at(-1)];
-    const span = max - min;
-    const zoomTo = (from: number, to: number) => plot.setScale('x', { min: from, max: to });
-    const actions: Readonly<Record<string, () => void>> = {
-      ArrowLeft: () => choose((chosen ?? data.x.length) - 1),
-      ArrowRight: () => choose((chosen ?? -1) + 1),
-      Home: () => choose(0),
-      End: () => choose(data.x.length - 1),
-      '+': () => zoomTo(min + span / 4, max - span / 4),
-      '-': () => zoomTo(Math.max(start, min - span / 2), Math.min(end, max + span / 2)),
-      PageUp: () => zoomTo(min - span / 2, max - span / 2),
-      PageDown: () => zoomTo(min + span / 2, max + span / 2),
-      '0': () => zoomTo(start, end),
-    };
-    const action = actions[event.key];
+  element.onkeydown = (event) => {
+    const action = keyActions(plot, data.x, chosen, showValue)[event.key];
     if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     action();
   };
-  box.ontouchmove = ({ touches: [touch] }) => {
+  element.ontouchmove = ({ touches: [touch] }) => {
     const { left } = plot.over.getBoundingClientRect();
     if (touch !== undefined) plot.setCursor({ left: touch.clientX - left, top: 1 });
   };
@@ -88,13 +65,47 @@ export function drawPlot(
     update: (next) => {
       data = next;
       plot.setData(alignedOf(next), !isZoomed);
-      describe();
+      describeValues(element, next, chosen);
     },
     remove: () => {
       resized.disconnect();
       scheme.removeEventListener('change', redraw);
       plot.destroy();
     },
+  };
+}
+
+/** Makes the element a slider to a screen reader, which reads the values at the chosen index. */
+function describeValues(element: HTMLElement, data: PlotData, chosen = 0): void {
+  const { x, lines, label } = data;
+  const values = lines.map(({ label: name, values: all }) => `${name} ${all[chosen] ?? 0}`);
+  const text = [xText(data, x[chosen]), ...values].join(', ');
+  Object.assign(element, { role: 'slider', tabIndex: 0, ariaLabel: label, ariaValueText: text });
+  Object.assign(element, { ariaValueMin: '0', ariaValueMax: `${Math.max(0, x.length - 1)}` });
+  element.ariaValueNow = String(chosen);
+}
+
+/** What each key does: shows another value, zooms, or moves a zoom. */
+function keyActions(
+  plot: UPlot,
+  x: PlotData['x'],
+  chosen: number | undefined,
+  showValue: (index: number) => void,
+): Readonly<Record<string, () => void>> {
+  const { min = 0, max = 0 } = plot.scales['x'] ?? {};
+  const [first = 0, last = 0] = [x[0], x.at(-1)];
+  const span = max - min;
+  const zoomTo = (from: number, to: number) => plot.setScale('x', { min: from, max: to });
+  return {
+    ArrowLeft: () => showValue((chosen ?? x.length) - 1),
+    ArrowRight: () => showValue((chosen ?? -1) + 1),
+    Home: () => showValue(0),
+    End: () => showValue(x.length - 1),
+    '+': () => zoomTo(min + span / 4, max - span / 4),
+    '-': () => zoomTo(Math.max(first, min - span / 2), Math.min(last, max + span / 2)),
+    PageUp: () => zoomTo(min - span / 2, max - span / 2),
+    PageDown: () => zoomTo(min + span / 2, max + span / 2),
+    '0': () => zoomTo(first, last),
   };
 }
 
