@@ -73,7 +73,7 @@ export const requests = {
     rules: ['VER-1'],
   },
   bearerSpace: {
-    open: 'what may separate `Bearer` from the key',
+    open: 'what may stand between `Bearer` and the key',
     answers: {
       any: 'any number of spaces and tabs.',
       one: 'one space; a header with anything else is 401.',
