@@ -1,6 +1,4 @@
-/**
- * Many idle and short connections: other callers are still served, and nothing leaks.
- */
+/** Many idle and short connections: other callers are still served, and nothing leaks. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';

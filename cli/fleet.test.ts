@@ -1,6 +1,4 @@
-/**
- * What `smstwin fleet` refuses before it starts a process.
- */
+/** What `smstwin fleet` refuses before it starts a process. */
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

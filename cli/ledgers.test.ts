@@ -1,6 +1,4 @@
-/**
- * The printed ledgers of assumptions and rules.
- */
+/** The printed ledgers of assumptions and rules. */
 import { expect, test } from 'vitest';
 import type { CommandIo } from '#io/flags.ts';
 import { assumptionNames } from '#src/sim/assumptions.ts';

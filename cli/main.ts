@@ -1,6 +1,4 @@
-/**
- * The command `smstwin`: finds the subcommand and runs it.
- */
+/** The command `smstwin`: finds the subcommand and runs it. */
 import { UsageError } from '#io/command-error.ts';
 import { type CommandIo, readFlags } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';

@@ -1,6 +1,4 @@
-/**
- * How `conform` and `record` go through the proxy that the environment names.
- */
+/** How `conform` and `record` go through the proxy that the environment names. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';

@@ -1,6 +1,4 @@
-/**
- * `smstwin record` as a process: mistakes, ports, and a signal that loses no line.
- */
+/** `smstwin record` as a process: mistakes, ports, and a signal that loses no line. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

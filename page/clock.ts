@@ -5,12 +5,11 @@
  */
 import { computed, signal } from '@preact/signals';
 import { secondMs } from '#contract/time.ts';
-import { call } from './control.ts';
+import { call, type State } from './control.ts';
 import { announceStaleData, kinds } from './events.ts';
 import type { Row } from './list-declaration.ts';
 import { isFlooded, Resource } from './resource.ts';
-import type { State } from './wire.ts';
-import { counted } from './words.ts';
+import { counted } from './typed-values.ts';
 
 export const state = signal<State | undefined>(undefined);
 /** The real time (of `performance.now`) at which the page got the state. */

@@ -1,13 +1,29 @@
 /**
- * Calls the operations of the control port from the page. If the port requires a token, the first
- * 401 makes the page ask for it (`page/shell.tsx`); the token is kept for this tab only.
+ * Calls the operations of the control port from the page; the types of their replies come from the
+ * declarations in `src/operations/`. If the port requires a token, the first 401 makes the page ask
+ * for it (`page/main.tsx`); the token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
+import type { OperationName, OperationTable } from '#src/operations/table.ts';
 import type { DeclaredOperation } from './field.ts';
 import type { Row } from './list-declaration.ts';
 import { worldPrefix } from './route.ts';
 import { Refusal, readJson } from './typed-values.ts';
-import type { OperationName, OperationTable, Reply } from './wire.ts';
+
+export type { OperationName };
+
+export type Reply<Name extends OperationName> = OperationTable[Name]['reply'];
+
+export type State = Reply<'simulator.state'>;
+export type Account = Reply<'accounts.list'>['accounts'][number];
+export type Status = keyof Account['messages'];
+export type Sim = Reply<'sims.pool'>['sims'][number];
+export type Message = Reply<'messages.get'>;
+/** A request and its reply; a body is null if it was too long to keep. */
+export type ShownExchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
+export type ServiceRequest = Reply<'requests.list'>['requests'][number];
+export type Bucket = Reply<'limits.buckets'>['buckets'][number];
+export type RefereeReport = Reply<'referee.report'>;
 
 /** The bundler (`page/build/bundle.ts`) inserts the declarations of all operations here. */
 declare const declaredOperations: Readonly<Record<OperationName, DeclaredOperation>>;

@@ -1,8 +1,8 @@
 /**
  * What a list of objects, its forms and the buttons of its rows declare. `lists.ts` has the lists.
  */
+import type { OperationName } from '#src/operations/table.ts';
 import type { Typed } from './field.ts';
-import type { OperationName } from './wire.ts';
 
 /** One object of a list: its fields by their wire names. */
 export type Row = Readonly<Record<string, unknown>>;

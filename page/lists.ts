@@ -1,16 +1,15 @@
 /**
- * The lists of objects that pages show (faults, worlds, ...), with forms to add to them.
+ * The lists of objects that pages show (faults, worlds, …), with forms to add to them.
  * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
 import { faultSubject, faultWords } from '#contract/fault-kinds.ts';
 import { outcomeText } from '#contract/message-status.ts';
+import { scriptedRecipients } from '#contract/refusals.ts';
 import { durationText } from '#contract/time.ts';
-import { call, callIn } from './control.ts';
+import { call, callIn, type Reply } from './control.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
-import { shownWorld } from './route.ts';
-import type { Reply } from './wire.ts';
-import { prefixOf } from './words.ts';
+import { prefixOf, shownWorld } from './route.ts';
 import { accountName } from './world.ts';
 
 export const receivedList: ListDeclaration = {
@@ -75,8 +74,8 @@ export const faultList: ListDeclaration = {
   emptyText: 'No faults are set.',
 };
 
-/** Recipients that every world scripts: their outcomes reappear after removal. */
-const fixedRecipient = /^\+120255501(?:6[0-6]|7[0-4])$/;
+/** The outcomes of these recipients reappear after removal. */
+const fixedRecipients: readonly unknown[] = Object.values(scriptedRecipients);
 
 export const outcomeList: ListDeclaration = {
   title: 'Scripted recipients',
@@ -87,12 +86,12 @@ export const outcomeList: ListDeclaration = {
     return outcomes.map((outcome, index) => ({ ...outcomeRow(outcome), messages: hits[index] }));
   },
   keyColumn: 'to',
-  columns: ['to', 'its_message', 'messages'],
+  columns: ['to', 'outcome', 'messages'],
   actions: [
     {
       operation: 'outcomes.put',
       label: 'Remove',
-      isOfferedFor: ({ to }) => !fixedRecipient.test(String(to)),
+      isOfferedFor: ({ to }) => !fixedRecipients.includes(to),
       toInput: (removed, rows) => ({
         outcomes: rows.filter((row) => row !== removed).map(asOutcome),
       }),
@@ -113,11 +112,11 @@ export const outcomeList: ListDeclaration = {
 };
 
 export function outcomeRow(outcome: Reply<'outcomes.get'>['outcomes'][number]): Row {
-  return { ...outcome, its_message: outcomeText(outcome) };
+  return { ...outcome, outcome: outcomeText(outcome) };
 }
 
 /** The row without what `readRows` added. */
-function asOutcome({ messages: _, its_message: __, ...outcome }: Row): Row {
+function asOutcome({ messages: _, outcome: __, ...outcome }: Row): Row {
   return outcome;
 }
 
@@ -235,95 +234,4 @@ export const limitList: ListDeclaration = {
   editOperation: 'limits.patch',
   settingColumn: 'limit',
   lead: 'Empty: not limited. A changed limit starts with full buckets.',
-};
-
-export const accountList: ListDeclaration = {
-  title: 'The account',
-  readOperation: 'accounts.list',
-  keyColumn: 'account_id',
-  columns: ['name', 'monthly_quota', 'quota_used', 'effective_monthly_quota'],
-  wideColumns: ['effective_monthly_quota'],
-  editOperation: 'accounts.patch',
-  actions: [
-    {
-      operation: 'accounts.delete',
-      label: 'Delete',
-      warning: 'Its keys, SIMs and messages are deleted, too.',
-      nextAddress: () => '#/accounts',
-    },
-  ],
-};
-
-export const simList: ListDeclaration = {
-  title: 'SIMs',
-  readOperation: 'sims.all',
-  keyColumn: 'device_id',
-  columns: ['number', 'connected', 'active', 'allowed', 'polling', 'queue_length'],
-  links: {
-    queue_length: ({ number }) =>
-      `#/messages?from=${encodeURIComponent(`${number}`)}&status=queued`,
-  },
-  editOperation: 'sims.patch',
-  actions: [
-    {
-      operation: 'sims.poll',
-      label: 'Poll now',
-      outcomeText: ({ picked_up: ids }) => `${(ids as readonly unknown[]).length} picked up`,
-    },
-    {
-      operation: 'sims.delete',
-      label: 'Remove',
-      warning: 'Its unfinished messages fail. Its messages stay.',
-    },
-  ],
-  forms: [
-    {
-      operation: 'sims.create',
-      title: 'Connect a SIM',
-      submit: 'Connect SIM',
-      fields: ['number', 'polling'],
-      placeholders: { number: '+12025550177' },
-    },
-  ],
-  emptyText: 'It has no SIM of its own: it sends from the shared pool.',
-};
-
-export const poolList: ListDeclaration = {
-  ...simList,
-  title: 'The shared pool',
-  forms: [
-    {
-      operation: 'sims.addToPool',
-      title: 'Add a number to the shared pool',
-      submit: 'Add number',
-      placeholders: { number: '+12025550198' },
-    },
-  ],
-  lead: 'Numbers for accounts without a connected SIM of their own.',
-};
-
-export const keyList: ListDeclaration = {
-  title: 'API keys',
-  readOperation: 'accounts.allKeys',
-  keyColumn: 'key_id',
-  columns: ['name', 'prefix', 'created_at', 'revoked_at'],
-  links: { prefix: ({ prefix }) => `#/requests?search=key%3A${prefix}` },
-  wideColumns: ['created_at'],
-  actions: [
-    {
-      operation: 'accounts.revokeKey',
-      label: 'Revoke',
-      warning: 'Requests with this key are answered 401 from now on.',
-      isOfferedFor: ({ revoked_at: revokedAt }) => revokedAt === null,
-    },
-  ],
-  forms: [
-    {
-      operation: 'accounts.createKey',
-      title: 'New key',
-      submit: 'Create key',
-      placeholders: { name: 'What the key is for' },
-      oneTimeFacts: ({ name, key }) => [[String(name), String(key)]],
-    },
-  ],
 };

@@ -1,14 +1,56 @@
 /**
  * Starts the dashboard in the browser. The page shows live what the simulator does and offers its
- * operations, all through the control port that served it. `shell.tsx` draws the page.
+ * operations, all through the control port that served it. `shell.tsx` draws the page. While the
+ * control token is missing or wrong, a form asks for it.
  */
-import { effect } from '@preact/signals';
+import { effect, useSignal } from '@preact/signals';
 import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { followClock } from './clock.ts';
-import { tokenIsMissing } from './control.ts';
+import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, followEvents } from './events.ts';
+import type { Field, Typed } from './field.ts';
+import { Form } from './parts/action.tsx';
+import { FieldInput } from './parts/fields.tsx';
 import { followAddress } from './route.ts';
 import { Shell } from './shell.tsx';
+
+const Page = () => (tokenIsMissing.value ? <TokenDialog /> : <Shell />);
+
+const tokenField: Field = {
+  name: 'token',
+  title: 'Control token',
+  kind: 'secret',
+  hint: 'Kept in this tab until it is closed.',
+};
+
+function TokenDialog() {
+  const typed = useSignal<Typed>({});
+  useEffect(() => document.querySelector('input')?.focus(), []);
+  const mistakes = controlToken() === null ? {} : { token: 'This token is wrong.' };
+  const enter = () => {
+    const { token = '' } = typed.value;
+    if (token === '') return;
+    keepToken(token);
+    location.reload();
+  };
+  return (
+    <main class="token">
+      <Form class="card form" aria-label="Control token" act={enter}>
+        <h1>smstwin</h1>
+        <p>
+          This control port requires the token that <code>--control-token</code> set.
+        </p>
+        <FieldInput field={tokenField} typed={typed} mistakes={mistakes} choices={{}} />
+        <div class="actions">
+          <button type="submit" class="button main">
+            Continue
+          </button>
+        </div>
+      </Form>
+    </main>
+  );
+}
 
 const container = document.getElementById('page');
 if (container !== null) {
@@ -22,7 +64,7 @@ if (container !== null) {
     queueMicrotask(() => {
       container.replaceChildren();
       followClock();
-      render(<Shell />, container);
+      render(<Page />, container);
     });
   });
 }

@@ -4,9 +4,8 @@
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { type Arguments, call, lastWriteMs } from './control.ts';
+import { type Arguments, call, lastWriteMs, type OperationName, type Reply } from './control.ts';
 import { type EventKind, onEvents } from './events.ts';
-import type { OperationName, Reply } from './wire.ts';
 
 /** Events within this time share one read. */
 const eventGroupMs = 120;

@@ -12,6 +12,11 @@ export const worldPrefix = /^\/w\/[^/]+/.exec(location.pathname)?.[0] ?? '';
 /** The id of the shown world. */
 export const shownWorld = worldPrefix.slice('/w/'.length) || 'default';
 
+/** The prefix of the paths of a world on the control port. */
+export function prefixOf(worldId: string): string {
+  return worldId === 'default' ? '' : `/w/${worldId}`;
+}
+
 const hash = signal(location.hash);
 
 export const pageName = computed(() => hashParts()[0] || 'home');

@@ -1,6 +1,4 @@
-/**
- * The stream that tabs share, against servers on real ports.
- */
+/** The stream that tabs share, against servers on real ports. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

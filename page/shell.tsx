@@ -1,13 +1,11 @@
 /**
- * The frame around every page: the header, the links to the pages, notices about the connection,
- * the keys, and the request for the control token. `pages` is the table of all pages.
+ * The frame around every page: the links to the pages, the dialog that jumps to one, and the keys.
+ * `pages` is the table of all pages.
  */
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { controlToken, keepToken, tokenIsMissing } from './control.ts';
-import { connection, reconnectNow } from './events.ts';
-import type { Field, Typed } from './field.ts';
+import { connection } from './events.ts';
 import type { ListDeclaration } from './list-declaration.ts';
 import { faultList, outcomeList, receivedList } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
@@ -22,11 +20,10 @@ import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { WorldsPage } from './pages/worlds.tsx';
 import { Action, Dialog, Form } from './parts/action.tsx';
-import { FieldInput } from './parts/fields.tsx';
 import { Header } from './parts/header.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
-import { Undo } from './parts/undo.tsx';
+import { ConnectionNotice, Undo } from './parts/notices.tsx';
 import { type Fact, Facts } from './parts/values.tsx';
 import { addressOf, pageName, shownWorld } from './route.ts';
 
@@ -65,32 +62,31 @@ const pages: readonly Page[] = [
   { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
 ];
 
-const view = () => <a href="#/home">Go to Home.</a>;
-const noPage: Page = { name: 'none', key: '', title: 'No such page', view };
+/** Shown for an address without a page. */
+const goHome = () => <a href="#/home">Go to Home.</a>;
+const noPage: Page = { name: 'none', key: '', title: 'No such page', view: goHome };
 
-/** The dialog that is open over the page. */
-const opened = signal<'keys' | 'jump' | undefined>(undefined);
-const closeDialog = () => (opened.value = undefined);
+const openDialog = signal<'keys' | 'jump' | undefined>(undefined);
+const closeDialog = () => (openDialog.value = undefined);
 
 export function Shell() {
   useEffect(() => {
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
-  if (tokenIsMissing.value) return <TokenDialog />;
   const page = pages.find(({ name }) => name === pageName.value) ?? noPage;
   return (
     <div class={`shell connection-${connection.value}`}>
       <Action kind="skip" act={focusHeading}>
         Skip to the page
       </Action>
-      <Header onKeys={() => (opened.value = 'keys')} />
-      {opened.value === 'keys' && (
+      <Header onKeys={() => (openDialog.value = 'keys')} />
+      {openDialog.value === 'keys' && (
         <Dialog title="Keys" onClose={closeDialog}>
           <Facts facts={keyFacts} />
         </Dialog>
       )}
-      {opened.value === 'jump' && <Jump />}
+      {openDialog.value === 'jump' && <Jump />}
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title }) => (
           <a key={name} href={`#/${name}`} aria-current={name === page.name ? 'page' : undefined}>
@@ -160,7 +156,7 @@ function Jump() {
   );
 }
 
-/** The key before, so that `g m` goes to the page Messages. */
+/** The key that was pressed before, so that `g m` goes to the page Messages. */
 let previousKey = '';
 
 /** Handles the keys of `keyFacts`, except where the user types. */
@@ -173,16 +169,21 @@ function onKey(event: KeyboardEvent): void {
   const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
   if (event.key === 'k' && hasModifier && !event.altKey) {
     event.preventDefault();
-    opened.value = 'jump';
+    openDialog.value = 'jump';
   }
   if (hasModifier || target.closest('input, textarea, select, dialog') !== null) return;
-  if (event.key === '?') opened.value = 'keys';
+  if (event.key === '?') openDialog.value = 'keys';
   const page = previousKey === 'g' ? pages.find(({ key }) => key === event.key) : undefined;
   previousKey = event.key;
   if (page !== undefined) location.hash = `#/${page.name}`;
   moveBetweenRows(event);
+  if (event.key === '/') focusSearch(event);
+}
+
+function focusSearch(event: KeyboardEvent): void {
   const search = document.querySelector<HTMLElement>('main input[type="search"]');
-  if (event.key !== '/' || search === null) return;
+  if (search === null) return;
+  // Otherwise the browser types the `/`.
   event.preventDefault();
   search.focus();
 }
@@ -205,59 +206,4 @@ function Heading({ text }: { readonly text: string }) {
     isFirst.current = false;
   }, [text]);
   return <h1 tabIndex={-1}>{text}</h1>;
-}
-
-function ConnectionNotice() {
-  const isGone = connection.value === 'gone';
-  const isLost = connection.value === 'lost';
-  return (
-    <div role="alert" class="connection-notice">
-      {(isGone || isLost) && (
-        <div class="lost">
-          <p>
-            <b>{isGone ? 'This world was deleted.' : 'The simulator does not answer.'}</b> The page
-            shows what it last received{isLost && ', and reconnects by itself'}.
-          </p>
-          {isGone && <a href="/">Go to the first world</a>}
-          {isLost && <Action act={reconnectNow}>Try now</Action>}
-        </div>
-      )}
-    </div>
-  );
-}
-
-const tokenField: Field = {
-  name: 'token',
-  title: 'Control token',
-  kind: 'secret',
-  hint: 'Kept in this tab until it is closed.',
-};
-
-/** Asks for the control token, in place of every page while it is missing or wrong. */
-function TokenDialog() {
-  const typed = useSignal<Typed>({});
-  useEffect(() => document.querySelector('input')?.focus(), []);
-  const mistakes = controlToken() === null ? {} : { token: 'This token is wrong.' };
-  const enter = () => {
-    const { token = '' } = typed.value;
-    if (token === '') return;
-    keepToken(token);
-    location.reload();
-  };
-  return (
-    <main class="token">
-      <Form class="card form" aria-label="Control token" act={enter}>
-        <h1>smstwin</h1>
-        <p>
-          This control port requires the token that <code>--control-token</code> set.
-        </p>
-        <FieldInput field={tokenField} typed={typed} mistakes={mistakes} choices={{}} />
-        <div class="actions">
-          <button type="submit" class="button main">
-            Continue
-          </button>
-        </div>
-      </Form>
-    </main>
-  );
 }

@@ -1,4 +1,4 @@
-/** Reads typed texts as values of fields, and shows values as text. */
+/** Reads typed texts as values of fields, and shows values and counts as text. */
 import { type Field, innerFields, labelOf, pathOf, type Typed } from './field.ts';
 
 /** An input that this page or the control API refuses. */
@@ -126,4 +126,9 @@ export function textOf(value: unknown): string {
   return Object.entries(value)
     .map(([name, part]) => (name === 'kind' ? textOf(part) : `${name} ${textOf(part)}`))
     .join(', ');
+}
+
+/** `1 message`, `1,200 messages`. */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
 }

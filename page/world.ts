@@ -4,9 +4,8 @@
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { whileRunning } from './clock.ts';
-import { call } from './control.ts';
+import { type Account, call, type RefereeReport } from './control.ts';
 import { Resource, useReply, useResource } from './resource.ts';
-import type { Account, RefereeReport } from './wire.ts';
 
 const resource = new Resource(readWorld);
 /** Undefined until the first read; kept up to date only while a component calls `useWorld`. */
@@ -53,6 +52,9 @@ export function useFinalReport(soFar: RefereeReport | undefined) {
     judged.current === undefined ? undefined : call('referee.report', input);
   return useResource(read, ['clock'], { key: `${judged.current}`, keepsLastValue: true }).value;
 }
+
+/** The start of the name of a copy of a world that was advanced by an hour. */
+export const aheadName = 'an hour after';
 
 /** The worlds of the server as choices, from the one that it started with. */
 export function useWorldChoices() {

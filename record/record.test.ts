@@ -1,6 +1,4 @@
-/**
- * The recording proxy: what passes is unchanged, and the file holds what it should and no more.
- */
+/** The recording proxy: what passes is unchanged, and the file holds what it should and no more. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

@@ -11,7 +11,14 @@ import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts'
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
 import type { RunningWorld } from './operations/running-world.ts';
-import { type NounMethods, nouns, recordedOperation, routeOf } from './operations/table.ts';
+import {
+  type NounMethods,
+  nouns,
+  type RefereeMethods,
+  recordedOperation,
+  refereeMethods,
+  routeOf,
+} from './operations/table.ts';
 import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
@@ -45,8 +52,6 @@ export type { SimulatorOptions } from './simulator-options.ts';
 /** The options that parts of this program set. `hosting`: the worlds of an existing server. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
-type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
-
 /** One world. Members without a comment are described in its interfaces and in `api.ts`. */
 export class Simulator implements RunningWorld, WorldSimulator {
   // The operations as methods, by noun.
@@ -60,7 +65,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly faults: NounMethods['faults'] = methodsOf(this, nouns.faults);
   readonly requests: NounMethods['requests'] = methodsOf(this, nouns.requests);
   readonly exchanges: NounMethods['exchanges'] = methodsOf(this, nouns.exchanges);
-  readonly referee: Referee = refereeOf(this);
+  readonly referee: RefereeMethods = refereeMethods(this);
   readonly snapshots: NounMethods['snapshots'] = methodsOf(this, nouns.snapshots);
   readonly past: NounMethods['past'] = methodsOf(this, nouns.past);
   readonly worlds: NounMethods['worlds'] = methodsOf(this, nouns.worlds);
@@ -97,12 +102,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   isClosing = false;
   readonly routeOf: RunningWorld['routeOf'] = routeOf;
 
-  /**
-   * Throws a SettingsError that lists every mistake, or a JournalError. The order matters. An
-   * existing journal says when simulated time started, so it is opened (and locked) before the
-   * simulation is created. The wall clock reads the simulation's clock. Replaying the journal and
-   * restoring the other worlds use this whole object.
-   */
+  /** Throws a SettingsError that lists every mistake, or a JournalError. */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);
     this.#keyDigests = options.keyDigests ?? new Map();
@@ -118,6 +118,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
+    // Before the simulation: an existing journal says when simulated time started. Also locks it.
     const run =
       typeof journal === 'string'
         ? openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests })
@@ -130,13 +131,23 @@ export class Simulator implements RunningWorld, WorldSimulator {
       run?.abandon();
       throw error;
     }
+    // Reads the clock of the simulation.
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings,
       (rate) => this.simulation.setClockRate(rate),
     );
-    this.#continueRuns(run, startMs, options, folder);
-    this.#follow(this.simulation, 0);
+    // Needs this whole object, as the journal is replayed on it.
+    try {
+      this.#startJournal(run, startMs, options);
+      if (folder !== undefined) this.hosting.restore(folder);
+    } catch (error) {
+      if (folder !== undefined) void this.hosting.close();
+      void this.#stop();
+      run?.abandon();
+      throw error;
+    }
+    this.#countEventsOf(this.simulation, 0);
   }
 
   get counts(): RunningWorld['counts'] {
@@ -160,7 +171,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return handled.reply;
   }
 
-  /** The same function for all worlds: it finds the journal by the delivery. */
+  /** One function for all worlds: it finds the journal by the delivery. */
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */
@@ -204,7 +215,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.simulation.stop();
     this.exchangeRecord.restart();
     const { forgottenMessages } = this.simulation.world.messages.retention;
-    this.#follow(simulation, forgottenMessages);
+    this.#countEventsOf(simulation, forgottenMessages);
     this.simulation = simulation;
     // The old anchor would move the new clock to the old clock's time.
     this.wallClock.anchor();
@@ -256,11 +267,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
-    if (this.#keyDigests.size > 0) keyRing.digestWith(sha256);
-    for (const key of keys.values()) {
-      const digest = this.#keyDigests.get(key.key);
-      if (digest !== undefined) keyRing.forgetText(key, digest);
-    }
+    if (this.#keyDigests.size > 0) keyRing.useDigests(keys.values(), this.#keyDigests, sha256);
     return simulation;
   }
 
@@ -275,34 +282,21 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return new Worlds<Simulator>(this, create, { folder, share });
   }
 
-  /** Begins or continues the journal of this world, then restores the other worlds of `folder`. */
-  #continueRuns(
-    run: Run | undefined,
-    startMs: number,
-    options: InternalOptions,
-    folder: JournalFolder | undefined,
-  ): void {
-    try {
-      if (run !== undefined) {
-        const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-        this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
-        // The replayed inputs came to an earlier process: the counts of this one start at 0.
-        this.exchangeRecord.counts = new RequestCounts();
-        this.#messageCounts = new MessageCounts();
-      } else if (options.journal !== false) {
-        this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
-      }
-      if (folder !== undefined) this.hosting.restore(folder);
-    } catch (error) {
-      if (folder !== undefined) void this.hosting.close();
-      void this.#stop();
-      run?.abandon();
-      throw error;
+  /** Begins or continues the journal of this world. */
+  #startJournal(run: Run | undefined, startMs: number, options: InternalOptions): void {
+    if (run !== undefined) {
+      const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+      this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
+      // The replayed inputs came to an earlier process: the counts of this one start at 0.
+      this.exchangeRecord.counts = new RequestCounts();
+      this.#messageCounts = new MessageCounts();
+    } else if (options.journal !== false) {
+      this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
     }
   }
 
   /** Counts the events of `simulation` from now on, and reports its overload. */
-  #follow({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
+  #countEventsOf({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
     this.#messageCounts.noteReplaced(previouslyForgotten, world.messages.retention);
     world.messages.retention.onOverloaded = this.#onOverloaded;
     lifecycle.counts = this.#messageCounts;
@@ -322,9 +316,4 @@ export async function createSimulator(
   options: InternalOptions = {},
 ): Promise<Simulator> {
   return new Simulator(settings, options);
-}
-
-function refereeOf(live: RunningWorld): Referee {
-  const { judge, restart } = methodsOf(live, nouns.referee);
-  return Object.assign(judge, { restart });
 }

@@ -1,6 +1,4 @@
-/**
- * The result of one load, whichever generator made it, and whether a measurement is valid.
- */
+/** The result of one load, whichever generator made it, and whether a measurement is valid. */
 import { createHistogram } from 'node:perf_hooks';
 
 export interface Second {

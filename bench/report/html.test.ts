@@ -1,6 +1,4 @@
-/**
- * The HTML report in a real browser: it shows the figures, draws the plots and fetches nothing.
- */
+/** The HTML report in a real browser: it shows the figures, draws the plots and fetches nothing. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,4 @@
-/**
- * What `smstwin explore` refuses before it runs the command.
- */
+/** What `smstwin explore` refuses before it runs the command. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,4 @@
-/**
- * `smstwin referee` on files: what it prints, which reports it writes, and how it exits.
- */
+/** `smstwin referee` on files: what it prints, which reports it writes, and how it exits. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

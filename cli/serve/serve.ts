@@ -1,6 +1,4 @@
-/**
- * `smstwin serve`: runs a simulator on two ports until a signal stops it.
- */
+/** `smstwin serve`: runs a simulator on two ports until a signal stops it. */
 import { minuteMs } from '#contract/time.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';

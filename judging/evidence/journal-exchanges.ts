@@ -1,7 +1,7 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
-import { scriptedThrottle } from '#contract/refusals.ts';
+import { scriptedRecipients } from '#contract/refusals.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
@@ -18,7 +18,7 @@ export function journalReader(reading: FileReading): TextReader {
   /** By the number of their request: the exchanges whose replies are late. */
   const late = new Map<number, MutableExchange>();
   /** The recipients whose sends are refused, whatever the limiter says (`outcomes`). */
-  const throttled = [formOf(scriptedThrottle)];
+  const throttled = [formOf(scriptedRecipients.throttled)];
   const noteOutcomes = (outcomes: unknown) => {
     for (const { to, refuse } of Array.isArray(outcomes) ? outcomes.map(Object) : [])
       if (refuse === 'throttled') throttled.push(formOf(String(to)));

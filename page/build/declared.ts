@@ -13,19 +13,21 @@ type Json = z.core.JSONSchema.JSONSchema;
 
 /** All operations by name. */
 export function declaredOperations(): Readonly<Record<string, DeclaredOperation>> {
-  return Object.fromEntries(operations.map((operation) => [operation.name, fieldsOf(operation)]));
+  return Object.fromEntries(operations.map((each) => [each.name, declaredOperation(each)]));
 }
 
-function fieldsOf({ verb, path, input, output }: Operation): DeclaredOperation {
+function declaredOperation({ verb, path, input, output }: Operation): DeclaredOperation {
   return {
     route: `${verb} ${path}`,
-    ...(input !== undefined && { input: fieldsIn(input, 'input') }),
-    ...(output !== undefined && { output: rowFields(fieldsIn(output, 'output')).map(asColumn) }),
+    ...(input !== undefined && { input: fieldsOfSchema(input, 'input') }),
+    ...(output !== undefined && {
+      output: rowFields(fieldsOfSchema(output, 'output')).map(asColumn),
+    }),
   };
 }
 
 /** The fields of an object; a schema of another kind is one field without a name. */
-function fieldsIn(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
+function fieldsOfSchema(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', metadata: new WithoutIds() });
   const root = namelessField(json as Json);
   return root.kind === 'object' ? (root.fields ?? []) : [root];
@@ -36,13 +38,13 @@ function asColumn({ name, kind, title, hint }: Field): Field {
   return { name, kind, ...(title && { title }), ...(hint && { hint }) };
 }
 
-/** The fields of a row if the output is nothing but a list, otherwise those of the output. */
+/** If the only field of the output is a list: the fields of its elements. Otherwise its own. */
 function rowFields(fields: readonly Field[]): readonly Field[] {
   const [first] = fields;
   return (fields.length === 1 && first?.item?.fields) || fields;
 }
 
-/** Schemas without ids, so that a schema contains the others instead of references to them. */
+/** The global registry without ids: JSON Schema then repeats a nested schema instead of a reference. */
 class WithoutIds extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   override get(schema: z.core.$ZodType) {
     const { id: _, ...texts } = z.globalRegistry.get(schema) ?? {};
@@ -81,7 +83,7 @@ function withoutNull(json: Json): { json: Json; isNullable: boolean } {
   return { json: inner.json, isNullable: isNullable || inner.isNullable };
 }
 
-/** Everything about a field but its name and texts. */
+/** The kind of a field and what depends on it: choices, ranges, nested fields. */
 function shapeOf(json: Json): Omit<Field, 'name'> {
   const alternatives = (json.anyOf ?? json.oneOf ?? []) as Json[];
   if (alternatives.length > 0) return alternativesOf(alternatives);
@@ -142,10 +144,12 @@ function alternativesOf(alternatives: readonly Json[]): Omit<Field, 'name'> {
       fields: fields.map((variant) => ({ ...variant, ...nameOfVariant(variant) })),
     };
   }
-  const words = fields.flatMap((field) => field.words ?? (isWord(field) ? [field.only] : []));
-  const nonChoice = fields.find((field) => field.kind !== 'choice' && !isWord(field));
-  if (nonChoice === undefined) return { kind: 'choice', words };
-  const withWords = words.length > 0 && { words };
+  const choices = fields.flatMap(
+    (field) => field.words ?? (isFixedText(field) ? [field.only] : []),
+  );
+  const nonChoice = fields.find((field) => field.kind !== 'choice' && !isFixedText(field));
+  if (nonChoice === undefined) return { kind: 'choice', words: choices };
+  const withWords = choices.length > 0 && { words: choices };
   if (fields.length > 2) return { kind: 'json', ...withWords };
   // The field with the alternatives has a name and `isRequired` of its own.
   const { name: _, isRequired: __, ...shape } = nonChoice;
@@ -153,7 +157,7 @@ function alternativesOf(alternatives: readonly Json[]): Omit<Field, 'name'> {
 }
 
 /** True for an alternative that is one fixed text, such as `unlimited`. */
-function isWord(field: Field): field is Field & { readonly only: string } {
+function isFixedText(field: Field): field is Field & { readonly only: string } {
   return typeof field.only === 'string';
 }
 

@@ -1,6 +1,4 @@
-/**
- * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
- */
+/** The page Clock: the simulated time, its mode, ways to advance it, and a reset. */
 import { signal } from '@preact/signals';
 import { durationText, isoTime } from '#contract/time.ts';
 import { advanceClock, clock, describeAdvance, nowMs, state } from '../clock.ts';
@@ -10,8 +8,9 @@ import { Action } from '../parts/action.tsx';
 import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
-import { addressOf, shownWorld } from '../route.ts';
-import { aheadName, counted, prefixOf } from '../words.ts';
+import { addressOf, prefixOf, shownWorld } from '../route.ts';
+import { counted } from '../typed-values.ts';
+import { aheadName } from '../world.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
 

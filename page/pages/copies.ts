@@ -4,9 +4,9 @@
  */
 import { servicePaths } from '#contract/routes.ts';
 import { state } from '../clock.ts';
+import type { Message, Reply } from '../control.ts';
 import { useReply } from '../resource.ts';
 import { shownWorld } from '../route.ts';
-import type { Message, Reply } from '../wire.ts';
 
 /** The path of the send endpoint, such as `send` or `external_send`, that accepted a message. */
 export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }): string {

@@ -10,7 +10,7 @@ import { breaches } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { nowMs, state } from '../clock.ts';
-import { call } from '../control.ts';
+import { type Bucket, call, type RefereeReport, type Reply } from '../control.ts';
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
 import { assumptionList, isChanged, outcomeList, outcomeRow } from '../lists.ts';
@@ -21,9 +21,7 @@ import { List } from '../parts/list.tsx';
 import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
-import { textOf } from '../typed-values.ts';
-import type { Bucket, RefereeReport, Reply } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted, textOf } from '../typed-values.ts';
 import { accountName, useBuckets, useFinalReport, useReport, useWorld } from '../world.ts';
 import { clientOf, exampleIn, languages } from './copies.ts';
 import { ruleText } from './rules.tsx';
@@ -50,13 +48,9 @@ type ReportProps = Readonly<Record<'report' | 'finished', RefereeReport | undefi
 /** What a user must see first: throttled accounts, waiting messages, faults and broken rules. */
 function Now({ report, finished }: ReportProps) {
   const world = useWorld();
-  const buckets = useBuckets();
+  const throttled = useThrottledRows();
   const waiting = useReply('messages.standstills', [], kinds);
   const faults = useReply('faults.list', [], kinds);
-  /** Buckets that were empty: a row stays for a minute after that. */
-  const empty = useRef(new Map<string, Bucket>()).current;
-  const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
-  for (const bucket of throttled) empty.set(`${bucket.account_id} ${bucket.endpoint}`, bucket);
   const assumptions = useResource(async () => assumptionList.readRows?.(), ['operation']);
   const changed = (assumptions.value ?? []).filter(isChanged);
   const changedHref = addressOf('rules', '', { search: 'not the default' });
@@ -64,38 +58,10 @@ function Now({ report, finished }: ReportProps) {
   const broken = brokenIn(report);
   const later = brokenIn(finished).filter(({ id }) => !broken.some((rule) => rule.id === id));
   if (world === undefined) return <Loading what="what is now" />;
-  const row = (href: string, name: string, ...text: readonly ComponentChildren[]) => (
-    <li key={`${name.replace(/^[\d,]+ messages?/, '')} ${href}`}>
-      <a href={href}>{name}</a> <span>{text}</span>
-    </li>
-  );
   const rows = [
-    ...[...empty.values()].map((bucket) => {
-      const { account_id: id, endpoint, next_at: at } = bucket;
-      const name = accountName(id);
-      const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
-      const href = addressOf('requests', '', { search });
-      const title = `${name}: ${endpoint}`;
-      if (throttled.includes(bucket)) {
-        return row(href, title, 'answered ', <ThrottledUntil at={at ?? ''} />);
-      }
-      const agoMs = (nowMs.value ?? 0) - Date.parse(at ?? '');
-      const isRecent = agoMs >= 0 && agoMs < minuteMs;
-      return isRecent && row(href, title, `free again since ${at?.slice(11, 19)}`);
-    }),
-    ...(waiting.value?.standstills ?? []).map(({ message_id: id, from, to, ...group }) => {
-      const href = addressOf('messages', id, { from, ...(to && { to }) });
-      const name = `${counted(group.messages, 'message')} from ${from}${to ? ` to ${to}` : ''}`;
-      const text = [<CodeText text={group.sentence.slice(0, -1)} />, '; the oldest came '];
-      return row(href, name, ...text, <Time at={group.since} />);
-    }),
-    ...(faults.value?.faults ?? []).map((fault) => {
-      const { fault_id: id, hits, paused } = fault;
-      const href = addressOf('requests', '', { search: `fault:${id}` });
-      const subject = faultSubject(fault, accountName);
-      const state = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
-      return row(href, id, `${faultWords(fault)}; ${subject}; ${state}`);
-    }),
+    ...throttled,
+    ...(waiting.value?.standstills ?? []).map(waitingRow),
+    ...(faults.value?.faults ?? []).map(faultRow),
     ...broken.map(({ id, found = 0 }) =>
       row('#/referee?finished=no', id, `${counted(found, 'finding')}: `, ruleText(id)),
     ),
@@ -122,6 +88,52 @@ function Now({ report, finished }: ReportProps) {
       )}
     </Card>
   );
+}
+
+function row(href: string, name: string, ...text: readonly ComponentChildren[]) {
+  return (
+    <li key={`${name.replace(/^[\d,]+ messages?/, '')} ${href}`}>
+      <a href={href}>{name}</a> <span>{text}</span>
+    </li>
+  );
+}
+
+/** The rows of throttled callers. A row stays for a minute after its bucket was empty. */
+function useThrottledRows() {
+  const buckets = useBuckets().value?.buckets ?? [];
+  const wereEmpty = useRef(new Map<string, Bucket>()).current;
+  const empty = buckets.filter(({ next_at: nextAt }) => nextAt !== null);
+  for (const bucket of empty) wereEmpty.set(`${bucket.account_id} ${bucket.endpoint}`, bucket);
+  return [...wereEmpty.values()].map((bucket) => throttledRow(bucket, empty.includes(bucket)));
+}
+
+function throttledRow({ account_id: id, endpoint, next_at: at }: Bucket, isEmpty: boolean) {
+  const name = accountName(id);
+  const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
+  const href = addressOf('requests', '', { search });
+  const title = `${name}: ${endpoint}`;
+  if (isEmpty) return row(href, title, 'answered ', <ThrottledUntil at={at ?? ''} />);
+  const agoMs = (nowMs.value ?? 0) - Date.parse(at ?? '');
+  const isRecent = agoMs >= 0 && agoMs < minuteMs;
+  return isRecent && row(href, title, `free again since ${at?.slice(11, 19)}`);
+}
+
+type Standstill = Reply<'messages.standstills'>['standstills'][number];
+
+/** Messages that wait for the same thing. */
+function waitingRow({ message_id: id, from, to, messages, sentence, since }: Standstill) {
+  const href = addressOf('messages', id, { from, ...(to && { to }) });
+  const name = `${counted(messages, 'message')} from ${from}${to ? ` to ${to}` : ''}`;
+  const why = <CodeText text={sentence.slice(0, -1)} />;
+  return row(href, name, why, '; the oldest came ', <Time at={since} />);
+}
+
+function faultRow(fault: Reply<'faults.list'>['faults'][number]) {
+  const { fault_id: id, hits, paused } = fault;
+  const href = addressOf('requests', '', { search: `fault:${id}` });
+  const subject = faultSubject(fault, accountName);
+  const whatNow = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
+  return row(href, id, `${faultWords(fault)}; ${subject}; ${whatNow}`);
 }
 
 /** The rules that the client breaks, or the advice that it does not follow. */
@@ -210,6 +222,6 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
 
 /** The recipients of the page Faults, where they are changed, without counts of their messages. */
 const readRows = async () => (await call('outcomes.get')).outcomes.map(outcomeRow);
-const shown = { readRows, columns: ['to', 'its_message'], actions: [], forms: [] };
+const shown = { readRows, columns: ['to', 'outcome'], actions: [], forms: [] };
 const lead = 'Messages to all others are delivered, one status at each poll of the SIM.';
 const recipientList: ListDeclaration = { ...outcomeList, ...shown, lead, isSteady: true };

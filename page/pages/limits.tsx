@@ -3,14 +3,13 @@
  * account has left at each endpoint, and a form that changes the limits.
  */
 import { endpointNames } from '#contract/limits.ts';
-import { call } from '../control.ts';
+import { type Account, type Bucket, call } from '../control.ts';
 import { limitList } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
 import { List } from '../parts/list.tsx';
 import { type Column, TableCard } from '../parts/table.tsx';
 import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
-import type { Account, Bucket } from '../wire.ts';
 import { useBuckets } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
@@ -46,9 +45,9 @@ function gauges(buckets: readonly Bucket[], accounts: readonly Account[]) {
       head: 'Account',
       cell: ({ name }) => <span title={name}>{name}</span>,
       namesRow: true,
-      kind: 'short',
+      class: 'short',
     },
-    { head: 'Monthly quota', cell: (account) => <Quota account={account} />, kind: 'wide' },
+    { head: 'Monthly quota', cell: (account) => <Quota account={account} />, class: 'wide' },
     ...limited.map((endpoint) => ({
       head: endpoint,
       cell: ({ account_id: id, name }: Account) => (

@@ -1,9 +1,7 @@
-/**
- * One message in full: what happened to it, and what it waits for.
- */
+/** One message in full: what happened to it, and what it waits for. */
 import { durationText } from '#contract/time.ts';
 import { advanceClock, whileRunning } from '../clock.ts';
-import { call } from '../control.ts';
+import { call, type Message, type Reply, type Status } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
@@ -12,8 +10,7 @@ import { Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
-import type { Message, Reply, Status } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted } from '../typed-values.ts';
 import { accountName } from '../world.ts';
 import { asCurl, sendBody, sendPath, useKey } from './copies.ts';
 

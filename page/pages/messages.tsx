@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
 import { state } from '../clock.ts';
-import { call } from '../control.ts';
+import { call, type Message, type Reply, type Status } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { RowDownloads } from '../parts/copy-and-save.tsx';
 import { Split } from '../parts/detail.tsx';
@@ -16,8 +16,7 @@ import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
 import { useReply, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
-import type { Message, Reply, Status } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted } from '../typed-values.ts';
 import { accountChoices, accountName, useWorld } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
 
@@ -28,6 +27,7 @@ export function MessagesPage() {
   const filter: MessageFilter = Object.fromEntries(
     filterNames.flatMap((name) => (filterValue(name) === '' ? [] : [[name, filterValue(name)]])),
   );
+  // As text, so that equal filters are equal values: the rows stay until typing pauses.
   const settledFilter = useSettled(JSON.stringify(filter));
   return (
     <Split detail={(id) => <MessageDetail id={id} />}>
@@ -102,8 +102,9 @@ function Rows({ filter }: { readonly filter: MessageFilter }) {
 }
 
 function noMessage(isFiltered: boolean) {
-  const covered = 'The search covers both numbers, the text, the request_id and the message_id.';
-  if (isFiltered) return <Empty title="No message matches.">{covered}</Empty>;
+  const searchedFields =
+    'The search covers both numbers, the text, the request_id and the message_id.';
+  if (isFiltered) return <Empty title="No message matches.">{searchedFields}</Empty>;
   return (
     <Empty title="No messages yet.">
       <a href="#/send">Send one from here</a>, or with a key of yours to the service.
@@ -131,11 +132,11 @@ const columns: readonly Column<Message>[] = [
         <Time at={message.created_at} above={above?.created_at} />
       </a>
     ),
-    kind: 'time',
+    class: 'time',
   },
-  { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, kind: 'status-column' },
-  { head: 'To', cell: ({ to }) => to, kind: 'mono number-column' },
-  { head: 'From', cell: (message) => message.from_number, kind: 'mono wide number-column from' },
-  { head: 'Account', cell: ({ account_id: id }) => accountName(id), kind: 'wide account-column' },
-  { head: 'Text', cell: ({ message }) => message, kind: 'subject' },
+  { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, class: 'status-column' },
+  { head: 'To', cell: ({ to }) => to, class: 'mono number-column' },
+  { head: 'From', cell: (message) => message.from_number, class: 'mono wide number-column from' },
+  { head: 'Account', cell: ({ account_id: id }) => accountName(id), class: 'wide account-column' },
+  { head: 'Text', cell: ({ message }) => message, class: 'subject' },
 ];

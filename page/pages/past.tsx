@@ -6,7 +6,7 @@
 import { useSignal } from '@preact/signals';
 import { matchRoute } from '#contract/routes.ts';
 import { state } from '../clock.ts';
-import { call } from '../control.ts';
+import { call, type Message, type Reply, type State } from '../control.ts';
 import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
 import { CopyTest, DownloadButton } from '../parts/copy-and-save.tsx';
@@ -16,7 +16,6 @@ import { Timeline } from '../parts/timeline.tsx';
 import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
 import { useReply, useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '../route.ts';
-import type { Message, Reply, State } from '../wire.ts';
 
 type Journal = Reply<'past.inputs'>;
 /** An input of the journal; `entry` is the number of its line. */

@@ -6,18 +6,16 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { FindingView } from '#contract/finding-view.ts';
-import { call } from '../control.ts';
+import { call, type RefereeReport } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
 import { Check } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
+import { findingText, Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { filterValue } from '../route.ts';
-import { readJson } from '../typed-values.ts';
-import type { RefereeReport } from '../wire.ts';
-import { counted, findingText } from '../words.ts';
+import { counted, readJson } from '../typed-values.ts';
 import { accountName, useFinalReport, useReport, useWorld } from '../world.ts';
 import { ruleColumn, ruleText } from './rules.tsx';
 
@@ -187,7 +185,7 @@ type ShownRule = RuleVerdict & Readonly<{ later: number; shown: (typeof verdicts
 const columns: readonly Column<ShownRule>[] = [
   ruleColumn,
   { head: 'Level', cell: ({ level }) => level },
-  { head: 'Sentence', cell: ({ id }) => ruleText(id), kind: 'wide' },
+  { head: 'Sentence', cell: ({ id }) => ruleText(id), class: 'wide' },
   {
     head: 'Verdict',
     cell: ({ shown, later }) => [
@@ -195,7 +193,7 @@ const columns: readonly Column<ShownRule>[] = [
       later > 0 && <p class="dim">{counted(later, 'more finding')} if finished</p>,
     ],
   },
-  { head: 'Exercised', cell: ({ exercised }) => exercised.toLocaleString('en'), kind: 'number' },
+  { head: 'Exercised', cell: ({ exercised }) => exercised.toLocaleString('en'), class: 'number' },
 ];
 
 /** Opens a file of `smstwin explore`. */

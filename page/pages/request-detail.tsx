@@ -2,6 +2,7 @@
  * One request to the service in full: its caller, its fault, its wait, both bodies, and what became
  * of the message that it means to send.
  */
+import type { Reply } from '../control.ts';
 import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
@@ -10,7 +11,6 @@ import { Trace } from '../parts/timeline.tsx';
 import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
-import type { Reply } from '../wire.ts';
 import { accountName } from '../world.ts';
 import { asCurl, useKey } from './copies.ts';
 

@@ -10,13 +10,12 @@ import { type Drawn, drawPlot } from '#judging/report/plot/draw.ts';
 import type { PlotData, PlotLine } from '#judging/report/plot.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
 import { nowMs } from '../clock.ts';
-import { call } from '../control.ts';
+import { type Account, type Bucket, call, type Reply } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Account, Bucket, Reply } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted } from '../typed-values.ts';
 import { accountChoices } from '../world.ts';
 
 /** Accounts that are plotted together; more colours could not be told apart. */
@@ -92,25 +91,8 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   const now = Math.floor((nowMs.peek() ?? 0) / secondMs);
   const last = Math.max(lastBar, Math.min(now, lastBar + minuteMs / secondMs));
   const x = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-  const sumOf = (name: 'count' | 'throttled', bars: Chart['bars']) =>
-    bars.reduce((sum, bar) => sum + bar[name], 0);
   const all = used.flatMap(({ bars }) => bars);
-  const barsAt = (second: number) => used.map((chart) => barAt(chart, second));
-  const values = x.map(() => limit);
-  const limitLine: PlotLine = { label: 'limit', tone: '--text', look: 'dashes', values };
-  const lines: readonly PlotLine[] = [
-    ...used.map((chart, index): PlotLine => {
-      const tone = tones[index] ?? '--text';
-      return { label: chart.name, tone, look: 'steps', values: lastMinutes(chart, x) };
-    }),
-    ...(limit === null ? [] : [limitLine]),
-    {
-      label: 'answered 429',
-      tone: '--failed',
-      look: 'marks',
-      values: x.map((second) => sumOf('throttled', barsAt(second)) || null),
-    },
-  ];
+  const lines = linesOf(used, x, limit);
   const throttled = sumOf('throttled', all).toLocaleString('en');
   const [since = '', until] = (zoom.value ?? [first, last]).map((at) =>
     isoTime(Math.round(at * secondMs)),
@@ -134,19 +116,44 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
   );
 }
 
+/** A line for each account, the limit, and marks where requests were answered 429. */
+function linesOf(charts: readonly Chart[], x: readonly number[], limit: number | null): PlotLine[] {
+  const values = x.map(() => limit);
+  const limitLine: PlotLine = { label: 'limit', tone: '--text', look: 'dashes', values };
+  const throttledAt = (second: number) =>
+    charts.reduce((sum, chart) => sum + barAt(chart, second).throttled, 0);
+  return [
+    ...charts.map((chart, index): PlotLine => {
+      const tone = tones[index] ?? '--text';
+      return { label: chart.name, tone, look: 'steps', values: lastMinutes(chart, x) };
+    }),
+    ...(limit === null ? [] : [limitLine]),
+    {
+      label: 'answered 429',
+      tone: '--failed',
+      look: 'marks',
+      values: x.map((second) => throttledAt(second) || null),
+    },
+  ];
+}
+
+function sumOf(name: 'count' | 'throttled', bars: Chart['bars']): number {
+  return bars.reduce((sum, bar) => sum + bar[name], 0);
+}
+
 /** `onZoom` gets the shown times, in epoch seconds. */
 type PlotProps = Readonly<{ data: PlotData; onZoom: (from: number, to: number) => void }>;
 
 function Plot({ data, onZoom }: PlotProps) {
-  const box = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   const drawn = useRef<Drawn | undefined>(undefined);
   const names = data.lines.map(({ label, tone }) => `${label} ${tone}`).join();
   useEffect(() => {
-    if (box.current !== null) drawn.current = drawPlot(box.current, data, onZoom);
+    if (element.current !== null) drawn.current = drawPlot(element.current, data, onZoom);
     return () => drawn.current?.remove();
   }, [names]);
   useEffect(() => drawn.current?.update(data), [data]);
-  return <div class="plot" ref={box} />;
+  return <div class="plot" ref={element} />;
 }
 
 function barAt({ bars, start }: Chart, second: number): Chart['bars'][number] {

@@ -9,7 +9,7 @@ import {
   searchWords,
   wordValues,
 } from '#src/operations/requests/search-words.ts';
-import { call } from '../control.ts';
+import { call, type Reply, type ServiceRequest } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
 import { Split } from '../parts/detail.tsx';
@@ -21,9 +21,7 @@ import type { Column } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
-import { Refusal } from '../typed-values.ts';
-import type { Reply, ServiceRequest } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted, Refusal } from '../typed-values.ts';
 import { useWorld, world } from '../world.ts';
 import { Replay, RequestDetail } from './request-detail.tsx';
 
@@ -143,7 +141,7 @@ function suggestionsFor(search: string): readonly string[] {
 }
 
 const columns: readonly Column<ServiceRequest>[] = [
-  { head: '#', cell: ({ number }) => number, kind: 'number request-number' },
+  { head: '#', cell: ({ number }) => number, class: 'number request-number' },
   {
     head: 'Time',
     cell: ({ at, number }, above) => (
@@ -152,7 +150,7 @@ const columns: readonly Column<ServiceRequest>[] = [
         <Time at={at} above={above?.at} />
       </a>
     ),
-    kind: 'time',
+    class: 'time',
   },
   {
     head: 'Request',
@@ -160,7 +158,7 @@ const columns: readonly Column<ServiceRequest>[] = [
       endpoint ?? <span class="dim">{method} unknown path</span>,
       to !== null && <span class="mono"> → {to}</span>,
     ],
-    kind: 'endpoint',
+    class: 'endpoint',
   },
   {
     head: 'Caller',
@@ -175,18 +173,18 @@ const columns: readonly Column<ServiceRequest>[] = [
           </a>
         </span>
       ),
-    kind: 'wide beside caller-column',
+    class: 'wide beside caller-column',
   },
   {
     head: 'Answer',
     cell: ({ status, is_lost }) => <ReplyStatus status={status} isLost={is_lost} />,
-    kind: 'answer-column',
+    class: 'answer-column',
   },
-  { head: 'What it was', cell: subjectOf, kind: 'subject' },
+  { head: 'What it was', cell: subjectOf, class: 'subject' },
   {
     head: 'Took',
     cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
-    kind: 'number wide beside took-column',
+    class: 'number wide beside took-column',
   },
 ];
 

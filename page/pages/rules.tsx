@@ -14,7 +14,7 @@ import { addressOf } from '../route.ts';
 export const ruleColumn: Column<{ readonly id: string }> = {
   head: 'Rule',
   cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
-  kind: 'mono',
+  class: 'mono',
   namesRow: true,
 };
 
@@ -49,7 +49,7 @@ export function Rules() {
         columns={[
           ruleColumn,
           { head: 'Sentence', cell: ({ sentence }) => <CodeText text={sentence} /> },
-          { head: 'Level', cell: ({ level }) => level, kind: 'wide' },
+          { head: 'Level', cell: ({ level }) => level, class: 'wide' },
         ]}
       />
       <List declaration={assumptionList} />

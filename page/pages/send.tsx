@@ -11,6 +11,7 @@ import { servicePaths } from '#contract/routes.ts';
 import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
 import { nowMs } from '../clock.ts';
+import type { ShownExchange } from '../control.ts';
 import type { Field } from '../field.ts';
 import type { Row } from '../list-declaration.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
@@ -19,9 +20,7 @@ import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
-import { readJson } from '../typed-values.ts';
-import type { ShownExchange } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted, readJson } from '../typed-values.ts';
 import { numbersOf, useWorld, type World } from '../world.ts';
 import { asCurl, sendPath } from './copies.ts';
 

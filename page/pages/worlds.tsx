@@ -14,9 +14,8 @@ import { List } from '../parts/list.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import { filterValue, shownWorld } from '../route.ts';
-import { aheadName, prefixOf } from '../words.ts';
-import { useWorldChoices } from '../world.ts';
+import { filterValue, prefixOf, shownWorld } from '../route.ts';
+import { aheadName, useWorldChoices } from '../world.ts';
 
 const mostMessages = 1_000;
 /** The rows of a group that are shown until a button shows all. */
@@ -122,7 +121,7 @@ function tablesOf(group: string, both: readonly Leaves[], names: string[], diffe
             ...worlds.map((leaves) => ({
               head: nameOf(leaves),
               cell: (path: string) => shownLeaf(leaves.get(path), both[0]?.get(path)),
-              kind: 'breaks',
+              class: 'breaks',
             })),
           ]}
           first={firstRows}

@@ -2,8 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
-import { jsonText } from '../typed-values.ts';
-import { counted } from '../words.ts';
+import { counted, jsonText } from '../typed-values.ts';
 import { Action } from './action.tsx';
 
 type CopyText = () => string | Promise<string>;

@@ -4,8 +4,8 @@
  */
 import type { ComponentChildren } from 'preact';
 import { faultText } from '#contract/fault-kinds.ts';
+import type { ShownExchange } from '../control.ts';
 import { jsonText, readJson } from '../typed-values.ts';
-import type { ShownExchange } from '../wire.ts';
 import { Facts, ReplyStatus } from './values.tsx';
 
 /** The bundler inserts the reason phrase of each status. */

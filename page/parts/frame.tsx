@@ -1,6 +1,4 @@
-/**
- * A titled card, and what a card shows in place of content that is loading, empty or failed.
- */
+/** A titled card, and what a card shows in place of content that is loading, empty or failed. */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { errorText } from '../control.ts';

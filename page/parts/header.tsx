@@ -2,8 +2,7 @@
 import { isoTime } from '#contract/time.ts';
 import { advanceClock, advanceOutcome, clock, nowMs } from '../clock.ts';
 import { connection } from '../events.ts';
-import { shownWorld } from '../route.ts';
-import { prefixOf } from '../words.ts';
+import { prefixOf, shownWorld } from '../route.ts';
 import { useWorldChoices } from '../world.ts';
 import { Action } from './action.tsx';
 import { Choices } from './fields.tsx';

@@ -58,7 +58,7 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
   };
   const operations: Column<Row> = {
     head: 'Operations',
-    kind: 'last',
+    class: 'last',
     isHeadHidden: true,
     cell: (row) => (
       <div class="actions">
@@ -158,8 +158,8 @@ function columnOf(declaration: ListDeclaration, name: string, sample: unknown): 
   return {
     head: labelOf(field),
     title: field.hint,
-    kind: isPlainNumber ? `number ${wide}` : wide,
-    cellKind: `${cellClass(field)} ${wide}`,
+    class: isPlainNumber ? `number ${wide}` : wide,
+    cellClass: `${cellClass(field)} ${wide}`,
     namesRow,
     cell: (row) => {
       const input = inputField(row);

@@ -18,12 +18,12 @@ export interface Column<T> {
   /** Draws the cell of a row. `above`: the row above, if there is one. */
   readonly cell: (row: T, above?: T) => ComponentChildren;
   /** CSS classes of head and cells: `wide` is hidden on a phone, `number` is right-aligned. */
-  readonly kind?: string;
-  /** CSS classes of the cells. Default: `kind`. */
-  readonly cellKind?: string;
-  /** True if its cells are row headers. */
+  readonly class?: string;
+  /** CSS classes of the cells. Default: `class`. */
+  readonly cellClass?: string;
+  /** True if the cells of the column are row headers. */
   readonly namesRow?: boolean;
-  /** True if only screen readers read its head. */
+  /** True if only screen readers read the head. */
   readonly isHeadHidden?: boolean;
 }
 
@@ -82,10 +82,10 @@ export function Table<T>({ label, first = mostRows, rows: all, ...table }: Table
 /** The table itself: a row of heads, and the rows. */
 export function Rows<T>({ columns, rows, keyOf, class: className }: RowsProps<T>) {
   const cells = (row: T, above: T | undefined) =>
-    columns.map(({ head, cell, kind, cellKind = kind, namesRow = false }) => {
+    columns.map(({ head, cell, class: headClass, cellClass = headClass, namesRow = false }) => {
       const Tag = namesRow ? 'th' : 'td';
       return (
-        <Tag key={head} scope={namesRow ? 'row' : undefined} class={cellKind}>
+        <Tag key={head} scope={namesRow ? 'row' : undefined} class={cellClass}>
           {cell(row, above)}
         </Tag>
       );
@@ -94,8 +94,8 @@ export function Rows<T>({ columns, rows, keyOf, class: className }: RowsProps<T>
     <table class={className}>
       <thead>
         <tr>
-          {columns.map(({ head, title, kind, isHeadHidden = false }) => (
-            <th key={head} scope="col" class={kind} title={title}>
+          {columns.map(({ head, title, class: headClass, isHeadHidden = false }) => (
+            <th key={head} scope="col" class={headClass} title={title}>
               {isHeadHidden ? <span class="hidden">{head}</span> : head}
             </th>
           ))}

@@ -5,10 +5,9 @@
 import { faultText } from '#contract/fault-kinds.ts';
 import { clientRules } from '#contract/rules.ts';
 import { dayMs, durationText, isoTime } from '#contract/time.ts';
+import type { Reply, Status } from '../control.ts';
 import { useReply } from '../resource.ts';
 import { addressOf, pageArgument, pageName } from '../route.ts';
-import type { Reply, Status } from '../wire.ts';
-import { findingText } from '../words.ts';
 import { Loaded } from './frame.tsx';
 import { Bar, CodeText, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
@@ -91,6 +90,11 @@ function titleOf({ kind, number, reply, seen, text, href }: TraceEvent) {
       {text}
     </span>
   );
+}
+
+/** The text of a finding without the time of its last request, which is shown separately. */
+export function findingText(what: string): string {
+  return what.replace(/ \(request at [^)]*\)$/, '');
 }
 
 function timeSince(previous: TraceEvent, event: TraceEvent): string {

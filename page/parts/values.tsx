@@ -6,9 +6,9 @@ import type { ComponentChildren } from 'preact';
 import { statuses } from '#contract/message-status.ts';
 import { durationText } from '#contract/time.ts';
 import { nowMs } from '../clock.ts';
+import type { Account } from '../control.ts';
 import type { TextFact } from '../list-declaration.ts';
 import { addressOf } from '../route.ts';
-import type { Account } from '../wire.ts';
 import { CopyButton } from './copy-and-save.tsx';
 
 /**

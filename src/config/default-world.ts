@@ -4,7 +4,7 @@
  * Rules: SVC-1, STATE-3, STATE-4, ERR-1 to ERR-3, AUTH-4, AUTH-5. Assumes: monthlyQuota (no account
  * here states a quota).
  */
-import { scriptedThrottle } from '#contract/refusals.ts';
+import { scriptedRecipients as recipients } from '#contract/refusals.ts';
 import type { Outcome } from '../sim/devices/outcomes.ts';
 import type { WorldFixture, WorldSim } from './world-schema.ts';
 
@@ -29,18 +29,18 @@ function simOf(number: string): WorldSim {
 
 /** What happens to messages for these recipients in every world. */
 export const scriptedOutcomes: readonly Outcome[] = [
-  { to: '+12025550160', ends: 'failed', in: 'queued', polls: 1 },
-  { to: '+12025550161', ends: 'failed', in: 'sending', polls: 1 },
-  { to: '+12025550162', ends: 'failed', in: 'sent', polls: 1 },
-  { to: '+12025550163', ends: 'stuck', in: 'queued', polls: 1 },
-  { to: '+12025550164', ends: 'stuck', in: 'sending', polls: 1 },
-  { to: '+12025550165', ends: 'stuck', in: 'sent', polls: 1 },
-  { to: '+12025550166', ends: 'delivered', polls: 3 },
-  { to: '+12025550170', ends: 'refused', refuse: 'quota_exceeded' },
-  { to: '+12025550171', ends: 'refused', refuse: 'from_number_not_found' },
-  { to: '+12025550172', ends: 'refused', refuse: 'from_number_access_deniedd' },
-  { to: '+12025550173', ends: 'refused', refuse: 'device_inactive' },
-  { to: scriptedThrottle, ends: 'refused', refuse: 'throttled' },
+  { to: recipients.failsQueued, ends: 'failed', in: 'queued', polls: 1 },
+  { to: recipients.failsSending, ends: 'failed', in: 'sending', polls: 1 },
+  { to: recipients.failsSent, ends: 'failed', in: 'sent', polls: 1 },
+  { to: recipients.staysQueued, ends: 'stuck', in: 'queued', polls: 1 },
+  { to: recipients.staysSending, ends: 'stuck', in: 'sending', polls: 1 },
+  { to: recipients.staysSent, ends: 'stuck', in: 'sent', polls: 1 },
+  { to: recipients.slow, ends: 'delivered', polls: 3 },
+  { to: recipients.overQuota, ends: 'refused', refuse: 'quota_exceeded' },
+  { to: recipients.unknownSender, ends: 'refused', refuse: 'from_number_not_found' },
+  { to: recipients.deniedSender, ends: 'refused', refuse: 'from_number_access_deniedd' },
+  { to: recipients.inactiveSender, ends: 'refused', refuse: 'device_inactive' },
+  { to: recipients.throttled, ends: 'refused', refuse: 'throttled' },
 ];
 
 /** All scripted fates of a world; the first match wins. Other recipients are delivered. */

@@ -12,6 +12,7 @@ import type {
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
 import type { ReplayTarget } from '../recording/play.ts';
 import { OperationRefused } from '../sim/errors.ts';
+import { isFolderError, type JournalFolder } from './journal-folder.ts';
 
 /** The parts of a simulator that hosting uses. */
 export interface WorldSimulator extends ReplayTarget {
@@ -75,7 +76,7 @@ export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
   readonly ttlMs: number | undefined;
   lastUsedMs: number;
   readonly creation: Creation;
-  /** The last use that the folder of journals has recorded. `Worlds` writes it. */
+  /** The last use that the folder of journals has recorded. `ExpirySweep` writes it. */
   savedLastUsedMs: number;
 
   constructor({ worldId, name, simulator, ttlMs, lastUsedMs, creation }: NewWorld<S>) {
@@ -107,6 +108,62 @@ export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
   hasKeyOf(authorization: string | undefined): boolean {
     const { keyRing } = this.simulator.simulation.world;
     return authorization !== undefined && keyRing.findHeader(authorization) !== undefined;
+  }
+}
+
+/** The interval at which expired worlds are deleted. */
+const sweepMs = 250;
+
+interface ExpiringWorlds<S extends WorldSimulator> {
+  readonly list: readonly HostedWorld<S>[];
+  delete(world: HostedWorld<S>): Promise<void>;
+}
+
+/** Deletes expired worlds, and saves when the others were used, while any world can expire. */
+export class ExpirySweep<S extends WorldSimulator> {
+  readonly #worlds: ExpiringWorlds<S>;
+  readonly #folder: JournalFolder | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(worlds: ExpiringWorlds<S>, folder: JournalFolder | undefined) {
+    this.#worlds = worlds;
+    this.#folder = folder;
+  }
+
+  /** Call this for each world that can expire. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const world of this.#worlds.list) this.#saveLastUse(world);
+  }
+
+  #sweep(): void {
+    let canExpire = false;
+    for (const world of this.#worlds.list) {
+      canExpire ||= world.ttlMs !== undefined;
+      if (world.isExpired) this.#expire(world);
+      else this.#saveLastUse(world);
+    }
+    if (!canExpire) this.stop();
+  }
+
+  /** A world whose journal cannot be removed stays expired: the next sweep tries again. */
+  #expire(world: HostedWorld<S>): void {
+    try {
+      void this.#worlds.delete(world);
+    } catch (error) {
+      if (!isFolderError(error)) throw error;
+    }
+  }
+
+  #saveLastUse(world: HostedWorld<S>): void {
+    if (this.#folder === undefined || world.lastUsedMs === world.savedLastUsedMs) return;
+    world.savedLastUsedMs = world.lastUsedMs;
+    this.#folder.saveLastUse(world.worldId, world.lastUsedMs);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Device } from '../../sim/accounts/account.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { entryOf } from '../../sim/read.ts';
 import { defineOperation } from '../define.ts';
-import { limitSchema, timeSchema } from '../query.ts';
+import { limitSchema, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
 

@@ -1,10 +1,9 @@
 /**
- * Registers what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
+ * Holds what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
  * and removes them. Messages change status in `src/actors/`.
  * Rules: SVC-1, AUTH-2, AUTH-3, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota,
  * pollIntervalSeconds.
  */
-
 import { secondMs } from '#contract/time.ts';
 import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import type { Outcomes } from '../devices/outcomes.ts';
@@ -94,9 +93,9 @@ export class Registry {
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
     this.#refuseUsedName(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
-    const stream = this.#accountNames.use(name);
+    const label = this.#accountNames.use(name);
     const account = new Account({
-      chance: (label) => this.chance(`${stream}:${label}`),
+      chance: (purpose) => this.chance(`${label}:${purpose}`),
       newId: drawUuid,
       name,
       monthlyQuota,
@@ -111,6 +110,7 @@ export class Registry {
     account.name = name;
   }
 
+  /** The one writer of a quota: only this file changes what a world has. */
   setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
     account.monthlyQuota = monthlyQuota;
   }

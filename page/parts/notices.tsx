@@ -1,18 +1,38 @@
-/**
- * A notice with an Undo button, after an operation of this page that changed the world. It goes
- * after some seconds, or when the user acts again or leaves the page.
- */
+/** The notices of every page: the connection is lost, and what the last operation changed. */
 import { useEffect } from 'preact/hooks';
-import { call, lastChange } from '../control.ts';
+import { call, lastChange, type OperationName } from '../control.ts';
+import { connection, reconnectNow } from '../events.ts';
 import { pageName } from '../route.ts';
-import { textOf } from '../typed-values.ts';
-import type { OperationName } from '../wire.ts';
-import { counted } from '../words.ts';
+import { counted, textOf } from '../typed-values.ts';
 import { Action } from './action.tsx';
+
+/** Says that the world was deleted, or that the simulator does not answer. */
+export function ConnectionNotice() {
+  const isGone = connection.value === 'gone';
+  const isLost = connection.value === 'lost';
+  return (
+    <div role="alert" class="connection-notice">
+      {(isGone || isLost) && (
+        <div class="lost">
+          <p>
+            <b>{isGone ? 'This world was deleted.' : 'The simulator does not answer.'}</b> The page
+            shows what it last received{isLost && ', and reconnects by itself'}.
+          </p>
+          {isGone && <a href="/">Go to the first world</a>}
+          {isLost && <Action act={reconnectNow}>Try now</Action>}
+        </div>
+      )}
+    </div>
+  );
+}
 
 const shownMs = 12_000;
 const dropNotice = () => (lastChange.value = undefined);
 
+/**
+ * A notice with an Undo button, after an operation of this page that changed the world. It goes
+ * after some seconds, or when the user acts again or leaves the page.
+ */
 export function Undo() {
   const change = lastChange.value;
   useEffect(() => {
