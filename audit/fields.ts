@@ -45,18 +45,13 @@ function rateLimit(text: string): Saying | undefined {
   if (/^\s*\w+=/.test(text)) {
     const fields = parseDictionary(text);
     const numberOf = (name: string) => numeric(fields.get(name)?.[0]);
-    const resetSeconds = numberOf('reset');
-    return {
-      limit: numberOf('limit'),
-      remaining: numberOf('remaining'),
-      resetMs: resetSeconds === undefined ? undefined : resetSeconds * 1_000,
-    };
+    const [limit, remaining] = [numberOf('limit'), numberOf('remaining')];
+    return { limit, remaining, resetMs: milliseconds(numberOf('reset')) };
   }
   const [item] = parseList(text) as Item[];
-  const resetSeconds = numeric(item?.[1].get('t'));
   const remaining = numeric(item?.[1].get('r'));
   if (remaining === undefined) return undefined;
-  return { remaining, resetMs: resetSeconds === undefined ? undefined : resetSeconds * 1_000 };
+  return { remaining, resetMs: milliseconds(numeric(item?.[1].get('t'))) };
 }
 
 /** `120;w=60`, and `"name";q=120;w=60` of the later drafts. */
@@ -65,15 +60,16 @@ function policy(text: string): Saying | undefined {
   // Several policies at once are several limits: no single number is said.
   const [item] = items;
   if (item === undefined || items.length > 1) return undefined;
-  const seconds = numeric(item[1].get('w'));
-  return {
-    limit: numeric(item[1].get('q')) ?? numeric(item[0]),
-    windowMs: seconds === undefined ? undefined : seconds * 1_000,
-  };
+  const limit = numeric(item[1].get('q')) ?? numeric(item[0]);
+  return { limit, windowMs: milliseconds(numeric(item[1].get('w'))) };
 }
 
 function numeric(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
 }
 
 /** `…-Limit`, `…-Remaining` and `…-Reset`. */

@@ -20,46 +20,46 @@ export interface Askers {
 
 /** `isDoubted`: a request that passed may have had a token that just came back. */
 export function keyedBy(askers: Askers, isDoubted: boolean): Statement<readonly string[]> {
-  const { exchanges, keyTests, differencesOf, differences } = askers;
+  const { exchanges, keyTests, differencesOf } = askers;
   const shown = keyTests.flatMap((test) => test.exchanges);
   if (exchanges.every(({ outcome }) => outcome !== 'refused'))
     return undetermined('not tried, as no request was refused');
-  const [own, shared] = [false, true].map((isShared) =>
-    keyTests.filter((test) => test.isShared === isShared),
-  ) as [KeyTest[], KeyTest[]];
-  const [passed] = own;
-  if (passed !== undefined && isDoubted)
-    return undetermined(
-      `${wordFor(differencesOf(passed.subject))}: a request passed, but a token may have come back just then`,
-      shown,
-    );
-  const without = new Set(shared.flatMap(({ subject }) => differencesOf(subject)));
-  const separating = own
-    .filter((test) => errorOf(test, exchanges) === undefined)
+  const passed = keyTests.find(({ isShared }) => !isShared);
+  if (passed !== undefined && isDoubted) {
+    const what = wordFor(differencesOf(passed.subject));
+    const sentence = `${what}: a request passed, but a token may have come back just then`;
+    return undetermined(sentence, shown);
+  }
+  const { keys, open, shared } = foundIn(askers);
+  const sharers = [...new Set(shared.map((each) => sharerText(each, differencesOf(each))))];
+  const verb = sharers.length === 1 ? 'shares' : 'share';
+  const share = sharers.length === 0 ? [] : [`${list(sharers, 'and')} ${verb} it`];
+  const own = keys.length === 0 ? [] : [`each ${wordFor(keys)} has a limit of its own`];
+  if (open.length === 0 && keys.length === 0)
+    return certain(['all'], ['all callers share one limit', ...share].join(': '), shown);
+  if (open.length === 0) return certain(keys, [...own, ...share].join('; '), shown);
+  const advice = new Set(open.map((each) => adviceFor(each, askers)));
+  return undetermined([...own, ...share, ...advice].join('; '), shown);
+}
+
+/** The differences that make another caller, those that are open, and who shares the limit. */
+function foundIn({ exchanges, keyTests, differencesOf, differences }: Askers) {
+  const sharers = keyTests.filter(({ isShared }) => isShared).map(({ subject }) => subject);
+  const without = new Set(sharers.flatMap(differencesOf));
+  // Each list has the differences that may be why this one has a limit of its own.
+  const reasons = keyTests
+    .filter((test) => !test.isShared && errorOf(test, exchanges) === undefined)
     .map(({ subject }) => differencesOf(subject))
     .map((all) =>
       all.every((each) => without.has(each)) ? all : all.filter((each) => !without.has(each)),
     );
-  const keys = [...new Set(separating.filter(({ length }) => length === 1).flat())];
-  const unclear = new Set(
-    separating.filter((all) => !all.some((each) => keys.includes(each))).flat(),
-  );
+  const keys = [...new Set(reasons.filter(({ length }) => length === 1).flat())];
+  const isKey = (difference: string) => keys.includes(difference);
+  const unclear = reasons.filter((some) => !some.some(isKey)).flat();
   const open = differences.filter(
-    (each) => !keys.includes(each) && (!without.has(each) || unclear.has(each)),
+    (each) => !isKey(each) && (!without.has(each) || unclear.includes(each)),
   );
-  const texts = shared.map(({ subject }) => sharerText(subject, differencesOf(subject)));
-  const sharers = [...new Set(texts)];
-  const verb = sharers.length === 1 ? 'shares' : 'share';
-  const share = sharers.length === 0 ? '' : `${list(sharers, 'and')} ${verb} it`;
-  const of =
-    keys.length === 0
-      ? 'all callers share one limit'
-      : `each ${wordFor(keys)} has a limit of its own`;
-  const note = share === '' ? '' : `${keys.length === 0 ? ':' : ';'} ${share}`;
-  if (open.length === 0) return certain(keys.length === 0 ? ['all'] : keys, `${of}${note}`, shown);
-  const known = keys.length === 0 ? share : `${of}${note}`;
-  const advice = new Set(open.map((each) => adviceFor(each, askers)));
-  return undetermined([...(known === '' ? [] : [known]), ...advice].join('; '), shown);
+  return { keys, open, shared: sharers.filter((each) => !differencesOf(each).some(isKey)) };
 }
 
 /** The status with which others were answered, if it is an error and the first caller got none. */

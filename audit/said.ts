@@ -210,12 +210,11 @@ function checksOf(
 ): readonly Check[] {
   const resetOf = new Map<AuditedExchange, number | undefined>();
   const checks = claims.flatMap(({ exchange, claim }): readonly (Check | undefined)[] => {
-    const shown = [exchange];
-    if (claim === 'unreadable') return [{ member: 'form', shown, says: 'cannot be read' }];
+    if (claim === 'unreadable')
+      return [{ member: 'form', shown: [exchange], says: 'cannot be read' }];
     resetOf.set(exchange, claim.resetMs);
     return [
-      limitCheck(claim, shown, learned),
-      windowCheck(claim, shown, learned),
+      ...learnedChecks(claim, exchange, learned),
       remainingCheck(claim, exchange, exchanges, learned),
     ];
   });
@@ -231,27 +230,21 @@ function checksOf(
   return [...checks.filter((check) => check !== undefined), ...resets];
 }
 
-function limitCheck(
-  { limit }: Saying,
-  shown: readonly AuditedExchange[],
-  learned: Learned,
-): Check | undefined {
-  if (limit === undefined || learned.limit === undefined) return undefined;
-  const wrong = `said a limit of ${limit}, but it is ${learned.limit}`;
-  return { member: 'limit', shown, says: limit === learned.limit ? undefined : wrong };
-}
-
-function windowCheck(
-  { windowMs }: Saying,
-  shown: readonly AuditedExchange[],
-  learned: Learned,
-): Check | undefined {
-  if (windowMs === undefined || learned.windowMs === undefined) return undefined;
-  const [least, most] = learned.windowMs;
-  const isRight = windowMs >= least && windowMs <= most;
-  const span = spanText([least / 1_000, most / 1_000], ' s');
-  const wrong = `said a window of ${secondsText(windowMs)}, but it is ${span}`;
-  return { member: 'window', shown, says: isRight ? undefined : wrong };
+/** Compares the limit and the window with the learned ones. */
+function learnedChecks({ limit, windowMs }: Saying, exchange: AuditedExchange, learned: Learned) {
+  const [shown, checks]: [AuditedExchange[], Check[]] = [[exchange], []];
+  if (limit !== undefined && learned.limit !== undefined) {
+    const wrong = `said a limit of ${limit}, but it is ${learned.limit}`;
+    checks.push({ member: 'limit', shown, says: limit === learned.limit ? undefined : wrong });
+  }
+  if (windowMs !== undefined && learned.windowMs !== undefined) {
+    const [least, most] = learned.windowMs;
+    const isRight = windowMs >= least && windowMs <= most;
+    const span = spanText([least / 1_000, most / 1_000], ' s');
+    const wrong = `said a window of ${secondsText(windowMs)}, but it is ${span}`;
+    checks.push({ member: 'window', shown, says: isRight ? undefined : wrong });
+  }
+  return checks;
 }
 
 function remainingCheck(
@@ -266,19 +259,12 @@ function remainingCheck(
     const says = remaining > 0 ? `said that ${remaining} remain, on a refusal` : undefined;
     return { member, shown: [exchange], says };
   }
-  const next = following(exchanges, exchange);
-  if (next === undefined) return undefined;
-  const { passed, refusal } = next;
+  // How many passed after this one before the first refusal, which ends the first burst.
+  const first = exchanges.findIndex(({ outcome }) => outcome === 'refused');
+  const refusal = exchanges[first];
+  const passed = first - exchanges.indexOf(exchange) - 1;
+  if (refusal === undefined || passed < 0) return undefined;
   const isWrong = passed < remaining || (passed > remaining && !learned.isContinuous);
   const wrong = `said that ${remaining} remain, but ${passed} more passed`;
   return { member, shown: [exchange, refusal], says: isWrong ? wrong : undefined };
-}
-
-/** How many passed after this one before the first refusal of the same first burst. */
-function following(exchanges: readonly AuditedExchange[], exchange: AuditedExchange) {
-  const first = exchanges.findIndex(({ outcome }) => outcome === 'refused');
-  const at = exchanges.indexOf(exchange);
-  const refusal = exchanges[first];
-  if (refusal === undefined || at > first) return undefined;
-  return { passed: first - at - 1, refusal };
 }

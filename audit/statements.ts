@@ -207,34 +207,22 @@ function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> 
   const errors = passed.filter(({ status }) => status >= 400);
   const [error] = errors;
   if (error === undefined) return undetermined('no request was answered with an error');
-  if (errors.length < passed.length)
-    return undetermined('some requests were answered with an error, and some were not', [
-      error.number,
-    ]);
   const refusal = exchanges.find(({ outcome }) => outcome === 'refused');
   if (refusal === undefined) return undetermined('no refusal came', [error.number]);
-  return certain(true, `requests that are answered ${error.status} count, too`, [
-    error.number,
-    refusal.number,
-  ]);
+  const shown = [error.number, refusal.number];
+  return errors.length < passed.length
+    ? undetermined('some requests were answered with an error, and some were not', shown)
+    : certain(true, `requests that are answered ${error.status} count, too`, shown);
 }
 
-function atOnce(races: readonly Race[]): Statement<'exact' | number> {
-  const [race] = races;
+function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
   if (race === undefined) return undetermined('no requests were sent at once');
-  const excess = race.passed - race.most;
-  const shown = race.sent.map(({ number }) => number);
-  if (excess <= 0)
-    return certain(
-      'exact',
-      `of ${race.sent.length} at once, no more passed than one by one`,
-      shown,
-    );
-  return certain(
-    excess,
-    `${excess} more pass when ${race.sent.length} requests arrive together`,
-    shown,
-  );
+  const { sent, most, passed } = race;
+  const excess = passed - most;
+  const shown = sent.map(({ number }) => number);
+  return excess <= 0
+    ? certain('exact', `of ${sent.length} at once, no more passed than one by one`, shown)
+    : certain(excess, `${excess} more pass when ${sent.length} requests arrive together`, shown);
 }
 
 function mostInAWindow({ exchanges }: Seen, windowMs: number | undefined): Statement<number> {

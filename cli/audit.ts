@@ -180,10 +180,8 @@ function headersOf({ headers }: Template, { caller }: AuditFlags): readonly stri
   const sent = Object.keys(headers).filter(
     (name) => !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name),
   );
-  const names = new Set([...caller.map(([name]) => name), ...sent]);
-  return [...(names.size === 0 ? [''] : []), ...names].map((name) =>
-    name === '' ? 'header' : `header:${name}`,
-  );
+  const names = [...caller.map(([name]) => name), ...sent];
+  return names.length === 0 ? ['header'] : names.map((name) => `header:${name}`);
 }
 
 /** A request without a reply after this time counts as unanswered. */

@@ -94,12 +94,10 @@ const stops: Readonly<Record<StopReason, string>> = {
 /** How much was asked, and why it ended if something is open. */
 export function endOf({ requests, seconds, statements, stopped }: AuditResult): string {
   const { algorithm, limit, window_seconds: window } = statements;
-  const isKnown = ['none_of_these', 'no_limit_seen'].includes(algorithm.value ?? '');
-  const isOpen = [algorithm, limit, window].some((each) => each.certainty === 'undetermined');
-  const open =
-    isOpen && !isKnown
-      ? '; its plan ended before all was certain: a second audit asks at other times, and may tell'
-      : '';
+  const isOpen = algorithm.value === null || (limit.value !== null && window.value === null);
+  const open = isOpen
+    ? '; its plan ended before all was certain: a second audit asks at other times, and may tell'
+    : '';
   const end = stopped === undefined ? open : `; stopped early: ${stops[stopped]}`;
   return `${requests} requests in ${Math.round(seconds)} s${end}`;
 }

@@ -81,17 +81,18 @@ const rows: readonly Row[] = [
   {
     fault: 'a key that forgets what tells callers apart',
     bench: () => new LimitedServer(log(), () => 'the address without its port'),
+    options: { paths: ['/orders', '/other?x=1'] },
     statement: 'keyed_by',
     value: ['all'],
     says: 'all callers share one limit',
   },
   {
     fault: 'a key of the bytes of the path',
-    bench: () => new LimitedServer(window(), ({ path }) => path),
-    options: { callers: ['one'], paths: ['/orders', '/%6frders'] },
+    bench: () => new LimitedServer(window(), ({ path }) => path.split('?', 1).join()),
+    options: { paths: ['/orders', '/%6frders', '/orders?x=1'] },
     statement: 'keyed_by',
     value: ['path'],
-    says: 'a limit for each path',
+    says: 'each path has a limit of its own',
   },
   {
     fault: 'a restart that forgets what was spent',

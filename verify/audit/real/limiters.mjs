@@ -1,5 +1,6 @@
 /**
- * Limiters of npm packages, each before an empty server, configured as their users do it:
+ * Limiters of npm packages, each before a server that answers alike at `/` and `/other`, configured
+ * as their users do it:
  * `node limiters.mjs NAME PORT LIMIT WINDOW_MS`. Runs in a folder where the packages are installed.
  */
 import http from 'node:http';
@@ -23,7 +24,7 @@ async function express(standardHeaders) {
   const { rateLimit } = await import('express-rate-limit');
   const app = makeApp();
   app.use(rateLimit({ windowMs, limit, standardHeaders, legacyHeaders: false }));
-  app.get('/', (_, reply) => reply.send('ok'));
+  app.use((_, reply) => reply.send('ok'));
   app.listen(port, host);
 }
 
@@ -81,7 +82,7 @@ const limiters = {
     const { default: rateLimit } = await import('@fastify/rate-limit');
     const app = makeApp();
     await app.register(rateLimit, { max: limit, timeWindow: windowMs });
-    app.get('/', async () => 'ok');
+    app.get('/*', async () => 'ok');
     await app.listen({ port, host });
   },
 
@@ -96,7 +97,7 @@ const limiters = {
       }
     }
     const method = Object.getOwnPropertyDescriptor(Root.prototype, 'get');
-    Get()(Root.prototype, 'get', method);
+    Get(['/', '/other'])(Root.prototype, 'get', method);
     Controller()(Root);
     class App {}
     Module({
@@ -114,7 +115,7 @@ const limiters = {
     const keyGenerator = ({ env }) => env.incoming.socket.remoteAddress;
     const app = new Hono();
     app.use(rateLimiter({ windowMs, limit, standardHeaders: 'draft-7', keyGenerator }));
-    app.get('/', (context) => context.text('ok'));
+    app.get('*', (context) => context.text('ok'));
     serve({ fetch: app.fetch, port, hostname: host });
   },
 

@@ -25,7 +25,9 @@ def flask(strategy):
         storage_uri="memory://",
         headers_enabled=True,
     )
+    # One endpoint: the limit is one for each of them.
     app.add_url_rule("/", view_func=lambda: "ok", endpoint="root")
+    app.add_url_rule("/other", endpoint="root")
     return app
 
 
@@ -49,7 +51,7 @@ def django():
 
     framework.setup()
     from django.core.wsgi import get_wsgi_application
-    from django.urls import path
+    from django.urls import re_path
     from rest_framework.response import Response
     from rest_framework.throttling import AnonRateThrottle
     from rest_framework.views import APIView
@@ -66,7 +68,7 @@ def django():
             return Response("ok")
 
     global urlpatterns
-    urlpatterns = [path("", Root.as_view())]
+    urlpatterns = [re_path("", Root.as_view())]
     return get_wsgi_application()
 
 

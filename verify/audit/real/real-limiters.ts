@@ -21,8 +21,6 @@ export interface RealLimiter {
   readonly isKnown: boolean;
   /** The program that must be installed. */
   readonly needs?: string;
-  /** Flags of `audit` that its user would add, such as the header by which it tells callers apart. */
-  readonly flags?: readonly string[];
 }
 
 /** The properties of a limiter of a known kind. */
@@ -46,7 +44,7 @@ function truthOf(kind: Kind): RealLimiter['truth'] {
       algorithm: [kind.algorithm],
       limit: [limit],
       window_seconds: kind.windowSeconds?.(size) ?? [size.windowMs / 1_000],
-      burst: [limit],
+      burst: [kind.algorithm === 'token_bucket' ? limit : null],
       refusals_spend: [kind.refusalsSpend ?? false],
       keyed_by: [kind.keyedBy ?? 'address'],
       retry_after: kind.retryAfter,
@@ -121,14 +119,11 @@ export const realLimiters: readonly RealLimiter[] = [
   learned('@nestjs/throttler', node('nest'), { ...window, algorithm: 'sliding_log' }),
   learned('hono-rate-limiter', node('hono'), window),
   learned('koa-ratelimit', node('koa'), { ...window, retryAfter: ['short'], fields: false }),
-  {
-    ...learned('limiter TokenBucket', node('limiter-bucket'), {
-      algorithm: 'token_bucket',
-      keyedBy: 'all',
-      retryAfter: absent,
-    }),
-    flags: ['--caller', 'Authorization: Bearer a, Bearer b'],
-  },
+  learned('limiter TokenBucket', node('limiter-bucket'), {
+    algorithm: 'token_bucket',
+    keyedBy: 'all',
+    retryAfter: absent,
+  }),
   {
     name: 'limiter RateLimiter',
     command: node('limiter'),
