@@ -159,12 +159,16 @@ function askersOf(
   const [first = '', ...others] = callers.map(({ name }) => name);
   const differsBy = (caller: string) =>
     callers.find(({ name }) => name === caller)?.differsBy ?? 'address';
+  const paths = flags.varyPath.map((other) => varied(other, url));
+  const isQueryAlone = (other: string) => String(differencesIn(other, path)) === 'query';
+  // Most services ignore a query that they do not know, so one is tried without being named.
+  if (!paths.some(isQueryAlone)) paths.push(`${path}${url.search === '' ? '?' : '&'}smstwin=1`);
   return {
     callers: [first],
     paths: [path],
     others: [
       ...others.map((caller) => ({ caller, path })),
-      ...flags.varyPath.map((other) => ({ caller: first, path: varied(other, url) })),
+      ...paths.map((other) => ({ caller: first, path: other })),
     ],
     differencesOf: (other) =>
       other.path === path ? [differsBy(other.caller)] : differencesIn(other.path, path),
