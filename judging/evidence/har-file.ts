@@ -31,53 +31,56 @@ class EntryTexts {
   #isEscaped = false;
 
   /** The texts of the entries that end in this piece. */
-  *add(piece: string): Generator<string> {
-    if (this.isInside) {
-      yield* this.#entriesIn(piece, 0);
-      return;
-    }
+  add(piece: string): readonly string[] {
+    if (this.isInside) return this.#entriesIn(piece);
     this.outside += piece;
-    if (this.hasEntries) return;
+    if (this.hasEntries) return [];
     // Not in the whole text, which would be copied for each piece.
     const text = this.#end + piece;
     this.#end = text.slice(-keyLength);
     const key = entriesKey.exec(text);
-    if (key === null) return;
+    if (key === null) return [];
     const rest = text.slice(key.index + key[0].length);
     this.outside = this.outside.slice(0, this.outside.length - rest.length);
     this.isInside = true;
     this.hasEntries = true;
-    yield* this.#entriesIn(rest, 0);
+    return this.#entriesIn(rest);
   }
 
   get length(): number {
     return Math.max(this.outside.length, this.#entry.length);
   }
 
-  *#entriesIn(text: string, from: number): Generator<string> {
-    let start = this.#depth > 0 ? from : -1;
-    let at = this.#isString ? this.#endOfString(text, from) : from;
+  #entriesIn(text: string): string[] {
+    const entries: string[] = [];
+    // A local copy, because many files have more white space and braces than other characters.
+    let depth = this.#depth;
+    let start = depth > 0 ? 0 : -1;
+    let at = this.#isString ? this.#endOfString(text, 0) : 0;
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
+      if (code <= space) continue;
       if (code === openObject) {
-        if (this.#depth++ === 0) start = at;
-      } else if (this.#depth === 0) {
-        if (code <= space || code === comma) continue;
+        if (depth++ === 0) start = at;
+      } else if (depth === 0) {
+        if (code === comma) continue;
         this.isInside = false;
         this.outside += text.slice(at);
-        return;
+        break;
       } else if (code === quote) {
         const end = text.indexOf('"', at + 1);
         // Most strings end in this piece, and hold no escape.
         const isPlain = end > 0 && text.charCodeAt(end - 1) !== backslash;
         at = isPlain ? end : this.#endOfString(text, at + 1) - 1;
-      } else if (code === closeObject && --this.#depth === 0) {
-        yield this.#entry + text.slice(start, at + 1);
+      } else if (code === closeObject && --depth === 0) {
+        entries.push(this.#entry + text.slice(start, at + 1));
         this.#entry = '';
         start = -1;
       }
     }
     if (start >= 0) this.#entry += text.slice(start);
+    this.#depth = depth;
+    return entries;
   }
 
   /** The index after the end of a string that goes on at `from`; beyond the text without an end. */
