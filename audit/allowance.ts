@@ -65,7 +65,9 @@ export class Allowance {
 
   /** When the audit ends. */
   get endMs(): number {
-    const isFew = usualLimit(this.#evidence) < fewInAWindow;
+    const limit = usualLimit(this.#evidence);
+    // Longer audits show no more about a limit of one request.
+    const isFew = limit < fewInAWindow && (limit === 1 || !isOpen(this.#evidence));
     const longMs = isOpen(this.#evidence) ? openAuditMs : longAuditMs;
     const fewMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * this.windowMs[1]));
     const shortMs = isFew || !this.isShortWindow ? fewMs : longMs;
@@ -75,7 +77,7 @@ export class Allowance {
 
   /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
   get requests(): number {
-    const isShort = this.windowMs[1] <= 2 * shortWindowMs;
+    const isShort = this.windowMs[1] <= 4 * shortWindowMs;
     const mostIfShort = isOpen(this.#evidence) ? mostWhileOpen : mostInShortWindows;
     const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostIfShort : 0);
     const { requests, settings } = this.#run;

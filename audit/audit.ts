@@ -37,7 +37,10 @@ export interface AuditOptions {
   readonly callers?: readonly string[] | undefined;
   /** What differs between callers. Default `address`. */
   readonly callersDifferBy?: string | undefined;
-  /** Paths that may share the limit; the first one is asked most. Default `/` alone. */
+  /**
+   * Paths that may share the limit; the first one is asked most. Default `/` alone: then `keyed_by`
+   * is never certain. `['/', '/other', '/?x=1']` also tries another path and another query.
+   */
   readonly paths?: readonly string[] | undefined;
   /** Requests a second at most, but in a race. Default 50. */
   readonly rate?: number | undefined;
@@ -64,9 +67,9 @@ export interface AuditSettings extends AuditOptions {
   /** Subjects that may share the limit of the first. */
   readonly others?: readonly Subject[];
   /** What differs between the first subject and another. */
-  readonly differenceOf?: (subject: Subject) => string;
-  /** Headers that may name a caller, and of which all requests had the same value. */
-  readonly unvaried?: readonly string[];
+  readonly differencesOf?: (subject: Subject) => readonly string[];
+  /** What may tell callers apart: `keyed_by` is certain only if each of them was tried. */
+  readonly differences?: readonly string[];
   /** Called before each request. */
   readonly onProgress?: (exchanges: readonly AuditedExchange[], doing: string) => void;
   /** Interrupts the audit. */
@@ -80,19 +83,46 @@ export async function audit(options: AuditOptions): Promise<AuditResult> {
 
 const twoMinutesMs = 120_000;
 
+/** The longest window is looked for with this room: a limiter's own may be a bit longer. */
+const roomForWindow = 1.05;
+
 /** The same for the command. */
 export async function learn(options: AuditSettings): Promise<AuditResult> {
-  const { request, now = Date.now, maxWindow = twoMinutesMs, rate = 50 } = options;
-  const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+  const { maxWindow = twoMinutesMs, callersDifferBy: by = 'address' } = options;
   const { callers = ['caller-1', 'caller-2'], paths = ['/'] } = options;
   const [caller = 'caller-1', ...otherCallers] = callers;
   const [path = '/', ...otherPaths] = paths;
-  const subject = { caller, path };
-  const others = options.others ?? [
-    ...otherCallers.map((other) => ({ caller: other, path })),
-    ...otherPaths.map((other) => ({ caller, path: other })),
-  ];
-  const run = new Run({
+  const {
+    others = [
+      ...otherCallers.map((other) => ({ caller: other, path })),
+      ...otherPaths.map((other) => ({ caller, path: other })),
+    ],
+    differencesOf = (other) => (other.path === path ? [by] : differencesIn(other.path, path)),
+    differences = [by, 'path', 'query'],
+  } = options;
+  const run = newRun(options);
+  const longestMs = maxWindow * roomForWindow;
+  const evidence = new Evidence(longestMs);
+  const plan = new Audit(run, { subject: { caller, path }, others, longestMs }, evidence);
+  let stopped: StopReason | undefined;
+  try {
+    await plan.learn();
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
+    stopped = error.reason;
+  }
+  const { keyTests } = plan;
+  const races = plan.finish();
+  const { exchanges, requests } = run;
+  const askers = { exchanges, keyTests, others, differencesOf, differences };
+  const statements = statementsOf({ ...askers, evidence, races });
+  const seconds = Math.round(run.now()) / 1_000;
+  return { requests, seconds, statements, exchanges, stopped };
+}
+
+function newRun({ request, now = Date.now, rate = 50, ...options }: AuditSettings): Run {
+  const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+  return new Run({
     request,
     now,
     sleep: async (ms) => void (await sleep(Math.ceil(ms))),
@@ -103,30 +133,10 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     onProgress: options.onProgress,
     signal: options.signal,
   });
-  const evidence = new Evidence(maxWindow * 1.05);
-  const plan = new Audit(run, { subject, others, longestMs: maxWindow * 1.05 }, evidence);
-  let stopped: StopReason | undefined;
-  try {
-    await plan.learn();
-  } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
-    stopped = error.reason;
-  }
-  const by = options.callersDifferBy ?? 'address';
-  const differenceOf =
-    options.differenceOf ??
-    ((other: Subject) => (other.path === path ? by : pathOrQuery(other.path, path)));
-  const { keyTests } = plan;
-  const races = plan.finish();
-  const { exchanges } = run;
-  const { unvaried = [] } = options;
-  const seen = { exchanges, evidence, keyTests, races, differenceOf, unvaried };
-  const statements = statementsOf(seen);
-  const seconds = Math.round(run.now()) / 1_000;
-  return { requests: run.requests, seconds, statements, exchanges, stopped };
 }
 
-/** Which part of the address differs. */
-export function pathOrQuery(other: string, path: string): string {
-  return other.split('?')[0] === path.split('?')[0] ? 'query' : 'path';
+/** Which parts of the address differ. */
+export function differencesIn(other: string, path: string): readonly string[] {
+  const [[otherName, otherQuery], [name, query]] = [other.split('?'), path.split('?')];
+  return [...(otherName === name ? [] : ['path']), ...(otherQuery === query ? [] : ['query'])];
 }

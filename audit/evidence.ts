@@ -8,6 +8,7 @@
  * explains the decisions, such limiters are candidates whatever their window.
  */
 import { type Decision, firstThat, History, type Span } from '#judging/limiter/space/decision.ts';
+import { blockMs } from '#judging/limiter/space/families.ts';
 import {
   anyLimit,
   type Candidate,
@@ -135,7 +136,7 @@ export class Evidence {
     afterNothing.update(this.recent);
     if (!afterNothing.isBegun) return [];
     const known = afterNothing.candidates;
-    const knownMs = hull(known.map(({ version }) => version.windowMs))[1];
+    const knownMs = this.#memoryMs(known);
     const isKnown = known.length > 0;
     if (isKnown) {
       const isProlonged = known.every(({ family }) => family.isProlonged);
@@ -196,7 +197,15 @@ export class Evidence {
 
   get #plainMs(): number {
     const isUnknown = this.candidates.length === 0;
-    return isUnknown ? this.#longestMs : hull(this.plain.map(({ version }) => version.windowMs))[1];
+    return isUnknown ? this.#longestMs : this.#memoryMs(this.plain);
+  }
+
+  /** How long a request can matter: for a window, or for the block that a refusal begins. */
+  #memoryMs(candidates: readonly Candidate[]): number {
+    const [, windowMs] = hull(candidates.map(({ version }) => version.windowMs));
+    if (candidates.every(({ family }) => family.refusals !== 'block')) return windowMs;
+    const [leastBlockMs] = blockMs(History.of(this.recent));
+    return Math.max(windowMs, leastBlockMs);
   }
 
   get #coveredMs(): number {

@@ -14,6 +14,8 @@ export interface Plan {
 export interface KeyTest {
   readonly subject: Subject;
   readonly isShared: boolean;
+  /** False if the first caller's limit may have come back meanwhile: then this shows little. */
+  readonly isClear: boolean;
   readonly exchanges: readonly number[];
   /** What passed, if it had a limit of its own. */
   readonly own: Omitted;
@@ -53,9 +55,10 @@ export async function testKeys(
     }
     for (const each of asked)
       if ((isShared || !sent.includes(each)) && each.outcome !== 'broken') evidence.add(each);
+    const isClear = isShared || isRefused(asked.at(-1));
     const own = { sent: isShared ? [] : sent, at };
     if (sent.some(({ outcome }) => outcome !== 'broken'))
-      tests.push({ subject: other, isShared, exchanges: asked.map(numberOf), own });
+      tests.push({ subject: other, isShared, isClear, exchanges: asked.map(numberOf), own });
   }
   return tests;
 }

@@ -1,10 +1,19 @@
 /**
- * Words for a limiter that is none of the known ones, and the requests that show a limiter. A fault
- * is named if it explains the answers that contradict the known limiters; all that do are named.
+ * Words for a limiter that never refused, or that is none of the known ones, and the requests that
+ * show a limiter. A fault is named if it explains the answers that contradict the known limiters;
+ * all that do are named.
  */
 import type { Decision } from '#judging/limiter/space/decision.ts';
 import type { Evidence } from './evidence.ts';
-import { list } from './statement.ts';
+import type { AuditedExchange } from './run.ts';
+import {
+  type AlgorithmValue,
+  certain,
+  list,
+  type Statement,
+  spanText,
+  undetermined,
+} from './statement.ts';
 
 /** Requests that follow each other within this time are one burst. */
 const atOnceMs = 50;
@@ -14,6 +23,41 @@ const mostExceptions = 4;
 const mostTried = 8;
 /** A pass that follows a refusal at once may be the end of a window; a few on their own are not. */
 const oftenMixed = 2;
+
+/** Fewer requests do not show that something spaces them. */
+const fewestSpaced = 8;
+
+/** What is known if no request was refused. Errors may be how this limiter refuses. */
+export function withoutRefusal(exchanges: readonly AuditedExchange[]): Statement<AlgorithmValue> {
+  const error = exchanges.findLast(({ status }) => status >= 400);
+  const alike = exchanges.filter(({ status }) => status === error?.status);
+  const before = (alike[0]?.number ?? 1) - 1;
+  const wait = error?.headers['retry-after'];
+  if (error !== undefined && (before > 0 || wait !== undefined)) {
+    const saying = wait === undefined ? '' : ` with Retry-After ${wait}`;
+    return undetermined(
+      `${before} passed, then ${alike.length} were answered ${error.status}${saying}: if that is how it refuses, add --refused ${error.status}`,
+      alike.map(({ number }) => number),
+    );
+  }
+  const none = `no request of ${exchanges.length} was refused`;
+  return certain('no_limit_seen', `${none}${spacingOf(exchanges)}`);
+}
+
+/** Requests that pass evenly, each as long after the one before, may wait in a queue. */
+function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
+  if (first === undefined || later.length < fewestSpaced) return '';
+  const gaps = later.map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs);
+  const [least, usual, most] = [0.1, 0.5, 0.9].map(
+    (share) => gaps.toSorted((one, other) => one - other)[Math.floor(share * gaps.length)] ?? 0,
+  ) as [number, number, number];
+  const tookMs = ({ sentAtMs, answeredAtMs }: AuditedExchange) => answeredAtMs - sentAtMs;
+  const waited = later.filter((each) => tookMs(each) > 0.7 * usual);
+  // A service that is slow, without a queue, is as slow at the first request.
+  const isEven = most - least < 0.2 * usual && waited.length > 0.8 * later.length;
+  if (!isEven || tookMs(first) > 0.5 * usual) return '';
+  return `, but after the first (${spanText([tookMs(first), tookMs(first)])} ms) they were answered ${spanText([least, most])} ms apart: something delays them to ${spanText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does; an audit sends one by one, so send many at once to see whether it refuses`;
+}
 
 /** What the limiter did that none of the known ones does. */
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {

@@ -29,12 +29,10 @@ const counterWindows = 2.05;
 const pastWindows = 2.6;
 /** After this many bursts in a row that show nothing new, the audit sends no more. */
 const mostIdleBursts = 5;
-/** If a block hides the window, this many bursts show about how long it is. */
-const fewBursts = 2;
-/** For a short window, this many bursts after a pause are enough. */
-const enoughBursts = 3;
 /** How often each other caller is tested if the limit is one request. */
 const roundsForOne = 3;
+/** A test of other callers that shows little is made again, up to this often. */
+const mostKeyRounds = 3;
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
 
@@ -87,16 +85,14 @@ export class Audit {
       else isMeasured = false;
       if (isMeasured) this.#allowance.measuredMs = this.#recovery.span;
       else await this.#recovery.takeBitByBit(first.passed);
-      do {
-        await this.#burstAfterPause();
-        // A block hides its window, by which the next burst is planned.
-        const mayBlock = this.#evidence.plain.some(({ family }) => family.refusals === 'block');
-        if (mayBlock) await this.#separate(this.#freshBurstCost, fewBursts);
-      } while (this.#isKnown && this.#allowance.isShortWindow && this.#freshBursts < enoughBursts);
+      await this.#burstAfterPause();
     }
     do {
       await this.#outlastPast();
-      await this.#separate(this.#freshBurstCost);
+      // In short windows, what separates more comes before another burst.
+      const { requests, windows } = this.#freshBurstCost;
+      const isShort = this.#allowance.isShortWindow;
+      await this.#separate({ requests, windows: isShort ? 0 : windows });
     } while (await this.#repeat());
     const requests = this.#allowance.isShortWindow ? this.#freshBurstCost.requests : 0;
     await this.#separate({ requests, windows: 0 });
@@ -149,12 +145,18 @@ export class Audit {
     return Math.max(1, Math.floor((this.#run.settings.budget - 60) / 4)) + 1;
   }
 
-  /** If the limit is one request, one of another caller shows little: then it is asked again. */
+  /** Asks the other callers, unless earlier tests have shown enough. */
   async #testKeys(): Promise<void> {
-    const rounds = this.#firstRun === 1 ? roundsForOne : 1;
-    if (this.keyTests.length >= rounds * this.#plan.others.length) return;
+    if (this.#areKeysClear) return;
     const tests = await testKeys(this.#run, this.#evidence, this.#plan, this.#firstRun);
     this.keyTests.push(...tests);
+  }
+
+  /** If the limit is one request, one of another caller shows little: then it is asked again. */
+  get #areKeysClear(): boolean {
+    const asked = (this.#firstRun === 1 ? roundsForOne : 1) * this.#plan.others.length;
+    const clear = this.keyTests.filter(({ isClear }) => isClear);
+    return clear.length >= asked || this.keyTests.length >= mostKeyRounds * asked;
   }
 
   /**
@@ -179,32 +181,20 @@ export class Audit {
     }
   }
 
-  /**
-   * After a pause, sends one request, a burst a part of a window later, and then one from time to
-   * time. Every second time, the burst waits for the end of the window that the first request may
-   * have opened: if a refusal begins a block, only requests before it show the window.
-   */
+  /** After a pause: one request, a burst a part of a window later, then one from time to time. */
   async #burstAfterPause(): Promise<void> {
-    const isSpread = this.#freshBursts % 2 === 1;
     this.#freshBursts += 1;
     await this.#pause();
     const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
-    const opened = this.#run.now();
-    if (isSpread || !this.#isCounter) {
+    const begin = this.#run.now();
+    if (!this.#isCounter) {
       await this.#recovery.ask();
-      await this.#run.until(opened + (isSpread ? 0.5 : 0.35) * windowMs);
+      await this.#run.until(begin + 0.35 * windowMs);
     }
-    if (isSpread) {
-      await this.#recovery.exhaust(Math.ceil(usualLimit(this.#evidence) / 3), 1);
-      await this.#run.until(opened + 1.1 * windowMs);
-    }
-    const begin = isSpread ? this.#run.now() : opened;
     await this.#recovery.exhaust(this.#mostInBurst, firmRefusals - 1);
     // Only after the pause and the burst is it known that no earlier request counts.
     await this.#testKeys();
-    // If refusals count as well, this keeps them few.
-    if (isSpread) await this.#run.until(begin + 0.75 * windowMs);
     await this.#seeComeBack(begin, windowMs, 1);
   }
 
@@ -260,9 +250,11 @@ export class Audit {
   }
 
   /** Sends the bursts that separate most of what remains. Leaves `kept` for later steps. */
-  async #separate(kept: Cost, most = Number.POSITIVE_INFINITY): Promise<void> {
+  async #separate(kept: Cost): Promise<void> {
+    // Of one request, the times between single ones show all.
+    if (usualLimit(this.#evidence) === 1) return;
     let idle = 0;
-    for (let bursts = 0; bursts < most && idle < mostIdleBursts && this.#isOpen(); bursts += 1) {
+    while (idle < mostIdleBursts && this.#isOpen()) {
       const before = sizeOf(this.#evidence);
       const best = this.#bestBurst(idle, kept);
       if (best === undefined) return;
@@ -296,7 +288,14 @@ export class Audit {
     const requests = this.#allowance.requests - kept.requests;
     const timeMs = this.#allowance.endMs - now - kept.windows * windowMs;
     if (requests < 1 || timeMs <= 0) return undefined;
-    return bestBurst(this.#evidence, { now, paceMs, horizonMs: windowMs * 1.5, requests, timeMs });
+    return bestBurst(this.#evidence, {
+      now,
+      paceMs,
+      restMs: Math.max(...this.#recovery.span),
+      horizonMs: windowMs * 1.5,
+      requests,
+      timeMs,
+    });
   }
 
   /** What a burst after a pause costs, with a race after it. */
@@ -309,8 +308,11 @@ export class Audit {
    * over a longer time shows only after more requests than one short window takes.
    */
   async #repeat(): Promise<boolean> {
-    const isUseful = this.#isOpen() || this.#allowance.isShortWindow;
-    if (!isUseful || !this.#allowance.affords(this.#freshBurstCost)) return false;
+    const isShort = this.#allowance.isShortWindow;
+    const isUseful = (this.#isOpen() || isShort) && this.#allowance.affords(this.#freshBurstCost);
+    // Another test of the callers takes a few short windows, whatever else is known.
+    const isUnclear = this.#isKnown && isShort && !this.#areKeysClear;
+    if (!isUseful && !isUnclear) return false;
     await this.#burstAfterPause();
     return true;
   }

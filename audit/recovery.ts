@@ -171,8 +171,8 @@ export class Recovery {
     let [step, wasRefused, late] = [0, false, 0];
     while (last !== undefined && late < mostLate && this.#run.now() + high < end) {
       const earlyMs = high * (0.5 + ((step * goldenShare) % 0.45));
-      const halved = Math.sqrt(Math.max(low, 1) * high);
-      const waits = [high * nearlySame, halved, earlyMs, halved];
+      const between = low + (high - low) * ((step * goldenShare) % 1);
+      const waits = [high * nearlySame, between, earlyMs, between];
       const waitMs = wasRefused ? high * nearlySame : (waits[step % waits.length] ?? high);
       step += wasRefused ? 0 : 1;
       await this.#run.until(last.answeredAtMs + waitMs);

@@ -16,7 +16,7 @@ const leadTimes = 8;
 /** After this many windows the next one has surely begun. */
 const surelyAfter = 1.1;
 /** The most requests of a lead that are spread over a window. */
-const mostSpread = 10;
+const mostSpread = 20;
 /** After this many windows, a window is surely over. */
 const surelyOver = 1.05;
 /** The most remaining versions that are compared with each other. */
@@ -98,6 +98,8 @@ export interface Planned {
 export interface BurstChoice {
   readonly now: number;
   readonly paceMs: number;
+  /** After this time, a request passes again. */
+  readonly restMs: number;
   /** Times within this are compared. */
   readonly horizonMs: number;
   /** Requests that are left. */
@@ -109,11 +111,11 @@ export interface BurstChoice {
 /** When to ask until a refusal, so that what remains is separated most for what that takes. */
 export function bestBurst(
   evidence: Evidence,
-  { now, paceMs, horizonMs, requests, timeMs }: BurstChoice,
+  { now, paceMs, restMs, horizonMs, requests, timeMs }: BurstChoice,
 ): Planned | undefined {
   let best: (Planned & { readonly score: number }) | undefined;
   const [shortest, longest] = evidence.windowMs;
-  const freshAt = now + usualWindow(evidence) * surelyOver;
+  const freshAt = now + Math.max(restMs, usualWindow(evidence)) * surelyOver;
   const shapes = leadsOf(Math.min(usualLimit(evidence), requests), evidence.windowMs, paceMs);
   const leads = [now, freshAt].flatMap((at) => shapes.map((shape) => shape.map((ms) => at + ms)));
   for (const lead of [[], ...leads]) {
@@ -136,21 +138,25 @@ export function bestBurst(
 }
 
 /**
- * What may be sent before a burst, to see what of it has returned by then: one request, half of the
- * limit, requests spread over the windows that remain, or one that opens a window and some in the
- * middle of it.
+ * What may be sent before a burst, to see what of it has returned by then: one request; half of the
+ * limit, or all of it; requests as far apart as the windows that remain; and one that opens a
+ * window, with others where it may end or in its middle. None of them is refused, so no block
+ * begins before the burst.
  */
 function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): readonly number[][] {
   const row = (count: number, from: number, gapMs: number) =>
-    Array.from({ length: Math.max(0, count) }, (_, i) => from + i * gapMs);
-  const spread = Math.min(limit - 1, mostSpread);
-  const gapMs = (longest - shortest) / spread;
+    Array.from({ length: Math.max(0, count) }, (_, i) => from + i * Math.max(paceMs, gapMs));
+  if (limit === 1) return [[0]];
+  const overMs = longest - shortest;
+  const [spread, after] = [Math.min(limit - 1, mostSpread), Math.min(limit - 2, mostSpread)];
   return [
-    row(1, 0, paceMs),
-    row(limit >> 1, 0, paceMs),
-    gapMs > paceMs ? row(spread, 0, gapMs) : [],
-    limit > 2 ? [0, ...row(Math.ceil(limit / 3), longest / 2, paceMs)] : [],
-  ].filter((lead) => lead.length > 0);
+    row(1, 0, 0),
+    row(limit >> 1, 0, 0),
+    row(limit, 0, 0),
+    row(spread, 0, overMs / spread),
+    [0, ...row(after, shortest, overMs / Math.max(1, after))],
+    [0, ...row(Math.ceil(limit / 3), longest / 2, 0)],
+  ];
 }
 
 interface Sampled {

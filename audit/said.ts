@@ -1,8 +1,9 @@
 /** Compares what a limiter said in its headers with what then happened. */
+import { grouped } from '#io/grouped.ts';
 import type { Span } from '#judging/limiter/space/decision.ts';
 import { fieldKinds, type Saying, waitOf } from './fields.ts';
 import { type AuditedExchange, tickMs } from './run.ts';
-import { certain, type RetryAfter, type Statement, undetermined } from './statement.ts';
+import { certain, type RetryAfter, type Statement, spanText, undetermined } from './statement.ts';
 
 /** What is certain of the limiter, as far as the comparison needs it. */
 export interface Learned {
@@ -14,40 +15,61 @@ export interface Learned {
   readonly isContinuous: boolean;
 }
 
-/** A refusal with the time from which it lets requests pass, and the next ones of that caller. */
+/** A refusal with the wait that it states, and the next requests of that caller. */
 interface Wait {
   readonly refusal: AuditedExchange;
-  readonly readyAfterMs: number;
+  readonly statedMs: number;
   /** Until the first that passed; it is the last of them. */
   readonly later: readonly AuditedExchange[];
 }
 
 function waitsIn(
   exchanges: readonly AuditedExchange[],
-  readyAfterMs: (exchange: AuditedExchange) => number | undefined,
+  statedMs: (exchange: AuditedExchange) => number | undefined,
   { mayProlong }: Learned,
 ): Wait[] {
   return exchanges.flatMap((refusal) => {
-    const ms = refusal.outcome === 'refused' ? readyAfterMs(refusal) : undefined;
+    const ms = refusal.outcome === 'refused' ? statedMs(refusal) : undefined;
     if (ms === undefined) return [];
     // What was under way together may have been decided in any order.
     const after = exchanges.filter(({ sentAtMs }) => sentAtMs >= refusal.answeredAtMs);
     const until = after.findIndex(({ outcome }) => mayProlong || outcome !== 'refused');
     const later = after.slice(0, until < 0 ? after.length : until + 1);
-    return [{ refusal, readyAfterMs: ms, later }];
+    return [{ refusal, statedMs: ms, later }];
   });
 }
 
-/** The first request that was refused although the stated time was over. */
-function brokenPromise(waits: readonly Wait[]): readonly [Wait, AuditedExchange] | undefined {
-  for (const wait of waits) {
-    const readyAt = wait.refusal.answeredAtMs + wait.readyAfterMs + tickMs;
-    const late = wait.later.find(
-      ({ outcome, sentAtMs }) => outcome === 'refused' && sentAtMs >= readyAt,
+function endOf({ refusal, statedMs }: Wait): number {
+  return refusal.answeredAtMs + statedMs;
+}
+
+/** Those after which a request was sent when the stated time was over. */
+function triedIn(waits: readonly Wait[]): readonly Wait[] {
+  return waits.filter((wait) =>
+    wait.later.some(({ sentAtMs }) => sentAtMs >= endOf(wait) + tickMs),
+  );
+}
+
+/** How often, and by how much, requests were refused although the stated time was over. */
+function shortIn(waits: readonly Wait[]) {
+  const tried = triedIn(waits);
+  const broken = tried.flatMap((wait) => {
+    const late = wait.later.findLast(
+      ({ outcome, sentAtMs }) => outcome === 'refused' && sentAtMs >= endOf(wait) + tickMs,
     );
-    if (late !== undefined) return [wait, late];
-  }
-  return undefined;
+    return late === undefined ? [] : [{ wait, late, byMs: late.sentAtMs - endOf(wait) }];
+  });
+  const [worst] = broken.toSorted((one, other) => other.byMs - one.byMs);
+  if (worst === undefined) return undefined;
+  const { wait, late, byMs } = worst;
+  const passed = wait.later.find(({ outcome }) => outcome === 'passed');
+  const at = (each: AuditedExchange) => secondsText(each.sentAtMs - wait.refusal.answeredAtMs);
+  const by = passed === undefined ? '' : `, and one ${at(passed)} later passed`;
+  const often = `by ${secondsText(byMs)} or more, after ${broken.length} of ${tried.length} refusals`;
+  return {
+    says: `too short, ${often}: it said ${secondsText(wait.statedMs)}, but a request ${at(late)} later was refused${by}`,
+    shown: [wait.refusal, late, ...(passed === undefined ? [] : [passed])],
+  };
 }
 
 /** A wait of whole seconds is tight if one of a second less was tried and did not do; give or take. */
@@ -61,65 +83,64 @@ export function retryAfterOf(
   const refusals = exchanges.filter(({ outcome }) => outcome === 'refused');
   const [first] = refusals;
   if (first === undefined) return undetermined('no refusal came');
-  const stated = refusals.map((each) => [each, waitOf(each)] as const);
-  const unreadable = stated.find(([, seconds]) => Number.isNaN(seconds));
+  const unreadable = refusals.find((each) => Number.isNaN(waitOf(each)));
   if (unreadable !== undefined) {
-    const text = unreadable[0].headers['retry-after'];
-    return certain('unreadable', `Retry-After reads ${text}, which is neither seconds nor a date`, [
-      unreadable[0].number,
-    ]);
+    const text = unreadable.headers['retry-after'];
+    const sentence = `Retry-After reads ${text}, which is neither whole seconds nor a date`;
+    const asSeconds = fractionText(waitsIn(exchanges, fractionMs, learned));
+    return certain('unreadable', `${sentence}${asSeconds}`, [unreadable.number]);
   }
-  const missing = stated.find(([, seconds]) => seconds === undefined);
+  const missing = refusals.find((each) => waitOf(each) === undefined);
   if (missing !== undefined)
-    return certain('absent', 'a refusal has no Retry-After', [missing[0].number]);
+    return certain('absent', 'a refusal has no Retry-After', [missing.number]);
   const waits = waitsIn(exchanges, (each) => (waitOf(each) ?? 0) * 1_000, learned);
-  const broken = brokenPromise(waits);
-  if (broken !== undefined) {
-    const [{ refusal, readyAfterMs, later }, late] = broken;
-    const passed = later.find(({ outcome }) => outcome === 'passed');
-    const by =
-      passed === undefined ? '' : `; one passed after ${secondsBetween(refusal, passed)} s`;
-    const sentence = `Retry-After is too short: it said ${readyAfterMs / 1_000} s, but a request ${secondsBetween(refusal, late)} s later was refused${by}`;
-    return certain('short', sentence, numbersOf([refusal, late, passed]));
-  }
-  const early = waits.find(({ refusal, readyAfterMs, later }) =>
-    later.some(
-      ({ outcome, answeredAtMs }) =>
-        outcome === 'passed' && answeredAtMs + tickMs <= refusal.sentAtMs + readyAfterMs - 1_000,
-    ),
-  );
-  const kept = waits.find(({ refusal, readyAfterMs, later }) =>
-    later.some(
-      ({ outcome, sentAtMs }) =>
-        outcome === 'passed' && sentAtMs >= refusal.answeredAtMs + readyAfterMs - tightMs,
-    ),
-  );
-  const constant = new Set(stated.map(([, seconds]) => seconds)).size === 1 && stated.length > 2;
-  const [, seconds] = stated[0] ?? [];
-  if (early !== undefined) {
-    const passed = early.later.at(-1);
-    const always = constant
-      ? `Retry-After always says ${seconds} s`
-      : `Retry-After said ${early.readyAfterMs / 1_000} s`;
-    return certain(
-      'sufficient',
-      `${always}, longer than needed: a request passed after ${passed && secondsBetween(early.refusal, passed)} s`,
-      numbersOf([early.refusal, passed]),
-    );
-  }
-  const tight = waits.some(({ refusal, readyAfterMs, later }) =>
-    [refusal, ...later].some(
-      (each) =>
-        each.outcome === 'refused' &&
-        each.sentAtMs >= refusal.answeredAtMs + readyAfterMs - tightMs,
-    ),
+  const short = shortIn(waits);
+  if (short === undefined) return longIn(waits) ?? sufficientIn(waits, first);
+  return certain('short', `Retry-After is ${short.says}`, numbersOf(short.shown));
+}
+
+function fractionMs({ headers }: AuditedExchange): number | undefined {
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  return seconds >= 0 ? seconds * 1_000 : undefined;
+}
+
+/** Whether waits with fractions, which no standard allows, are true as seconds. */
+function fractionText(waits: readonly Wait[]): string {
+  const tried = triedIn(waits).length;
+  if (tried === 0) return '';
+  const says = shortIn(waits)?.says ?? `true: never too short after ${tried} refusals`;
+  return `; read as seconds it is ${says}`;
+}
+
+/** A request that passed more than a second before its time. */
+function longIn(waits: readonly Wait[]): Statement<RetryAfter> | undefined {
+  const isEarly = ({ refusal, statedMs }: Wait, { outcome, answeredAtMs }: AuditedExchange) =>
+    outcome === 'passed' && answeredAtMs + tickMs <= refusal.sentAtMs + statedMs - 1_000;
+  const early = waits.find((wait) => wait.later.some((each) => isEarly(wait, each)));
+  const passed = early?.later.at(-1);
+  if (early === undefined || passed === undefined) return undefined;
+  const isConstant = waits.length > 2 && new Set(waits.map(({ statedMs }) => statedMs)).size === 1;
+  const said = `Retry-After ${isConstant ? 'always says' : 'said'} ${secondsText(early.statedMs)}`;
+  const after = secondsText(passed.sentAtMs - early.refusal.answeredAtMs);
+  const sentence = `${said}, longer than needed: a request passed after ${after}`;
+  return certain('sufficient', sentence, numbersOf([early.refusal, passed]));
+}
+
+function sufficientIn(waits: readonly Wait[], first: AuditedExchange): Statement<RetryAfter> {
+  const isTried = (wait: Wait, { sentAtMs }: AuditedExchange) => sentAtMs >= endOf(wait) - tightMs;
+  const kept = waits.find((wait) =>
+    wait.later.some((each) => each.outcome === 'passed' && isTried(wait, each)),
   );
   if (kept === undefined)
     return undetermined('no request followed a refusal when its Retry-After was over', [
       first.number,
     ]);
-  const shown = numbersOf([kept.refusal, kept.later.at(-1)]);
-  return tight
+  const passed = kept.later.at(-1);
+  const shown = numbersOf(passed === undefined ? [kept.refusal] : [kept.refusal, passed]);
+  const isTight = waits.some((wait) =>
+    [wait.refusal, ...wait.later].some((each) => each.outcome === 'refused' && isTried(wait, each)),
+  );
+  return isTight
     ? certain(
         'exact',
         'Retry-After is exact: after it a request passes, and a second earlier none does',
@@ -128,12 +149,12 @@ export function retryAfterOf(
     : certain('sufficient', 'Retry-After is sufficient: after it a request passes', shown);
 }
 
-function secondsBetween(refusal: AuditedExchange, later: AuditedExchange): string {
-  return ((later.sentAtMs - refusal.answeredAtMs) / 1_000).toFixed(1);
+function secondsText(ms: number): string {
+  return `${Number((ms / 1_000).toFixed(3))} s`;
 }
 
-function numbersOf(exchanges: readonly (AuditedExchange | undefined)[]): number[] {
-  return exchanges.flatMap((each) => (each === undefined ? [] : [each.number]));
+function numbersOf(exchanges: readonly AuditedExchange[]): number[] {
+  return exchanges.map(({ number }) => number);
 }
 
 /** For each kind of fields that came: `true`, or what they said against what happened. */
@@ -142,29 +163,31 @@ export function fieldsOf(
   learned: Learned,
 ): Statement<Readonly<Record<string, true | string>>> {
   const values: Record<string, true | string> = {};
-  const numbers: number[] = [];
+  const sentences: string[] = [];
+  const shown: AuditedExchange[] = [];
   for (const { name, read } of fieldKinds) {
     const claims = exchanges.flatMap((exchange) => {
       const claim = read(exchange);
       return claim === undefined ? [] : [{ exchange, claim }];
     });
     if (claims.length === 0) continue;
-    const wrong = wrongIn(claims, exchanges, learned);
+    const checks = checksOf(claims, exchanges, learned);
+    const wrong = checks.find(({ says }) => says !== undefined);
     values[name] = wrong?.says ?? true;
-    numbers.push(...numbersOf(wrong?.shown ?? [claims[0]?.exchange]));
+    const members = [...grouped(checks, ({ member }) => member)];
+    const tried = members.map(([member, each]) => `${member} in ${each.length} replies`);
+    const truth = tried.length === 0 ? 'not tried' : `true (${tried.join(', ')})`;
+    sentences.push(`${name} ${wrong?.says ?? truth}`);
+    const firsts = members.flatMap(([, [check]]) => check ?? []);
+    shown.push(...(wrong === undefined ? firsts : [wrong]).flatMap((check) => check.shown));
   }
-  const wrongs = Object.entries(values).filter(([, value]) => value !== true);
-  if (Object.keys(values).length === 0)
-    return certain({}, 'no RateLimit or X-RateLimit field came');
-  if (learned.limit === undefined && wrongs.length === 0)
+  const isTrue = Object.values(values).every((value) => value === true);
+  if (sentences.length === 0) return certain({}, 'no RateLimit or X-RateLimit field came');
+  if (learned.limit === undefined && isTrue)
     return undetermined(
       `${Object.keys(values).join(', ')}: not compared, as the limit is not certain`,
     );
-  const sentence =
-    wrongs.length === 0
-      ? `${Object.keys(values).join(', ')}: true as far as they were tried`
-      : wrongs.map(([name, value]) => `${name} ${value}`).join('; ');
-  return certain(values, sentence, numbers);
+  return certain(values, sentences.join('; '), [...new Set(numbersOf(shown))]);
 }
 
 interface Said {
@@ -172,48 +195,83 @@ interface Said {
   readonly claim: Saying | 'unreadable';
 }
 
-function wrongIn(
+/** A number that was compared with what happened. */
+interface Check {
+  readonly member: 'limit' | 'window' | 'remaining' | 'reset' | 'form';
+  readonly shown: readonly AuditedExchange[];
+  /** What was wrong. */
+  readonly says: string | undefined;
+}
+
+function checksOf(
   claims: readonly Said[],
   exchanges: readonly AuditedExchange[],
   learned: Learned,
-): { says: string; shown: readonly AuditedExchange[] } | undefined {
-  const resetOf = new Map<AuditedExchange, number>();
-  for (const { exchange, claim } of claims) {
-    if (claim === 'unreadable') return { says: 'cannot be read', shown: [exchange] };
-    const { limit, remaining, resetMs, windowMs } = claim;
-    if (resetMs !== undefined) resetOf.set(exchange, resetMs);
-    if (limit !== undefined && learned.limit !== undefined && limit !== learned.limit)
-      return { says: `said a limit of ${limit}, but it is ${learned.limit}`, shown: [exchange] };
-    const [least, most] = learned.windowMs ?? [0, Number.POSITIVE_INFINITY];
-    if (windowMs !== undefined && (windowMs < least || windowMs > most))
-      return {
-        says: `said a window of ${windowMs / 1_000} s, but it is ${roundSpan([least, most])}`,
-        shown: [exchange],
-      };
-    if (remaining !== undefined && exchange.outcome === 'refused' && remaining > 0)
-      return { says: `said that ${remaining} remain, on a refusal`, shown: [exchange] };
-    const next = exchange.outcome === 'passed' ? following(exchanges, exchange) : undefined;
-    if (remaining !== undefined && next !== undefined) {
-      const { passed, refusal } = next;
-      const isWrong = passed < remaining || (passed > remaining && !learned.isContinuous);
-      if (isWrong)
-        return {
-          says: `said that ${remaining} remain, but ${passed} more passed`,
-          shown: [exchange, refusal],
-        };
-    }
-  }
-  const broken = brokenPromise(waitsIn(exchanges, (each) => resetOf.get(each), learned));
-  if (broken === undefined) return undefined;
-  const [{ refusal, readyAfterMs }, late] = broken;
-  return {
-    says: `said a reset in ${Number((readyAfterMs / 1_000).toFixed(1))} s, but a request ${secondsBetween(refusal, late)} s later was refused`,
-    shown: [refusal, late],
-  };
+): readonly Check[] {
+  const resetOf = new Map<AuditedExchange, number | undefined>();
+  const checks = claims.flatMap(({ exchange, claim }): readonly (Check | undefined)[] => {
+    const shown = [exchange];
+    if (claim === 'unreadable') return [{ member: 'form', shown, says: 'cannot be read' }];
+    resetOf.set(exchange, claim.resetMs);
+    return [
+      limitCheck(claim, shown, learned),
+      windowCheck(claim, shown, learned),
+      remainingCheck(claim, exchange, exchanges, learned),
+    ];
+  });
+  const waits = waitsIn(exchanges, (each) => resetOf.get(each), learned);
+  const short = shortIn(waits);
+  const resets = triedIn(waits).map(
+    ({ refusal, later }): Check => ({
+      member: 'reset',
+      shown: short?.shown ?? [refusal, ...later.slice(-1)],
+      says: short && `said a reset that is ${short.says}`,
+    }),
+  );
+  return [...checks.filter((check) => check !== undefined), ...resets];
 }
 
-function roundSpan([least, most]: Span): string {
-  return `between ${(least / 1_000).toPrecision(3)} and ${(most / 1_000).toPrecision(3)} s`;
+function limitCheck(
+  { limit }: Saying,
+  shown: readonly AuditedExchange[],
+  learned: Learned,
+): Check | undefined {
+  if (limit === undefined || learned.limit === undefined) return undefined;
+  const wrong = `said a limit of ${limit}, but it is ${learned.limit}`;
+  return { member: 'limit', shown, says: limit === learned.limit ? undefined : wrong };
+}
+
+function windowCheck(
+  { windowMs }: Saying,
+  shown: readonly AuditedExchange[],
+  learned: Learned,
+): Check | undefined {
+  if (windowMs === undefined || learned.windowMs === undefined) return undefined;
+  const [least, most] = learned.windowMs;
+  const isRight = windowMs >= least && windowMs <= most;
+  const span = spanText([least / 1_000, most / 1_000], ' s');
+  const wrong = `said a window of ${secondsText(windowMs)}, but it is ${span}`;
+  return { member: 'window', shown, says: isRight ? undefined : wrong };
+}
+
+function remainingCheck(
+  { remaining }: Saying,
+  exchange: AuditedExchange,
+  exchanges: readonly AuditedExchange[],
+  learned: Learned,
+): Check | undefined {
+  if (remaining === undefined) return undefined;
+  const member = 'remaining';
+  if (exchange.outcome === 'refused') {
+    const says = remaining > 0 ? `said that ${remaining} remain, on a refusal` : undefined;
+    return { member, shown: [exchange], says };
+  }
+  const next = following(exchanges, exchange);
+  if (next === undefined) return undefined;
+  const { passed, refusal } = next;
+  const isWrong = passed < remaining || (passed > remaining && !learned.isContinuous);
+  const wrong = `said that ${remaining} remain, but ${passed} more passed`;
+  return { member, shown: [exchange, refusal], says: isWrong ? wrong : undefined };
 }
 
 /** How many passed after this one before the first refusal of the same first burst. */

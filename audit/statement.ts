@@ -6,7 +6,7 @@ import { ValueError } from '#io/flags.ts';
 
 /** One answer, with how far it is known and the requests that show it. */
 export interface Statement<Value = unknown> {
-  /** The answer; null if it is not known. */
+  /** The answer; null if it is not known, or, if that is certain, if the limiter has none. */
   readonly value: Value | null;
   /** `certain`: no limiter of a known kind that answers like this one has another value. */
   readonly certainty: 'certain' | 'likely' | 'undetermined';
@@ -84,6 +84,11 @@ export function undetermined(
   return { value: null, certainty: 'undetermined', sentence, exchanges };
 }
 
+/** For a number that limiters of this kind do not have. */
+export function without(sentence: string): Statement<never> {
+  return { value: null, certainty: 'certain', sentence, exchanges: [] };
+}
+
 /** The number of the fewest digits between two others: a limiter's own, as people choose it. */
 export function roundest(least: number, most: number): number {
   for (let digits = 1; digits <= 15; digits += 1) {
@@ -93,9 +98,16 @@ export function roundest(least: number, most: number): number {
   return (least + most) / 2;
 }
 
-export function list(words: readonly string[]): string {
+/** `a, b or c`. */
+export function list(words: readonly string[], join = 'or'): string {
   const last = words.at(-1) ?? '';
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${join} ${last}`;
+}
+
+/** A span in at most three digits each, such as `1.24 to 2.26 s`. */
+export function spanText([least, most]: readonly [number, number], unit = ''): string {
+  const [from, to] = [least, most].map((each) => Number(each.toPrecision(3)));
+  return `${from === to ? from : `${from} to ${to}`}${unit}`;
 }
 
 /** What `--expect` asks of a statement. */
@@ -133,19 +145,17 @@ export function differencesFrom(
 ): readonly string[] {
   return expectations.flatMap(({ name, value }) => {
     const { value: actual, certainty, sentence } = statements[name];
-    const shown = Array.isArray(actual) ? actual.join(',') : String(actual);
-    const isSame = certainty === 'certain' && textOf(actual) === value;
-    return isSame
-      ? []
-      : [
-          `${name}: expected ${value}, but ${certainty === 'certain' ? shown : 'undetermined'} (${sentence})`,
-        ];
+    const isCertain = certainty === 'certain';
+    if (isCertain && textOf(actual) === value) return [];
+    const shown = isCertain ? textOf(actual) : certainty;
+    return [`${name}: expected ${value}, but ${shown} (${sentence})`];
   });
 }
 
-/** Fields are as expected (`true`) if all of them are. */
+/** Fields are as expected (`true`) if all of them are; a number that a limiter has not is `none`. */
 function textOf(value: unknown): string {
+  if (value === null) return 'none';
   if (Array.isArray(value)) return value.join(',');
-  if (value === null || typeof value !== 'object') return String(value);
+  if (typeof value !== 'object') return String(value);
   return String(Object.values(value).every((each) => each === true));
 }

@@ -1,13 +1,13 @@
 /** Turns what an audit has seen into its statements. */
 import { grouped } from '#io/grouped.ts';
-import { History } from '#judging/limiter/space/decision.ts';
+import { History, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
-import type { Candidate } from '#judging/limiter/space/space.ts';
+import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence, Race } from './evidence.ts';
-import type { KeyTest } from './keys.ts';
-import { turningPoints, whyNone } from './none-of-these.ts';
+import { type Askers, keyedBy } from './keyed-by.ts';
+import { turningPoints, whyNone, withoutRefusal } from './none-of-these.ts';
 import { algorithmOf } from './remaining.ts';
-import type { AuditedExchange, Subject } from './run.ts';
+import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import {
   type AlgorithmValue,
@@ -17,45 +17,40 @@ import {
   roundest,
   type Statement,
   type Statements,
+  spanText,
   undetermined,
+  without,
 } from './statement.ts';
 
-export interface Seen {
-  readonly exchanges: readonly AuditedExchange[];
+export interface Seen extends Askers {
   readonly evidence: Evidence;
-  readonly keyTests: readonly KeyTest[];
   readonly races: readonly Race[];
-  /** What differs between the first subject and another. */
-  readonly differenceOf: (subject: Subject) => string;
-  /** Headers that may name a caller, and of which all requests had the same value. */
-  readonly unvaried: readonly string[];
 }
 
 /** A window that is known to within 5 % counts as one number. */
 const sameWindow = 1.05;
 
 export function statementsOf(seen: Seen): Statements {
-  const { evidence, exchanges } = seen;
+  const { evidence } = seen;
   const { candidates } = evidence;
-  const isLimited = exchanges.some(({ outcome }) => outcome === 'refused');
   const ownExchanges = ofEvidence(seen);
-  const facts = factsOf(seen, candidates);
+  const facts = factsOf(seen);
   const windowMs = facts.window_seconds.value === null ? undefined : evidence.windowMs;
   const learned: Learned = {
     limit: facts.limit.value ?? undefined,
     windowMs,
-    mayProlong: candidates.some(({ family }) => family.refusals !== 'free'),
+    // Any request may prolong the wait of an unknown limiter.
+    mayProlong:
+      candidates.length === 0 || candidates.some(({ family }) => family.refusals !== 'free'),
     isContinuous: candidates.some(
       ({ family }) => family.algorithm === 'token_bucket' || family.algorithm === 'sliding_counter',
     ),
   };
-  // Any request may prolong the wait of an unknown limiter.
-  const isKnown = isLimited && candidates.length > 0;
   return {
     ...facts,
-    keyed_by: keyedBy(seen),
+    keyed_by: keyedBy(seen, evidence.isDoubted),
     errors_spend: errorsSpend(ownExchanges),
-    retry_after: retryAfterOf(ownExchanges, isKnown ? learned : { ...learned, mayProlong: true }),
+    retry_after: retryAfterOf(ownExchanges, learned),
     fields: fieldsOf(ownExchanges, learned),
     at_once: atOnce(seen.races),
     most_in_a_window: mostInAWindow(seen, windowMs?.[0]),
@@ -73,77 +68,92 @@ type Facts = Pick<
   'algorithm' | 'limit' | 'window_seconds' | 'burst' | 'refill_per_second' | 'refusals_spend'
 >;
 
-function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
-  const { evidence, exchanges } = seen;
-  if (!exchanges.some(({ outcome }) => outcome === 'refused')) {
-    const sentence = `no request of ${exchanges.length} was refused`;
-    const none = undetermined(sentence);
-    return { ...all(none), algorithm: certain('no_limit_seen', sentence) };
-  }
-  if (evidence.isAfterOthers) {
-    const sentence =
-      'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
-    return all(undetermined(sentence, turningPoints(evidence)));
-  }
-  if (candidates.length === 0 && evidence.isLongerPossible) {
-    const sentence = 'its window may be longer than --max-window';
-    return all(undetermined(sentence, turningPoints(evidence)));
-  }
-  if (candidates.length === 0) {
-    const [sentence, shown] = whyNone(evidence);
-    return {
-      ...all(undetermined(sentence, shown)),
-      algorithm: certain('none_of_these', sentence, shown),
-    };
+function factsOf({ evidence, exchanges }: Seen): Facts {
+  if (exchanges.every(({ outcome }) => outcome !== 'refused')) {
+    const algorithm = withoutRefusal(exchanges);
+    return { ...all(undetermined(`no request of ${exchanges.length} was refused`)), algorithm };
   }
   const turning = turningPoints(evidence);
-  const [limit, highest] = evidence.limit;
-  const [least, most] = evidence.windowMs;
-  if (!evidence.isPastCovered) {
-    const sentence = 'the audit was too short to allow for what was sent before it';
-    return all(undetermined(sentence, turning));
-  }
+  const reason = whyUnknown(evidence);
+  if (reason !== undefined) return all(undetermined(reason, turning));
+  if (evidence.candidates.length > 0) return knownFacts(evidence, turning);
+  const [sentence, shown] = whyNone(evidence);
+  const algorithm = certain('none_of_these' as const, sentence, shown);
+  return { ...all(undetermined(sentence, shown)), algorithm };
+}
+
+/** Why nothing is certain of a limiter that refused; undefined if something may be. */
+function whyUnknown(evidence: Evidence): string | undefined {
+  const { candidates } = evidence;
+  if (evidence.isAfterOthers)
+    return 'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
+  if (candidates.length === 0)
+    return evidence.isLongerPossible ? 'its window may be longer than --max-window' : undefined;
+  if (!evidence.isPastCovered)
+    return `the audit was too short to allow for what was sent before it; ${remaining(candidates)}`;
   // Only a candidate with a `middle` certainly holds a possible version.
-  if (candidates.every(({ middle }) => middle === undefined)) {
-    const sentence = 'its limit and its window are not exact enough';
-    return all(undetermined(sentence, turning));
-  }
+  return candidates.every(({ middle }) => middle === undefined) ? remaining(candidates) : undefined;
+}
+
+/** What some version that remains permits. */
+function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
+  const { candidates } = evidence;
+  const [limit, highest] = evidence.limit;
+  const span = evidence.windowMs.map((each) => each / 1_000) as [number, number];
+  const [least, most] = span;
+  const isLimitKnown = limit === highest;
+  const isWindowKnown = most / least <= sameWindow;
   const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
-    limit === highest || isProlonged
+    isLimitKnown || isProlonged
       ? algorithmStatement(candidates, turning)
-      : undetermined('its limit is not certain', turning);
-  const seconds = roundest(least / 1_000, most / 1_000);
-  const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
+      : undetermined(remaining(candidates), turning);
   const isTokens = algorithm.value === 'token_bucket';
-  const limitStatement =
-    limit === highest
-      ? certain(limit, isTokens ? `a bucket of ${limit} tokens` : `${limit} in a window`, turning)
-      : undetermined(`between ${limit} and ${highest}`, turning);
-  const windowStatement =
-    most / least <= sameWindow
-      ? certain(seconds, `${seconds} s (${span})`, turning)
-      : undetermined(span, turning);
-  const perSecond = [limit / most, limit / least].map((each) => each * 1_000) as [number, number];
-  const notTokens = undetermined(
-    algorithm.certainty === 'certain'
-      ? `not a number of ${algorithmNames[algorithm.value ?? 'none_of_these']}`
-      : 'the algorithm is not certain',
-  );
+  const limitStatement = isLimitKnown
+    ? certain(limit, isTokens ? `a bucket of ${limit} tokens` : `${limit} in a window`, turning)
+    : undetermined(spanText(evidence.limit), turning);
+  const seconds = roundest(least, most);
+  const isKnown = algorithm.value !== null;
+  const notTokens = isKnown
+    ? without(`${kindText(algorithm.value)} has none`)
+    : undetermined('the algorithm is not certain');
+  const perSecond: Span = [limit / most, highest / least];
+  const refill = roundest(...perSecond);
+  const refillStatement =
+    isLimitKnown && isWindowKnown
+      ? certain(refill, `${refill} tokens a second`, turning)
+      : undetermined(spanText(perSecond, ' tokens a second'), turning);
   return {
     algorithm,
     limit: limitStatement,
-    window_seconds: windowStatement,
+    window_seconds: isWindowKnown
+      ? certain(seconds, `${seconds} s (${spanText(span, ' s')})`, turning)
+      : undetermined(spanText(span, ' s'), turning),
     burst: isTokens ? limitStatement : notTokens,
-    refill_per_second:
-      isTokens && limit === highest && most / least <= sameWindow
-        ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
-        : notTokens,
-    refusals_spend:
-      algorithm.certainty === 'certain'
-        ? refusalsSpend(candidates, evidence, turning)
-        : undetermined('the algorithm is not certain', turning),
+    refill_per_second: isTokens ? refillStatement : notTokens,
+    refusals_spend: isKnown
+      ? refusalsSpend(candidates, evidence, turning)
+      : undetermined('the algorithm is not certain', turning),
   };
+}
+
+/** The limiters that the requests permit, each with its limits and windows. */
+function remaining(candidates: readonly Candidate[]): string {
+  const kinds = [...grouped(candidates, algorithmOf)].map(([kind, each]) => {
+    const limits = each.flatMap(({ version }) => version.limit);
+    const seconds = each.flatMap(({ version }) => version.windowMs).map((ms) => ms / 1_000);
+    const [fewest, most] = [Math.min(...limits), Math.max(...limits)];
+    const limit = most < anyLimit ? spanText([fewest, most]) : `${fewest} or more`;
+    const span = spanText([Math.min(...seconds), Math.max(...seconds)], ' s');
+    return `${kindText(kind)} of ${limit} in ${span}`;
+  });
+  return `still possible: ${list(kinds)}`;
+}
+
+function kindText(algorithm: string): string {
+  const words = algorithm.replaceAll('_', ' ');
+  if (algorithm === 'none_of_these') return 'a window that each request prolongs';
+  return `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
 function all(statement: Statement<never>): Facts {
@@ -163,11 +173,7 @@ function algorithmStatement(
 ): Statement<AlgorithmValue> {
   const found = [...new Set(candidates.map(algorithmOf))];
   const [one] = found;
-  if (found.length > 1 || one === undefined)
-    return undetermined(
-      `${list(found.map((each) => algorithmNames[each]))}: the requests do not tell them apart`,
-      turning,
-    );
+  if (found.length > 1 || one === undefined) return undetermined(remaining(candidates), turning);
   const isAlike = candidates.some(({ family }) => family.algorithm !== one);
   const words =
     one === 'none_of_these'
@@ -194,46 +200,6 @@ function refusalsSpend(
     ? 'refused requests do not count, but the first one may begin a block'
     : `the first refusal blocks the caller for ${seconds} s; further ones do not count`;
   return certain(false, sentence, turning);
-}
-
-function keyedBy({
-  keyTests,
-  evidence,
-  differenceOf,
-  unvaried,
-}: Seen): Statement<readonly string[]> {
-  if (keyTests.length === 0)
-    return undetermined('no other caller was asked: name some with --caller or --vary-path');
-  const keys: string[] = [];
-  const shared: string[] = [];
-  for (const { subject, isShared } of keyTests) {
-    const difference = differenceOf(subject);
-    if (isShared) {
-      shared.push(`${subject.caller} ${subject.path}`);
-      continue;
-    }
-    // A token that returned just then would also have let it pass.
-    if (evidence.isDoubted)
-      return undetermined(
-        `${difference}: a request passed, but a token may have come back just then`,
-        numbersIn(keyTests),
-      );
-    if (!keys.includes(difference)) keys.push(difference);
-  }
-  if (keys.length === 0 && unvaried.length > 0)
-    return undetermined(
-      `the callers that were asked share one limit, but all sent the same ${unvaried.join(', ')}: name another with --caller`,
-      numbersIn(keyTests),
-    );
-  const who =
-    keys.length === 0 ? 'all callers share one limit' : `a limit for each ${keys.join(' and ')}`;
-  const note =
-    shared.length === 0 || keys.length === 0 ? '' : `; it is shared by ${shared.join(', ')}`;
-  return certain(keys.length === 0 ? ['all'] : keys, `${who}${note}`, numbersIn(keyTests));
-}
-
-function numbersIn(keyTests: readonly KeyTest[]): number[] {
-  return keyTests.flatMap(({ exchanges }) => exchanges);
 }
 
 function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> {
@@ -289,8 +255,4 @@ function mostInAWindow({ exchanges }: Seen, windowMs: number | undefined): State
     `at most ${most.length} passed within a window`,
     most.map(({ number }) => number),
   );
-}
-
-function figure(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }

@@ -1,7 +1,5 @@
-/** What `smstwin audit` says before it asks anything, and of what it did not ask. */
+/** What `smstwin audit` says before it asks anything. */
 import { expect, test } from 'vitest';
-import { learn } from '#audit/audit.ts';
-import { fixedWindow, LimitedServer, perKey } from '#verify/audit/limiters.ts';
 import { audit } from './audit.ts';
 
 const silent = 'http://127.0.0.1:9/';
@@ -33,12 +31,4 @@ test('an algorithm that no audit knows is refused before anything is asked', asy
     exitCode: 2,
     message: expect.stringContaining('expected an algorithm of fixed_window, '),
   });
-});
-
-test('one limit for all callers is not certain if all sent the same key', async () => {
-  const bench = new LimitedServer(perKey(fixedWindow(5, 1_000)), () => 'all');
-  const audited = { request: bench.request, ...bench.clock, maxWindow: 2_000 };
-  const { statements } = await learn({ ...audited, unvaried: ['authorization'] });
-  expect(statements.keyed_by.certainty).toBe('undetermined');
-  expect(statements.keyed_by.sentence).toContain('the same authorization: name another');
 });

@@ -4,7 +4,7 @@
  * budget or the time ended first, 130 interrupted.
  */
 import { setTimeout } from 'node:timers/promises';
-import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
+import { type AuditResult, type AuditSettings, differencesIn, learn } from '#audit/audit.ts';
 import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
@@ -116,15 +116,14 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
   const template = flags.request === undefined ? templateOf(flags) : rawRequest(flags.request);
   const callers = callersOf(url, flags);
-  const path = `${url.pathname}${url.search}`;
   const requests = new HttpRequests(url, template, callers, patienceMs);
   const interrupt = new AbortController();
   const ignoreSignals = onStopSignal(() => interrupt.abort());
-  const [first] = callers;
   const progress = progressTo(io.error);
   try {
     io.error(`smstwin audit: ${plan}`);
     const result = await learn({
+      ...askersOf(url, callers, template, flags),
       request: requests.request,
       now: () => performance.timeOrigin + performance.now(),
       // An interrupt ends the wait early; the run then sees it.
@@ -134,17 +133,6 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
       rate: flags.rate,
       timeout: timeoutMs,
       refused: flags.refused.length > 0 ? flags.refused : [429],
-      callers: [first?.name ?? ''],
-      paths: [path],
-      others: [
-        ...callers.slice(1).map(({ name }) => ({ caller: name, path })),
-        ...flags.varyPath.map((other) => ({ caller: first?.name ?? '', path: varied(other, url) })),
-      ],
-      differenceOf: (subject) =>
-        subject.path === path
-          ? (callers.find(({ name }) => name === subject.caller)?.differsBy ?? 'address')
-          : pathOrQuery(subject.path, path),
-      unvaried: unvariedBy(template, flags),
       onProgress: (exchanges, doing) =>
         progress(
           `smstwin audit: ${exchanges.length} of at most ${flags.budget} requests: ${doing}`,
@@ -160,15 +148,41 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
 }
 
+/** Who is asked, and what may tell them apart. */
+function askersOf(
+  url: URL,
+  callers: readonly Caller[],
+  template: Template,
+  flags: AuditFlags,
+): Pick<AuditSettings, 'callers' | 'paths' | 'others' | 'differencesOf' | 'differences'> {
+  const path = `${url.pathname}${url.search}`;
+  const [first = '', ...others] = callers.map(({ name }) => name);
+  const differsBy = (caller: string) =>
+    callers.find(({ name }) => name === caller)?.differsBy ?? 'address';
+  return {
+    callers: [first],
+    paths: [path],
+    others: [
+      ...others.map((caller) => ({ caller, path })),
+      ...flags.varyPath.map((other) => ({ caller: first, path: varied(other, url) })),
+    ],
+    differencesOf: (other) =>
+      other.path === path ? [differsBy(other.caller)] : differencesIn(other.path, path),
+    differences: ['address', 'path', 'query', ...headersOf(template, flags)],
+  };
+}
+
 /**
- * The headers that all requests had with one value, although the service may count by them.
- * Headers that describe a body or a program are left out. Without `--caller`: any header.
+ * The headers that may tell callers apart: those of `--caller`, without it any, and those that all
+ * requests have. Headers that describe a body or a program are left out.
  */
-function unvariedBy({ headers }: Template, { caller }: AuditFlags): readonly string[] {
-  if (caller.length === 0) return ['headers'];
-  const varied = caller.map(([name]) => name);
-  return Object.keys(headers).filter(
-    (name) => !varied.includes(name) && !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name),
+function headersOf({ headers }: Template, { caller }: AuditFlags): readonly string[] {
+  const sent = Object.keys(headers).filter(
+    (name) => !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name),
+  );
+  const names = new Set([...caller.map(([name]) => name), ...sent]);
+  return [...(names.size === 0 ? [''] : []), ...names].map((name) =>
+    name === '' ? 'header' : `header:${name}`,
   );
 }
 
@@ -282,7 +296,7 @@ async function report(
   flags: AuditFlags,
   io: CommandIo,
 ): Promise<number> {
-  const { statements, stopped } = result;
+  const { exchanges, statements, stopped } = result;
   if (stopped === 'not_reachable') {
     throw new CommandError(3, `${url.origin} is not reachable: start it, or name another address`);
   }
@@ -300,7 +314,7 @@ async function report(
       isOwn: (start) => start.startsWith('# What an audit learned'),
     });
   if (stopped === 'interrupted') return 130;
-  if (statements.algorithm.value === 'no_limit_seen') return 4;
+  if (exchanges.every(({ outcome }) => outcome !== 'refused')) return 4;
   if (stopped !== undefined) return 6;
   return differences.length > 0 ? 1 : 0;
 }

@@ -44,18 +44,17 @@ export function refusalNamed(name: FaultName): SendRefusal | undefined {
 }
 
 function rowOf(name: FaultName): (typeof rows)[number] {
-  const one = rows.find(
+  const row = rows.find(
     ({ kind, row: { explored = [kind], crash } }) => crash === name || explored.includes(name),
   );
-  if (one === undefined) throw new Error(`no kind of fault has the name ${name}`);
-  return one;
+  if (row === undefined) throw new Error(`no kind of fault has the name ${name}`);
+  return row;
 }
 
 /** One request of a client, named so that concurrency does not shift it. */
 export interface Point {
-  /** The endpoint that is called. */
   readonly endpoint: EndpointName;
-  /** The number of the message that is sent there, or of the target that is read; from 1. */
+  /** The number of the message that is sent, or of the object that is read, from 1. */
   readonly intent: number;
   /** From 1. */
   readonly attempt: number;
@@ -63,9 +62,7 @@ export interface Point {
 
 /** One fault and the call that it strikes. */
 export interface ScheduledFault {
-  /** The call that it strikes. */
   readonly at: Point;
-  /** What happens to the call. */
   readonly fault: FaultName;
 }
 

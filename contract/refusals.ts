@@ -11,7 +11,7 @@ interface Refusal {
   readonly code: string | undefined;
   readonly detail: string;
   /** True for the rows of the document's Errors part. */
-  readonly documented: boolean;
+  readonly isDocumented: boolean;
 }
 
 export const refusals = {
@@ -20,78 +20,78 @@ export const refusals = {
     status: 400,
     code: undefined,
     detail: 'A field failed validation.',
-    documented: true,
+    isDocumented: true,
   },
   // sic: the document's spelling.
   invalid_key: {
     status: 401,
     code: 'auth_invalid_keyy',
     detail: 'The API key is missing, wrong or revoked.',
-    documented: true,
+    isDocumented: true,
   },
   quota_exceeded: {
     status: 402,
     code: 'quota_exceeded',
     detail: 'The monthly SMS limit of the plan is reached.',
-    documented: true,
+    isDocumented: true,
   },
   number_not_found: {
     status: 403,
     code: 'from_number_not_found',
     detail: 'The sender number is not registered to any SIM on the account.',
-    documented: true,
+    isDocumented: true,
   },
   // sic: the document's spelling.
   number_access_denied: {
     status: 403,
     code: 'from_number_access_deniedd',
     detail: 'The account is not allowed to send from this number.',
-    documented: true,
+    isDocumented: true,
   },
-  not_found: { status: 404, code: 'not_found', detail: 'Not found.', documented: true },
+  not_found: { status: 404, code: 'not_found', detail: 'Not found.', isDocumented: true },
   // The body has only `detail`; the wait is also in the header Retry-After.
-  throttled: { status: 429, code: undefined, detail: 'Request was throttled.', documented: true },
+  throttled: { status: 429, code: undefined, detail: 'Request was throttled.', isDocumented: true },
   device_inactive: {
     status: 503,
     code: 'device_inactive',
     detail: 'The SIM behind the sender number has been deactivated.',
-    documented: true,
+    isDocumented: true,
   },
   malformed_json: {
     status: 400,
     code: 'malformed_json',
     detail: 'The body is not a JSON object.',
-    documented: false,
+    isDocumented: false,
   },
   method_not_allowed: {
     status: 405,
     code: 'method_not_allowed',
     detail: 'This path does not take this method.',
-    documented: false,
+    isDocumented: false,
   },
   request_id_conflict: {
     status: 409,
     code: 'request_id_conflict',
     detail: 'This request_id was used for another message.',
-    documented: false,
+    isDocumented: false,
   },
   overloaded: {
     status: 503,
     code: 'overloaded',
     detail: 'The service holds as many unfinished messages as it can; try again later.',
-    documented: false,
+    isDocumented: false,
   },
   unsupported_media_type: {
     status: 415,
     code: 'unsupported_media_type',
     detail: 'The body must be declared as application/json.',
-    documented: false,
+    isDocumented: false,
   },
   unsupported_content_encoding: {
     status: 415,
     code: 'unsupported_content_encoding',
     detail: 'The body must be sent without a Content-Encoding such as gzip.',
-    documented: false,
+    isDocumented: false,
   },
 } as const satisfies Record<string, Refusal>;
 

@@ -1,6 +1,4 @@
-/**
- * The form of a reply's template, which the simulator fills in and the harness infers.
- */
+/** The form of a reply's template, which the simulator fills in and the harness infers. */
 export type Json =
   | string
   | number

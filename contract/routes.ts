@@ -12,9 +12,7 @@ export interface Route {
   readonly pattern: string;
 }
 
-/**
- * The paths, as documentation and OpenAPI write them. Only the harness and tests repeat them.
- */
+/** The paths, as documentation and OpenAPI write them. Only the harness and tests repeat them. */
 export const servicePaths = {
   send: '/api/v1/sms/send/',
   dashboard_send: '/api/sms/send/',

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
 import type { FindingView } from '#contract/finding-view.ts';
-import { durationMs } from '#src/operations/query.ts';
+import { durationMs } from '#src/operations/input-fields.ts';
 import type { SettingsInput } from '#src/simulator.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
 import { parsed, scheduleSchema } from './schedule.ts';

@@ -7,7 +7,7 @@
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';

@@ -30,7 +30,7 @@ export interface Flag {
   /** The fallback as the help shows it. */
   readonly fallbackText?: string | undefined;
   /** True if each use adds a value to a list. */
-  readonly repeatable?: true;
+  readonly isRepeatable?: true;
 }
 
 /** The values of flags, by attribute name: `maxRuns` for `--max-runs <n>`. */
@@ -53,7 +53,7 @@ type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
   : Name;
 
 /** Undefined without the flag, unless it has a fallback; a `--no-` switch is then true. */
-type ValueOf<Each extends Flag> = Each extends { repeatable: true }
+type ValueOf<Each extends Flag> = Each extends { isRepeatable: true }
   ? readonly SingleValue<Each>[]
   : Each extends { fallback: unknown } | { flag: `--no-${string}` }
     ? SingleValue<Each>
@@ -102,7 +102,7 @@ export function list<const Text extends string, Value>(
   parse: (text: string) => Value,
   fallbackText?: string,
 ) {
-  return { flag, about, parse, fallbackText, repeatable: true } as const;
+  return { flag, about, parse, fallbackText, isRepeatable: true } as const;
 }
 
 /** An invalid value. The message says what was expected; the parser adds the flag and value. */
@@ -136,20 +136,20 @@ export function newCommand(name: string, summary: string, io: CommandIo): Comman
 
 /** Adds flags to a command. Their values are in `command.opts()` after `readFlags`. */
 export function addFlags(command: Command, flags: readonly Flag[]): void {
-  for (const { flag, about, parse, fallback, fallbackText, repeatable } of flags) {
+  for (const { flag, about, parse, fallback, fallbackText, isRepeatable } of flags) {
     if (flag === '') {
       command.optionsGroup(`${about}:`);
       continue;
     }
-    const option = new Option(flag, repeatable ? `${about}; repeatable` : about);
-    if (repeatable) option.default([], fallbackText ?? 'none');
+    const option = new Option(flag, isRepeatable ? `${about}; repeatable` : about);
+    if (isRepeatable) option.default([], fallbackText ?? 'none');
     else option.default(fallback, fallbackText);
     if (parse !== undefined) {
       if ('words' in parse) option.argChoices = [...(parse.words as readonly string[])];
       const name = option.long ?? flag;
       option.argParser((text: string, earlier: unknown) => {
         const value = readValue(name, text, parse);
-        return repeatable ? [...(earlier as readonly unknown[]), value] : value;
+        return isRepeatable ? [...(earlier as readonly unknown[]), value] : value;
       });
     }
     command.on(`option:${option.name()}`, (text?: string) => keepText(option, text));

@@ -42,7 +42,8 @@ function copyOf(value: unknown): unknown {
   if (typeof value === 'string') return foreignText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);
-  if (value instanceof Map) return new Map([...value].map(([key, entry]) => [key, copyOf(entry)]));
+  if (value instanceof Map)
+    return new Map([...value].map(([key, entry]) => [copyOf(key), copyOf(entry)]));
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [foreignText(key), copyOf(entry)]),
   );

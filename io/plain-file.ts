@@ -59,7 +59,7 @@ export function readGiven(path: string, flag: string, mostBytes = mostFileBytes)
   }
 }
 
-/** The same as `readText`, for a file that is open already. */
+/** Reads a file that is open already, as `readText` reads one by its path. */
 export function readOpened(file: number, mostBytes: number): string {
   const { size } = fstatSync(file);
   if (size > mostBytes) {

@@ -1,7 +1,26 @@
 /**
- * What a person at a terminal gets: verdicts in colour, and one line of progress that is written
- * over. Elsewhere, or with `NO_COLOR`, all text is plain.
+ * Text for a person at a terminal: tables, counts with their noun, verdicts in colour, and one line
+ * of progress that is written over. Elsewhere, or with `NO_COLOR`, all text is plain.
  */
+
+/** Rows as columns of text, two spaces apart; the last column is not padded. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  }
+  return rows
+    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+}
+
+/** `1 finding`, `2 findings`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
 
 /** Verdicts in capitals, or in the lines of `conform` after the number of a case. */
 const tones: readonly (readonly [colour: number, words: RegExp])[] = [

@@ -19,7 +19,7 @@ import { firstLine, UsageError } from '#io/command-error.ts';
 import { createOwn, type OwnKind, openOwn, ownerOnly } from '#io/own-file.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { inSlices } from '#io/slices.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { lineOpening } from '#judging/evidence/recorded-line.ts';
 
 /** The bounds of the exchanges that wait for the disk. */

@@ -3,7 +3,6 @@
  * declared here is what users may hold on to. `verify/build/public-types.ts` writes the types of
  * the methods, with a comment for each field, from the operations.
  */
-
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import type { SettingsInput } from './config/settings.ts';

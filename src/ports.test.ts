@@ -1,6 +1,4 @@
-/**
- * The URLs that are handed out: by `--public-url`, otherwise by the `Host` of the request.
- */
+/** The URLs that are handed out: by `--public-url`, otherwise by the `Host` of the request. */
 import { request } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { createSimulator, type Simulator } from './simulator.ts';

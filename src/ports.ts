@@ -3,7 +3,6 @@
  * ports only translate HTTP: `simulator.handle` answers the service, the operations answer the
  * control port.
  */
-
 import { matchRoute } from '#contract/routes.ts';
 import { isLoopback } from '#io/flag-values.ts';
 import type { TlsPair } from './config/tls.ts';
@@ -13,7 +12,7 @@ import {
   openTransport,
   type TransportKind,
 } from './http/transport/open-transport.ts';
-import type { ServiceHandler, Transport } from './http/transport/transport.ts';
+import type { ServicePort, Transport } from './http/transport/transport.ts';
 import type { RunningWorld } from './operations/running-world.ts';
 import { prefixOf } from './worlds/address.ts';
 
@@ -120,7 +119,7 @@ async function openService(
   const { onInternalError, publicUrl, tls } = options;
   const now = () => simulator.hosting.lastAnswered.simulation.clock.now();
   const transportOptions = { onInternalError, tls, now };
-  const service = await openTransport(kind, serviceHandler(simulator), transportOptions);
+  const service = await openTransport(kind, serviceOf(simulator), transportOptions);
   if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
   opened.push(service.transport);
   const servicePort = await service.transport.listen(port, host);
@@ -151,13 +150,13 @@ async function openControl(
  * The service, as a transport or `sim.fetch` calls it. The first world passes each request to the
  * world that its address or key names; any other world answers all requests itself.
  */
-export function serviceHandler(simulator: RunningWorld): ServiceHandler {
+export function serviceOf(simulator: RunningWorld): ServicePort {
   return {
     service: (request, awaits) => {
       const { hosting } = simulator;
       return (hosting.isFirst(simulator) ? hosting : simulator).handle(request, awaits);
     },
-    wordRefusal: (status, code, detail) =>
+    shapeRefusal: (status, code, detail) =>
       refuseUnread(simulator.simulation.world, status, code, detail),
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),

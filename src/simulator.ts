@@ -11,25 +11,33 @@ import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts'
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
 import type { RunningWorld } from './operations/running-world.ts';
-import { type NounMethods, nouns, recordedOperation, routeOf } from './operations/table.ts';
+import {
+  type NounMethods,
+  nouns,
+  type RefereeMethods,
+  recordedOperation,
+  refereeMethods,
+  routeOf,
+} from './operations/table.ts';
 import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
   type ListenOptions,
   openPorts,
   type Ports,
-  serviceHandler,
+  serviceOf,
   worldUrls,
 } from './ports.ts';
 import { defaultJournalMaxBytes } from './recording/checkpoint/checkpoints.ts';
 import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
 import { MemoryJournal } from './recording/journal/journal.ts';
+import type { HostedHeader } from './recording/journal/journal-header.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
-import { OperationRefused } from './sim/errors.ts';
+import { conflict } from './sim/errors.ts';
 import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
@@ -45,8 +53,6 @@ export type { SimulatorOptions } from './simulator-options.ts';
 /** The options that parts of this program set. `hosting`: the worlds of an existing server. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
-type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
-
 /** One world. Members without a comment are described in its interfaces and in `api.ts`. */
 export class Simulator implements RunningWorld, WorldSimulator {
   // The operations as methods, by noun.
@@ -60,7 +66,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly faults: NounMethods['faults'] = methodsOf(this, nouns.faults);
   readonly requests: NounMethods['requests'] = methodsOf(this, nouns.requests);
   readonly exchanges: NounMethods['exchanges'] = methodsOf(this, nouns.exchanges);
-  readonly referee: Referee = refereeOf(this);
+  readonly referee: RefereeMethods = refereeMethods(this);
   readonly snapshots: NounMethods['snapshots'] = methodsOf(this, nouns.snapshots);
   readonly past: NounMethods['past'] = methodsOf(this, nouns.past);
   readonly worlds: NounMethods['worlds'] = methodsOf(this, nouns.worlds);
@@ -79,7 +85,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly activity: Activity = new Activity(this);
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
-  readonly #inProcess = new InProcessFetch(serviceHandler(this), {
+  readonly #inProcess = new InProcessFetch(serviceOf(this), {
     now: () => this.simulation.clock.now(),
   });
   // Its place among the worlds of a server.
@@ -97,19 +103,14 @@ export class Simulator implements RunningWorld, WorldSimulator {
   isClosing = false;
   readonly routeOf: RunningWorld['routeOf'] = routeOf;
 
-  /**
-   * Throws a SettingsError that lists every mistake, or a JournalError. The order matters. An
-   * existing journal says when simulated time started, so it is opened (and locked) before the
-   * simulation is created. The wall clock reads the simulation's clock. Replaying the journal and
-   * restoring the other worlds use this whole object.
-   */
+  /** Throws a SettingsError that lists every mistake, or a JournalError. */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);
     this.#keyDigests = options.keyDigests ?? new Map();
     this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
     this.#onOverloaded = reportingOnce(options.onNotice);
-    const { journalDir, hosted } = options;
+    const { journalDir } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
@@ -117,11 +118,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
       this.#worldJournal.noteDelayed(exchange);
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
-    const journal = folder?.fileOf(firstWorldId) ?? options.journal;
-    const run =
-      typeof journal === 'string'
-        ? openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests })
-        : undefined;
+    // Before the simulation: an existing journal says when simulated time started. Also locks it.
+    const run = this.#openRun(folder?.fileOf(firstWorldId) ?? options.journal, options.hosted);
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     // From here on a failure must release the journal's lock.
     try {
@@ -130,13 +128,23 @@ export class Simulator implements RunningWorld, WorldSimulator {
       run?.abandon();
       throw error;
     }
+    // Reads the clock of the simulation.
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings,
       (rate) => this.simulation.setClockRate(rate),
     );
-    this.#continueRuns(run, startMs, options, folder);
-    this.#follow(this.simulation, 0);
+    // Needs this whole object, as the journal is replayed on it.
+    try {
+      this.#startJournal(run, startMs, options);
+      if (folder !== undefined) this.hosting.restore(folder);
+    } catch (error) {
+      if (folder !== undefined) void this.hosting.close();
+      void this.#stop();
+      run?.abandon();
+      throw error;
+    }
+    this.#countEventsOf(this.simulation, 0);
   }
 
   get counts(): RunningWorld['counts'] {
@@ -160,7 +168,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return handled.reply;
   }
 
-  /** The same function for all worlds: it finds the journal by the delivery. */
+  /** One function for all worlds: it finds the journal by the delivery. */
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */
@@ -204,7 +212,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.simulation.stop();
     this.exchangeRecord.restart();
     const { forgottenMessages } = this.simulation.world.messages.retention;
-    this.#follow(simulation, forgottenMessages);
+    this.#countEventsOf(simulation, forgottenMessages);
     this.simulation = simulation;
     // The old anchor would move the new clock to the old clock's time.
     this.wallClock.anchor();
@@ -244,7 +252,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
     this.isClosing = true;
-    const closing = new OperationRefused('conflict', 'the simulator is closing');
+    const closing = conflict('the simulator is closing');
     for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();
     if (this.hosting.isFirst(this)) await this.hosting.close();
@@ -256,11 +264,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   simulationAtStart(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     const { keyRing, keys } = simulation.world;
-    if (this.#keyDigests.size > 0) keyRing.digestWith(sha256);
-    for (const key of keys.values()) {
-      const digest = this.#keyDigests.get(key.key);
-      if (digest !== undefined) keyRing.forgetText(key, digest);
-    }
+    if (this.#keyDigests.size > 0) keyRing.useDigests(keys.values(), this.#keyDigests, sha256);
     return simulation;
   }
 
@@ -275,34 +279,26 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return new Worlds<Simulator>(this, create, { folder, share });
   }
 
-  /** Begins or continues the journal of this world, then restores the other worlds of `folder`. */
-  #continueRuns(
-    run: Run | undefined,
-    startMs: number,
-    options: InternalOptions,
-    folder: JournalFolder | undefined,
-  ): void {
-    try {
-      if (run !== undefined) {
-        const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-        this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
-        // The replayed inputs came to an earlier process: the counts of this one start at 0.
-        this.exchangeRecord.counts = new RequestCounts();
-        this.#messageCounts = new MessageCounts();
-      } else if (options.journal !== false) {
-        this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
-      }
-      if (folder !== undefined) this.hosting.restore(folder);
-    } catch (error) {
-      if (folder !== undefined) void this.hosting.close();
-      void this.#stop();
-      run?.abandon();
-      throw error;
+  #openRun(journal: string | false | undefined, hosted: HostedHeader | undefined): Run | undefined {
+    if (typeof journal !== 'string') return undefined;
+    return openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests });
+  }
+
+  /** Begins or continues the journal of this world. */
+  #startJournal(run: Run | undefined, startMs: number, options: InternalOptions): void {
+    if (run !== undefined) {
+      const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+      this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
+      // The replayed inputs came to an earlier process: the counts of this one start at 0.
+      this.exchangeRecord.counts = new RequestCounts();
+      this.#messageCounts = new MessageCounts();
+    } else if (options.journal !== false) {
+      this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
     }
   }
 
   /** Counts the events of `simulation` from now on, and reports its overload. */
-  #follow({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
+  #countEventsOf({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
     this.#messageCounts.noteReplaced(previouslyForgotten, world.messages.retention);
     world.messages.retention.onOverloaded = this.#onOverloaded;
     lifecycle.counts = this.#messageCounts;
@@ -322,9 +318,4 @@ export async function createSimulator(
   options: InternalOptions = {},
 ): Promise<Simulator> {
   return new Simulator(settings, options);
-}
-
-function refereeOf(live: RunningWorld): Referee {
-  const { judge, restart } = methodsOf(live, nouns.referee);
-  return Object.assign(judge, { restart });
 }

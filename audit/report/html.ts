@@ -1,20 +1,19 @@
 /**
- * One page with the answer in a sentence, all requests in time with what passed in the learned
- * window, and each statement with its requests.
+ * The HTML report of an audit: the answer in a sentence, a plot of all requests over time, and each
+ * statement with the requests that show it.
  */
 import { badge, pageHtml, plotScript } from '#judging/report/page.ts';
 import { plotHtml } from '#judging/report/plot.ts';
-import { escapeMarkup as text } from '#judging/report/summary.ts';
+import { escapeMarkup } from '#judging/report/summary.ts';
 import type { AuditResult } from '../audit.ts';
 import type { AuditedExchange } from '../run.ts';
 import type { Statement } from '../statement.ts';
-import { answerOf, entriesOf, type Reported, shownValue } from './report.ts';
+import { answerOf, endOf, entriesOf, type Reported, shownValue } from './report.ts';
 
 export async function reportHtml({ url, result, differences }: Reported): Promise<string> {
-  const { requests, seconds } = result;
   return pageHtml({
     title: 'Audit',
-    facts: [url, `${requests} requests in ${Math.round(seconds)} s`],
+    facts: [url, endOf(result)],
     warnings: [answerOf(result)],
     counts: [],
     findings: differences.map((label) => ({ label, tone: 'failed' })),
@@ -27,56 +26,67 @@ export async function reportHtml({ url, result, differences }: Reported): Promis
   });
 }
 
-/** More rows would hide the others. */
-const mostRows = 12;
-
 function section(
   name: string,
   statement: Statement,
   exchanges: readonly AuditedExchange[],
 ): string {
   const { certainty, sentence, exchanges: numbers } = statement;
-  const rows = numbers.slice(0, mostRows).flatMap((number) => exchanges[number - 1] ?? []);
-  const lines = rows.map(
-    ({ number, sentAtMs, status, caller, path, headers }) =>
-      `#${number}  +${(sentAtMs / 1_000).toFixed(3)} s  ${status}  ${caller}  ${path}  ${headers['retry-after'] ?? ''}`,
+  const mark = badge(certainty === 'certain' ? 'met' : 'skipped');
+  const [id, value, says] = [name, shownValue(statement), `${certainty}: ${sentence}`].map(
+    escapeMarkup,
   );
+  return `<section class="subject" id="${id}"><h3>${id}: ${value} ${mark}</h3>
+<p>${says}</p>${requestsHtml(numbers, exchanges)}</section>`;
+}
+
+/** The most requests to list for one statement. */
+const mostRows = 12;
+
+/** The requests of a statement, closed at first. Empty if it has none. */
+function requestsHtml(numbers: readonly number[], exchanges: readonly AuditedExchange[]): string {
+  if (numbers.length === 0) return '';
+  const lines = numbers
+    .slice(0, mostRows)
+    .flatMap((number) => exchanges[number - 1] ?? [])
+    .map(
+      ({ number, sentAtMs, status, caller, path, headers }) =>
+        `#${number}  +${(sentAtMs / 1_000).toFixed(3)} s  ${status}  ${caller}  ${path}  ${headers['retry-after'] ?? ''}`,
+    );
   const more = numbers.length > mostRows ? `\n… ${numbers.length - mostRows} more` : '';
-  const shown =
-    lines.length === 0
-      ? ''
-      : `<details><summary>requests</summary><pre class="columns">${text(lines.join('\n') + more)}</pre></details>`;
-  const tone = certainty === 'certain' ? 'passed' : 'skipped';
-  return `<section class="subject" id="${text(name)}"><h3>${text(name)}: ${text(shownValue(statement))} ${badge(tone === 'passed' ? 'met' : tone)}</h3>
-<p>${text(certainty)}: ${text(sentence)}</p>${shown}</section>`;
+  return `<details><summary>requests</summary><pre class="columns">${escapeMarkup(lines.join('\n') + more)}</pre></details>`;
 }
 
 /** The answers in time: how many passed in the learned window, and which were refused. */
 function plot({ exchanges, statements }: AuditResult): string {
-  const { limit, window_seconds: window } = statements;
-  const windowS = window.value;
+  const limit = statements.limit.value;
+  const windowSeconds = statements.window_seconds.value;
   const sent = exchanges
     .map(({ sentAtMs, outcome }) => ({ at: sentAtMs / 1_000, isPass: outcome === 'passed' }))
     .sort((a, b) => a.at - b.at);
-  const passes = sent.filter(({ isPass }) => isPass);
-  const passedBy = (at: number) => passes.filter((pass) => pass.at <= at).length;
-  const inWindow = sent.map(({ at }) => passedBy(at) - (windowS ? passedBy(at - windowS) : 0));
-  const bound = limit.value;
+  const passed = passedInWindow(sent, windowSeconds ?? Number.POSITIVE_INFINITY);
+  const refused = sent.map(({ isPass }, index) => (isPass ? null : (passed[index] ?? null)));
   const limitLine = { label: 'limit', tone: '--ink', look: 'dashes' } as const;
   return plotHtml({
-    label: `Requests that passed ${windowS ? `in the last ${windowS} s` : 'so far'}, and those refused`,
+    label: `Requests that passed ${windowSeconds ? `in the last ${windowSeconds} s` : 'so far'}, and those refused`,
     unit: 'requests',
     xUnit: 'second of the audit',
     x: sent.map(({ at }) => at),
     lines: [
-      { label: 'passed', tone: '--good', look: 'steps', values: inWindow },
-      ...(bound === null ? [] : [{ ...limitLine, values: sent.map(() => bound) }]),
-      {
-        label: 'refused',
-        tone: '--bad',
-        look: 'marks',
-        values: sent.map(({ isPass }, index) => (isPass ? null : (inWindow[index] ?? null))),
-      },
+      { label: 'passed', tone: '--good', look: 'steps', values: passed },
+      ...(limit === null ? [] : [{ ...limitLine, values: sent.map(() => limit) }]),
+      { label: 'refused', tone: '--bad', look: 'marks', values: refused },
     ],
   });
+}
+
+/** How many requests had passed in the window that ends at each request. */
+function passedInWindow(
+  sent: readonly { readonly at: number; readonly isPass: boolean }[],
+  windowSeconds: number,
+): number[] {
+  const passes = sent.filter(({ isPass }) => isPass);
+  return sent.map(
+    (end) => passes.filter(({ at }) => at <= end.at && at > end.at - windowSeconds).length,
+  );
 }

@@ -1,5 +1,6 @@
 /** The reports of an audit: JSON for programs, text and Markdown for people, assumptions for `serve`. */
 import type { AuditResult } from '../audit.ts';
+import type { StopReason } from '../run.ts';
 import type { AlgorithmValue, Statement, Statements } from '../statement.ts';
 
 export interface Reported {
@@ -45,9 +46,10 @@ export function entriesOf({ statements }: AuditResult): readonly (readonly [stri
   return Object.entries(statements) as [string, Statement][];
 }
 
-/** A statement's value for one cell. Of several headers, each false one is marked with `(!)`. */
+/** A statement's value for one cell. Of several fields, each false one is marked with `(!)`. */
 export function shownValue({ value, certainty }: Statement): string {
-  if (certainty === 'undetermined') return 'undetermined';
+  if (certainty === 'undetermined') return '-';
+  if (value === null) return 'none';
   if (Array.isArray(value)) return value.join(', ');
   if (value !== null && typeof value === 'object') {
     const parts = Object.entries(value).map(([name, said]) =>
@@ -59,40 +61,67 @@ export function shownValue({ value, certainty }: Statement): string {
 }
 
 /** The whole result in one sentence. */
-export function answerOf({ statements, requests }: AuditResult): string {
-  const { algorithm, limit, window_seconds: window, keyed_by: keyedBy } = statements;
-  if (algorithm.value === 'no_limit_seen') return `no limit was seen in ${requests} requests`;
+export function answerOf({ statements, exchanges }: AuditResult): string {
+  const { algorithm, limit, window_seconds: window, at_once: atOnce, ...rest } = statements;
+  if (algorithm.value === 'no_limit_seen') return `no limit was seen: ${algorithm.sentence}`;
   if (algorithm.value === 'none_of_these')
     return `none of the known limiters: ${algorithm.sentence}`;
-  const many = limit.value === null ? `? (${limit.sentence})` : `${limit.value}`;
-  const time = window.value === null ? `? s (${window.sentence})` : `${window.value} s`;
+  if (exchanges.every(({ outcome }) => outcome !== 'refused')) return algorithm.sentence;
+  const many = `${limit.value ?? limit.sentence}`;
+  const time = window.value === null ? window.sentence : `${window.value} s`;
   const isUnknown = limit.value === null && limit.sentence === window.sentence;
   const figures = isUnknown ? `, undetermined: ${limit.sentence}` : ` of ${many} in ${time}`;
-  const parts = [
+  const known = [rest.keyed_by, rest.refusals_spend, rest.retry_after].filter(
+    ({ certainty }) => certainty === 'certain',
+  );
+  return [
     `${algorithm.value?.replace('_', ' ') ?? 'a limiter'}${figures}`,
-    ...(keyedBy.certainty === 'certain' ? [keyedBy.sentence] : []),
-    ...(statements.refusals_spend.certainty === 'certain'
-      ? [statements.refusals_spend.sentence]
-      : []),
-    ...(statements.retry_after.certainty === 'certain' ? [statements.retry_after.sentence] : []),
-    ...(typeof statements.at_once.value === 'number' ? [statements.at_once.sentence] : []),
-  ];
-  return parts.join('; ');
+    ...[...known, ...(typeof atOnce.value === 'number' ? [atOnce] : [])].map(
+      ({ sentence }) => sentence,
+    ),
+  ].join('; ');
 }
 
-export function reportText(reported: Reported): string {
-  const { url, result, differences } = reported;
+/** What ended an audit early, and what allows more. */
+const stops: Readonly<Record<StopReason, string>> = {
+  budget: 'it used all its requests; --budget allows more',
+  time: 'its time was over; --timeout allows more',
+  errors: 'five errors in a row',
+  not_reachable: 'no reply came',
+  interrupted: 'it was interrupted',
+};
+
+/** How much was asked, and why it ended if something is open. */
+export function endOf({ requests, seconds, statements, stopped }: AuditResult): string {
+  const { algorithm, limit, window_seconds: window } = statements;
+  const isKnown = ['none_of_these', 'no_limit_seen'].includes(algorithm.value ?? '');
+  const isOpen = [algorithm, limit, window].some((each) => each.certainty === 'undetermined');
+  const open =
+    isOpen && !isKnown
+      ? '; its plan ended before all was certain: a second audit asks at other times, and may tell'
+      : '';
+  const end = stopped === undefined ? open : `; stopped early: ${stops[stopped]}`;
+  return `${requests} requests in ${Math.round(seconds)} s${end}`;
+}
+
+/** The numbers of so many requests are shown with a statement. */
+const mostShown = 3;
+
+export function reportText({ url, result, differences }: Reported): string {
   const rows = entriesOf(result).map(([name, statement]) => {
-    const sentence = statement.sentence === shownValue(statement) ? '' : statement.sentence;
-    return `  ${name.padEnd(18)}${shownValue(statement).padEnd(18)} ${sentence}`.trimEnd();
+    const { certainty, sentence, exchanges } = statement;
+    const numbers = exchanges.slice(0, mostShown).map((number) => `#${number}`);
+    const more = exchanges.length > mostShown ? ` and ${exchanges.length - mostShown} more` : '';
+    const shown = numbers.length === 0 ? '' : ` [${numbers.join(', ')}${more}]`;
+    const cells = [name.padEnd(17), shownValue(statement).padEnd(18), certainty.padEnd(12)];
+    return `  ${cells.join(' ')} ${sentence}${shown}`;
   });
-  const summary = `${result.requests} requests in ${Math.round(result.seconds)} s`;
   return [
     `${url}: ${answerOf(result)}`,
     '',
     ...rows,
     '',
-    `${summary}${result.stopped === undefined ? '' : `; stopped early: ${result.stopped}`}`,
+    endOf(result),
     ...differences.map((line) => `DIFFERS  ${line}`),
     '',
   ].join('\n');
@@ -103,7 +132,7 @@ export function reportMarkdown({ url, result, differences }: Reported): string {
   return [
     '# Audit of a rate limiter',
     '',
-    `Target: ${url}, ${result.requests} requests in ${Math.round(result.seconds)} s`,
+    `Target: ${url}, ${endOf(result)}`,
     '',
     `**${answerOf(result)}**`,
     '',

@@ -14,7 +14,7 @@ import {
   type SearchResult,
 } from '#explore/search-result.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 import { clientSummary, reportExchange } from '../referee/referee-summary.ts';

@@ -27,8 +27,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
-import { counted } from '#io/table.ts';
-import { progressTo } from '#io/terminal.ts';
+import { counted, progressTo } from '#io/terminal.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';
 import { readWorldFile } from '#src/config/world-file.ts';

@@ -4,7 +4,7 @@
  */
 import { clientRules } from '#contract/rules.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { counted, table } from '#io/table.ts';
+import { counted, table } from '#io/terminal.ts';
 import type { ClientExchange } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';
@@ -24,8 +24,8 @@ interface Context {
 
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
-  const proofs = report.rules.flatMap(({ findings }) => findings.map(({ exchanges }) => exchanges));
-  const shown = new Set(proofs.flat());
+  const detailed = report.rules.flatMap(({ findings }) => findings.slice(0, detailedFindings));
+  const shown = new Set(detailed.flatMap(({ exchanges }) => exchanges));
   const attempts = new Map(
     report.intents.all.flatMap(({ attempts: ofIntent }) =>
       ofIntent.filter((one) => shown.has(one)).map((attempt) => [attempt, ofIntent] as const),

@@ -18,7 +18,7 @@ import {
   newCommand,
   readFlags,
 } from '#io/flags.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
 import { isOfAccount, judge } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';

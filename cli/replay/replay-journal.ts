@@ -21,7 +21,7 @@ import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '#i
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { atOnce } from '#io/slices.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';
 import type { RecordBound } from '#src/recording/exchange-record.ts';

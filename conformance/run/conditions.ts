@@ -5,7 +5,7 @@
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { type Exchange, isSend } from '#judging/evidence/exchange.ts';
 import { unexplained } from '#judging/limiter/explained.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';

@@ -10,7 +10,7 @@ import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { counted, table } from '#io/table.ts';
+import { counted, table } from '#io/terminal.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';

@@ -6,7 +6,7 @@
 import { rules } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import {
   type Capabilities,
   type Profile,

@@ -1,6 +1,4 @@
-/**
- * Assumptions about devices, senders, quota and retention.
- */
+/** Assumptions about devices, senders, quota and retention. */
 import { sendEndpoints } from '../limits.ts';
 import type { Declaration } from './declaration.ts';
 

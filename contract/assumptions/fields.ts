@@ -1,6 +1,4 @@
-/**
- * Assumptions about the fields of a send.
- */
+/** Assumptions about the fields of a send. */
 import { sendEndpoints } from '../limits.ts';
 import type { Declaration } from './declaration.ts';
 

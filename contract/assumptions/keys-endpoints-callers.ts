@@ -1,6 +1,4 @@
-/**
- * Assumptions about API keys, the endpoints that are not sends, and who the caller is.
- */
+/** Assumptions about API keys, the endpoints that are not sends, and who the caller is. */
 import type { Declaration } from './declaration.ts';
 
 export const keysEndpointsCallers = {

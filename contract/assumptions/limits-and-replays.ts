@@ -1,6 +1,4 @@
-/**
- * Assumptions about rate limits and replays.
- */
+/** Assumptions about rate limits and replays. */
 import { sendEndpoints } from '../limits.ts';
 import type { Declaration } from './declaration.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Assumptions about requests and their errors.
- */
+/** Assumptions about requests and their errors. */
 import type { Declaration } from './declaration.ts';
 
 export const requests = {
@@ -106,7 +104,7 @@ export const requests = {
     open: 'HEAD where GET is known',
     answers: {
       as_get: 'the headers of GET; not for tasks, whose work would be lost.',
-      refused: 'as any other wrong method.',
+      refused: 'like any other method that the path does not have.',
     },
     why: 'HTTP requires it of every server.',
     rules: ['READ-1'],
@@ -115,7 +113,8 @@ export const requests = {
     open: 'what is looked at before the key',
     answers: {
       after_method: 'an unknown path and a wrong method are answered without a key.',
-      before_method: 'only an unknown path is; a wrong method without a key is 401.',
+      before_method:
+        'an unknown path is answered without a key; a wrong method without a key is 401.',
       first: 'the key comes first; every request without a valid key is 401.',
     },
     why: 'a limit belongs to an endpoint, so the endpoint must be known before a request is counted.',

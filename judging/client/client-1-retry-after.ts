@@ -1,6 +1,6 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { asksForWait as mayAskForWait } from '../evidence/reading.ts';
 import {
@@ -173,7 +173,8 @@ function holdsBackOthers(record: ClientRecord): Judgement {
   // In a record that is cut at its start, a request may retry one that is not in the record.
   if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange, 429)))
     return notExercised;
-  const retries = new PossibleRetries(record);
+  /** Made for the first candidate: most records have none. */
+  let retries: PossibleRetries | undefined;
   /** By caller and endpoint: the 429 whose wait is in force. */
   const refusals = new Map<string, ClientExchange>();
   const findings: Finding[] = [];
@@ -186,10 +187,10 @@ function holdsBackOthers(record: ClientRecord): Judgement {
     if (
       isCovered &&
       areApart(openMs + graceMs, refused, exchange) &&
-      wasKnownTo(exchange, refused) &&
-      !retries.has(exchange, refused)
+      wasKnownTo(exchange, refused)
     ) {
-      findings.push(coveredFinding(refused, exchange));
+      retries ??= new PossibleRetries(record);
+      if (!retries.has(exchange, refused)) findings.push(coveredFinding(refused, exchange));
     }
     if (!asksForWait(exchange, 429)) continue;
     exercised++;
@@ -210,16 +211,15 @@ function coveredFinding(refused: ClientExchange, exchange: ClientExchange): Find
 /** Tells the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
 class PossibleRetries {
   readonly #isPartial: boolean;
-  readonly #intentOf: ReadonlyMap<ClientExchange, Intent>;
+  readonly #intentOf = new Map<ClientExchange, Intent>();
   readonly #messages = new Map<Intent, ReadonlySet<string>>();
   /** The first send under each id of a caller; only for a partial record. */
   readonly #firstUses = new Map<string, ClientExchange>();
 
   constructor({ exchanges, intents, isPartial }: ClientRecord) {
     this.#isPartial = isPartial;
-    this.#intentOf = new Map(
-      intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
-    );
+    for (const intent of intents.all)
+      for (const attempt of intent.attempts) this.#intentOf.set(attempt, intent);
     for (const send of isPartial ? exchanges.filter(isSend) : []) {
       const key = idKeyOf(send);
       if (key !== undefined && !this.#firstUses.has(key)) this.#firstUses.set(key, send);

@@ -95,22 +95,26 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
     const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
     return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
   };
-  const exercised = exchanges.filter(isFinal).length;
-  if (exercised === 0) return notExercised;
+  const refusals = exchanges.filter(isFinal);
+  if (refusals.length === 0) return notExercised;
   const isRepeat = ([refused, later]: readonly [ClientExchange, ClientExchange]) =>
     isFinal(refused) &&
     wasKnownTo(later, refused) &&
     !isNextMonth(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
     !(later.reply.status >= 200 && later.reply.status < 300);
+  // Most requests have a body that was never refused, so no key is made of them.
+  const refusedBodies = new Set(refusals.map(({ body }) => body));
   const sameRequests = consecutive(exchanges, ({ caller, method, target, body }) =>
-    [caller.name, caller.credential, method, target, body].join('\n'),
+    refusedBodies.has(body)
+      ? [caller.name, caller.credential, method, target, body].join('\n')
+      : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
     const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
     return finding(what, [refused, again]);
   });
-  return { exercised, findings };
+  return { exercised: refusals.length, findings };
 }
 
 /** True if the quota was renewed since the refusal: the later request came in another month. */
@@ -135,11 +139,9 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
     unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);
   const isGivenUp = (intent: Intent) =>
     !isSettled(intent) && !reported.has(intent) && !isUnknown(intent);
-  const lastSends = new Map(
-    unresolved.length === 0
-      ? []
-      : exchanges.filter(isSend).map((send) => [send.fields?.['to'], send] as const),
-  );
+  const lastSends = new Map<unknown, ClientExchange>();
+  for (const send of unresolved.length === 0 ? [] : exchanges)
+    if (isSend(send)) lastSends.set(send.fields?.['to'], send);
   return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, lastSends));
 }
 

@@ -132,12 +132,15 @@ export function isOtherMessage(original: ClientExchange, send: ClientExchange): 
  * the same message from any sender.
  */
 export class AbandonedIntents {
+  /** Of all that were ever added: most sends go to others, so that nothing is looked up for them. */
+  readonly #recipients = new Set<unknown>();
   readonly #byContent = new Map<string, GatheredIntent[]>();
   /** By message: the intents whose sender's SIM is deactivated. */
   readonly #withInactiveSim = new Map<string, GatheredIntent[]>();
 
   /** `last`: the attempt that left the intent unresolved. */
   add(intent: GatheredIntent, last: ClientExchange): void {
+    this.#recipients.add(recipientOf(last));
     push(this.#byContent, contentOf(last), intent);
     if (isInactive(last)) push(this.#withInactiveSim, recipientAndTextOf(last), intent);
   }
@@ -145,18 +148,25 @@ export class AbandonedIntents {
   /** True if an intent that the send may continue was ever added. */
   mayHold(send: ClientExchange): boolean {
     return (
-      this.#byContent.has(contentOf(send)) || this.#withInactiveSim.has(recipientAndTextOf(send))
+      this.#recipients.has(recipientOf(send)) &&
+      (this.#byContent.has(contentOf(send)) || this.#withInactiveSim.has(recipientAndTextOf(send)))
     );
   }
 
   /** Removes and returns the first intent that the send continues. `name`: in the client's file. */
   take(send: ClientExchange, name: string | undefined): GatheredIntent | undefined {
-    if (this.#byContent.size === 0) return undefined;
+    if (!this.#recipients.has(recipientOf(send))) return undefined;
     return (
       takeFrom(this.#byContent.get(contentOf(send)), send, name) ??
       takeFrom(this.#withInactiveSim.get(recipientAndTextOf(send)), send, name)
     );
   }
+}
+
+/** Undefined for a recipient that is not text. */
+function recipientOf({ fields }: ClientExchange): string | undefined {
+  const { to } = fields ?? {};
+  return typeof to === 'string' ? to : undefined;
 }
 
 function takeFrom(

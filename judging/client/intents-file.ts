@@ -8,7 +8,7 @@ import { UsageError } from '#io/command-error.ts';
 import { grouped } from '#io/grouped.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { valueIn } from '../evidence/reading.ts';
 import { type ClientExchange, senderOf } from './exchange.ts';
 

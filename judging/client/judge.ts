@@ -5,7 +5,7 @@
 
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
 import { atOnce } from '#io/slices.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { isSend } from '../evidence/exchange.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
@@ -60,7 +60,7 @@ export interface JudgeOptions {
   /** See `Knowledge`. */
   readonly equalMessages?: Knowledge['equalMessages'];
   /** What the exchanges may have been, too: a finding must hold in each of these readings. */
-  readonly otherReadings?: readonly Reading[] | undefined;
+  readonly otherReadings?: (() => Iterable<Reading>) | undefined;
   /** Exchanges in the midst of the record are missing. */
   readonly hasGaps?: boolean | undefined;
   /** What else a reader must hear about the record. */
@@ -95,14 +95,14 @@ export function* judging(
   exchanges: readonly ClientExchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
-  const { lack, otherReadings = [], notices = [] } = options;
+  const { lack, otherReadings, notices = [], isStrict = false } = options;
   const { records, unclear } = yield* recordsOf(exchanges, options);
-  const confirmed: ReadonlySet<string>[] = [];
-  for (const reading of otherReadings) {
-    const other = yield* recordsOf(reading.exchanges, options);
-    confirmed.push(findingKeys(yield* verdictsOn(other.records, options, []), reading));
-  }
-  const judgements = yield* verdictsOn(records, options, confirmed);
+  let found = yield* foundIn(records, clientRules, options);
+  const readings = found.some(isBroken) ? otherReadings?.() : [];
+  for (const reading of readings ?? []) found = yield* confirmedBy(reading, found, options);
+  const judgements = found.map(({ id, level, ...one }) => {
+    return { id, level, verdict: verdictOf(level, one, isStrict), ...one };
+  });
   const intents = mergedIntents(records);
   return {
     rules: judgements,
@@ -165,24 +165,6 @@ function* recordsOf(
   return { records, unclear: [...new Set(unclear.values())] };
 }
 
-/** What the findings are about, by the numbers of the reading that is judged. */
-function findingKeys(rules: readonly RuleJudgement[], { numbers }: Reading): ReadonlySet<string> {
-  return new Set(
-    rules.flatMap(({ id, findings }) =>
-      findings.map((one) => findingKey(id, one, (number) => numbers[number - 1])),
-    ),
-  );
-}
-
-function findingKey(
-  id: ClientRuleId,
-  { exchanges, what }: Finding,
-  numberOf: (number: number) => number | undefined,
-): string {
-  const last = exchanges.at(-1);
-  return `${id} ${last === undefined ? what : numberOf(last.number)}`;
-}
-
 function scopeOf({ caller, endpoint, method }: ClientExchange): string {
   return JSON.stringify([caller.name, endpoint, method]);
 }
@@ -231,32 +213,56 @@ const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-
 /** The rules that an exchange in the midst may excuse, such as a read that shows a failure. */
 const gapless: readonly ClientRuleId[] = ['CLIENT-3', 'CLIENT-5', 'CLIENT-7'];
 
-/**
- * `after`: exchanges that may belong to intents of unknown content. `confirmed`: the findings of
- * each other reading.
- */
-function* verdictsOn(
+/** What the record shows of a rule. */
+type Found = Omit<RuleJudgement, 'verdict'>;
+
+function isBroken({ findings }: Found): boolean {
+  return findings.length > 0;
+}
+
+/** `after` has exchanges that may belong to intents of unknown content. */
+function* foundIn(
   [clear, before, after]: Records,
-  { isStrict = false, hasGaps = false }: JudgeOptions,
-  confirmed: readonly ReadonlySet<string>[],
-): Generator<undefined, RuleJudgement[]> {
-  const rules: RuleJudgement[] = [];
-  for (const { id, level } of clientRules) {
-    const judged = [clear, before, ...(contentFree.includes(id) ? [after] : [])].map((record) =>
+  judged: readonly Pick<Found, 'id' | 'level'>[],
+  { hasGaps = false }: JudgeOptions,
+): Generator<undefined, Found[]> {
+  const found: Found[] = [];
+  for (const { id, level } of judged) {
+    const parts = [clear, before, ...(contentFree.includes(id) ? [after] : [])].map((record) =>
       hasGaps && gapless.includes(id) ? notExercised : judges[id](record),
     );
-    const found = judged.flatMap((one) => one.findings);
-    const findings = found.filter((one) =>
-      confirmed.every((keys) => keys.has(findingKey(id, one, (number) => number))),
-    );
-    const undecided = found.length - findings.length;
-    const exercised = judged.reduce((sum, one) => sum + one.exercised, -undecided);
-    const notices = judged.flatMap((one) => one.notices ?? []);
-    const verdict = verdictOf(isStrict ? 'must' : level, exercised, findings);
-    rules.push({ id, level, verdict, exercised, findings, notices });
+    const findings = parts.flatMap((one) => one.findings);
+    const exercised = parts.reduce((sum, one) => sum + one.exercised, 0);
+    const notices = parts.flatMap((one) => one.notices ?? []);
+    found.push({ id, level, exercised, findings, notices });
     yield;
   }
-  return rules;
+  return found;
+}
+
+/** Leaves out the findings that the other reading does not have: their cases are undecided. */
+function* confirmedBy(
+  { exchanges, numbers }: Reading,
+  found: readonly Found[],
+  options: JudgeOptions,
+): Generator<undefined, Found[]> {
+  const broken = found.filter(isBroken);
+  const { records } = yield* recordsOf(exchanges, options);
+  const others = yield* foundIn(records, broken, options);
+  return found.map((one) => {
+    const other = others.find(({ id }) => id === one.id);
+    const confirmed = new Set(other?.findings.map((each) => faultIn(each, numbers)));
+    const findings = one.findings.filter((each) => confirmed.has(faultIn(each)));
+    return { ...one, findings, exercised: one.exercised - one.findings.length + findings.length };
+  });
+}
+
+/** What the finding is about: the number of the exchange at fault in the reading that is judged. */
+function faultIn({ exchanges, what }: Finding, numbers?: Reading['numbers']) {
+  const last = exchanges.at(-1);
+  return last === undefined || numbers === undefined
+    ? (last?.number ?? what)
+    : numbers[last.number - 1];
 }
 
 /** True for a send of unknown content or caller: any later send may belong to its intent. */
@@ -275,7 +281,11 @@ export function isOfAccount({ caller }: ClientExchange, idOrName: string): boole
   return caller.account === idOrName || caller.accountName === idOrName;
 }
 
-function verdictOf(level: Level, exercised: number, findings: readonly Finding[]): ClientVerdict {
-  if (findings.length > 0) return level === 'must' ? 'failed' : 'advice';
+function verdictOf(
+  level: Level,
+  { exercised, findings }: Judgement,
+  isStrict: boolean,
+): ClientVerdict {
+  if (findings.length > 0) return level === 'must' || isStrict ? 'failed' : 'advice';
   return exercised > 0 ? 'passed' : 'not_exercised';
 }

@@ -4,7 +4,7 @@
  */
 
 import type { ClientRuleId } from '#contract/rules.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import type { reportJson } from './report-json.ts';
 
 /** What `toPassReferee` judges, and what it lets pass. */

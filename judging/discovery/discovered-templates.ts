@@ -104,10 +104,10 @@ export function templateOfRefusal(
   shape: Shape | undefined,
   headers: OwnHeaders = {},
 ): Inferred | undefined {
-  const { status, documented } = ownRefusal(kind);
+  const { status, isDocumented } = ownRefusal(kind);
   const hasCode = samples[0] !== undefined && codeOf(samples[0].reply) !== undefined;
   const bodies = [ownBodyOf(kind, shape, hasCode)];
-  return templateOf(samples, { bodies, headers, ...(!documented && { status }) });
+  return templateOf(samples, { bodies, headers, ...(!isDocumented && { status }) });
 }
 
 /** The kinds of refusals whose replies differ only in their shape. */
@@ -134,8 +134,8 @@ export function templateOfOthers(
   shape: Shape | undefined,
 ): ReplyTemplate | undefined {
   const bodies = seen.flatMap(([kind, { body }]) => {
-    const { status, code, documented } = ownRefusal(kind);
-    if (body === undefined || !documented || kind === 'not_found') return [];
+    const { status, code, isDocumented } = ownRefusal(kind);
+    if (body === undefined || !isDocumented || kind === 'not_found') return [];
     const general = abstracted(body, { code, status });
     return [JSON.stringify(withoutTexts(general))];
   });

@@ -7,14 +7,13 @@
 import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { isObject } from '../service/expectations.ts';
 import { RecordedReply } from './knowledge.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
   /** Other orders and overlaps of the exchanges that their inexact times permit. */
-  readonly otherReadings: readonly Reading[];
+  readonly otherReadings: () => Generator<Reading>;
 }
 
 /** `keys`: those of the files, for texts that were read before their keys were known. */
@@ -29,23 +28,30 @@ export function exchangesOfTraffic(
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
     .map((each, index) => exchangeOf(each, index + 1, { keys, names, callers, isCallerShown }));
-  // Only exchanges that were certainly open together: most clients wait for each reply.
-  const earliest = ({ precisionMs = 0 }: ClientExchange) => -precisionMs;
-  withOverlaps(exchanges, overlapsIn(exchanges, earliest));
-  const otherReadings: Reading[] = [];
-  if (exchanges.some(isInexact)) {
-    const overlaps = overlapsIn(exchanges, ({ precisionMs = 0, lacksEnd = false }) =>
-      lacksEnd ? Number.POSITIVE_INFINITY : precisionMs,
-    );
-    // A copy of all exchanges is made only if it differs.
-    if (exchanges.some(({ openUntil }, at) => openUntil !== overlaps[at]?.openUntil))
-      otherReadings.push(renumbered(withOverlaps(copied(exchanges), overlaps)));
-    if (exchanges.some(({ sentAt }, at) => sentAt === exchanges[at - 1]?.sentAt)) {
-      const reversed = withTiesReversed(copied(exchanges));
-      otherReadings.push(renumbered(withOverlaps(reversed, overlapsIn(reversed, earliest))));
-    }
-  }
-  return { exchanges, otherReadings };
+  setOverlaps(exchanges, leastLateMs);
+  return { exchanges, otherReadings: () => otherReadingsOf(exchanges) };
+}
+
+/** Only exchanges that were certainly open together overlap: most clients wait for each reply. */
+function leastLateMs({ precisionMs = 0 }: ClientExchange): number {
+  return -precisionMs;
+}
+
+function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): number {
+  return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
+}
+
+/** Made on demand, because each is a copy of all exchanges. */
+function* otherReadingsOf(exchanges: readonly ClientExchange[]): Generator<Reading> {
+  if (!exchanges.some(isInexact)) return;
+  const overlapping = copied(exchanges);
+  setOverlaps(overlapping, mostLateMs);
+  if (overlapping.some(({ openUntil }, at) => openUntil !== exchanges[at]?.openUntil))
+    yield renumbered(overlapping);
+  if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
+  const reversed = withTiesReversed(copied(exchanges));
+  setOverlaps(reversed, leastLateMs);
+  yield renumbered(reversed);
 }
 
 function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
@@ -74,30 +80,22 @@ function renumbered(exchanges: readonly MutableExchange[]): Reading {
   return { exchanges, numbers };
 }
 
-/** Until when an exchange is open, see `ClientExchange`. */
-type Overlap = Pick<MutableExchange, 'openUntil' | 'isOpenAtEnd'>;
-
-/** Which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
-function overlapsIn(
-  exchanges: readonly ClientExchange[],
+/**
+ * Sets which exchanges were open together. `lateMsOf`: how much later a reply may have come.
+ * Numbers are places, from 1.
+ */
+function setOverlaps(
+  exchanges: readonly MutableExchange[],
   lateMsOf: (exchange: ClientExchange) => number,
-): Overlap[] {
+): void {
   const lastMs = exchanges.at(-1)?.sentAt ?? 0;
-  return exchanges.map((exchange, at) => {
+  for (const [at, exchange] of exchanges.entries()) {
     const latestMs = exchange.answeredAt + lateMsOf(exchange);
     let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
     while ((exchanges[openUntil]?.sentAt ?? latestMs) < latestMs) openUntil++;
-    return { openUntil, isOpenAtEnd: latestMs > lastMs };
-  });
-}
-
-function withOverlaps(exchanges: MutableExchange[], overlaps: readonly Overlap[]) {
-  for (const [at, exchange] of exchanges.entries()) {
-    const { openUntil = at + 1, isOpenAtEnd = false } = overlaps[at] ?? {};
     exchange.openUntil = openUntil;
-    exchange.isOpenAtEnd = isOpenAtEnd;
+    exchange.isOpenAtEnd = latestMs > lastMs;
   }
-  return exchanges;
 }
 
 /** An exchange that is not complete yet: its overlaps depend on later ones. */
@@ -107,7 +105,7 @@ export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExc
 type Known = Pick<
   MutableExchange,
   'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'body' | 'showsKey'
-> & { readonly replyBody: string; readonly waitRate: number; readonly serviceMs: number };
+> & { readonly replyBody: string; readonly waitRate: number };
 
 /** An exchange as the referee judges it, whatever recorded it. */
 export function clientExchangeOf(
@@ -118,9 +116,10 @@ export function clientExchangeOf(
   const { number, path, query, body, replyBody } = known;
   const reply = new RecordedReply(traffic, traffic.reply?.status, replyBody);
   const { status } = reply;
+  const { date } = reply.headers;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
-  const hasBrokenBody =
-    traffic.isGarbled ?? (!isObject(reply.json) && isGarbled(status, replyBody));
+  // The text is parsed without keeping its value: few judges need one, and all texts are held.
+  const hasBrokenBody = traffic.isGarbled ?? isGarbled(status, replyBody);
   return {
     number,
     sentAt,
@@ -143,7 +142,7 @@ export function clientExchangeOf(
     reply,
     isRetried: false,
     isForced: traffic.isForced,
-    retryAfterMs: waitMs(retryAfter, known.waitRate, known.serviceMs),
+    retryAfterMs: waitMs(retryAfter, known.waitRate, () => serviceTimeOf(date, sentAt)),
     retryAfter,
     isSeen: traffic.isSeen && !hasBrokenBody,
     isGarbled: hasBrokenBody || undefined,
@@ -167,7 +166,7 @@ function exchangeOf(
   number: number,
   { keys, names, callers, isCallerShown }: WholeRecord,
 ): MutableExchange {
-  const { status = 0, headers, body: replyBody = '' } = traffic.reply ?? {};
+  const { status = 0, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);
   const query = keys.hiddenInAddress(traffic.query);
   const body = keys.hiddenIn(traffic.body ?? '');
@@ -181,7 +180,6 @@ function exchangeOf(
     replyBody: keys.hiddenIn(replyBody),
     showsKey: shows(path, names) || shows(query, names) || shows(body, names),
     waitRate: 1,
-    serviceMs: serviceTimeOf(headers?.['date'], traffic.sentAt),
   });
   if (lacksBody(traffic)) exchange.lacksBody = true;
   if (isCallerShown && !traffic.showsCredential && status !== 401) exchange.lacksCaller = true;

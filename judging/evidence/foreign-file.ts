@@ -4,7 +4,7 @@
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { servicePaths } from '#contract/routes.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { valueIn } from './reading.ts';
 
 /** The first bytes of files that are not text, in hexadecimal. */

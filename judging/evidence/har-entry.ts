@@ -4,109 +4,97 @@
  * if no reply came, and mitmproxy encodes bodies that are not text.
  */
 import { isUtf8 } from 'node:buffer';
-import { z } from 'zod';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
-import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { isObject } from '../service/expectations.ts';
 import type { FileReading } from './file-reading.ts';
 import { pathOf, valueIn } from './reading.ts';
 
-const contentSchema = z
-  .object({
-    text: z.string().optional(),
-    encoding: z.string().optional(),
-    size: z.unknown().optional(),
-    mimeType: z.unknown().optional(),
-    /** Playwright's own field: the body is in this file. */
-    _file: z.unknown().optional(),
-  })
-  .nullish();
-const entrySchema = z.object({
-  startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
-    error: 'expected an ISO 8601 time',
-  }),
-  time: z.number().catch(-1),
-  request: z.object({
-    method: z.string(),
-    url: z.string(),
-    headers: z.unknown(),
-    postData: contentSchema,
-    bodySize: z.number().catch(0),
-  }),
-  response: z.object({
-    status: z.number().catch(0),
-    headers: z.unknown(),
-    content: contentSchema,
+/** A body. The types of its other fields decide nothing, so they are not checked. */
+interface HarContent {
+  readonly text?: string;
+  readonly encoding?: string;
+  readonly size?: unknown;
+  readonly mimeType?: unknown;
+  /** Playwright's own field: the body is in this file. */
+  readonly _file?: unknown;
+}
+
+export interface HarEntry {
+  readonly startedDateTime: string;
+  readonly time?: unknown;
+  readonly request: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers?: unknown;
+    readonly postData?: HarContent | null;
+    readonly bodySize?: unknown;
+  };
+  readonly response: {
+    readonly status?: unknown;
+    readonly headers?: unknown;
+    readonly content?: HarContent | null;
     /** Chrome's own field: set if the reply broke off. */
-    _error: z.string().nullish(),
-  }),
-  connection: z.unknown().optional(),
+    readonly _error?: string | null;
+  };
+  readonly connection?: unknown;
   /** In the simulator's own HAR file: the real time that an exchange took, and its fault. */
-  _smstwin: z
-    .object({ duration_ms: z.number(), fault: z.string().nullish() })
-    .optional()
-    .catch(undefined),
-});
-export type HarEntry = z.output<typeof entrySchema>;
-
-/** The entry that a JSON value holds, or what is wrong with it. `index`: its place in the file. */
-export function readEntry(value: unknown, index: number): HarEntry | string {
-  if (isUsual(value)) return value;
-  const reading = entrySchema.safeParse(value, { reportInput: true });
-  if (reading.success) return reading.data;
-  return mistakesOf(reading.error, [], ['log', 'entries', index])
-    .slice(0, 1)
-    .map(mistakeLine)
-    .join();
+  readonly _smstwin?: unknown;
 }
 
-/** True if the entry is as the schema would return it: most are, and are not copied. */
-function isUsual(value: unknown): value is HarEntry {
-  const { startedDateTime, time, request, response, _smstwin: own } = Object(value);
-  const { method, url, postData, bodySize } = Object(request);
-  const { status, content, _error: error } = Object(response);
+/** The entry that a JSON value holds, or what is wrong with it: the first mistake. */
+export function readEntry(value: unknown): HarEntry | string {
+  const { startedDateTime, request, response } = Object(value);
+  const { method, url, postData } = Object(request);
+  const { content, _error: error } = Object(response);
+  const noTime = 'startedDateTime: expected an ISO 8601 time';
   return (
-    typeof startedDateTime === 'string' &&
-    typeof method === 'string' &&
-    typeof url === 'string' &&
-    typeof (error ?? '') === 'string' &&
-    typeof time === 'number' &&
-    typeof bodySize === 'number' &&
-    typeof status === 'number' &&
-    (own === undefined || isOwn(own)) &&
-    !Number.isNaN(Date.parse(startedDateTime)) &&
-    isUsualContent(postData ?? {}) &&
-    isUsualContent(content ?? {})
+    otherThanText('startedDateTime', startedDateTime) ??
+    (Number.isNaN(Date.parse(startedDateTime)) ? noTime : undefined) ??
+    otherThanText('request.method', method) ??
+    otherThanText('request.url', url) ??
+    otherThanContent('request.postData', postData) ??
+    (isObject(response) ? undefined : 'response: expected an object') ??
+    otherThanContent('response.content', content) ??
+    otherThanText('response._error', error ?? '') ??
+    (value as HarEntry)
   );
 }
 
-function isOwn(value: unknown): boolean {
-  const { duration_ms: duration, fault } = Object(value);
-  return typeof duration === 'number' && typeof (fault ?? '') === 'string';
+function otherThanText(name: string, value: unknown): string | undefined {
+  if (typeof value === 'string') return undefined;
+  return `${name}: ${value === undefined ? 'is missing: ' : ''}expected a string`;
 }
 
-function isUsualContent(content: object): boolean {
-  const { text = '', encoding = '' } = content as { text?: unknown; encoding?: unknown };
-  return (
-    typeof content === 'object' &&
-    !Array.isArray(content) &&
-    typeof text === 'string' &&
-    typeof encoding === 'string'
-  );
+function otherThanContent(name: string, content: unknown): string | undefined {
+  if (content === undefined || content === null) return undefined;
+  if (!isObject(content)) return `${name}: expected an object`;
+  const { text = '', encoding = '' } = content;
+  return otherThanText(`${name}.text`, text) ?? otherThanText(`${name}.encoding`, encoding);
+}
+
+/** What the simulator's own HAR file says of an entry; undefined in other files. */
+function ownFacts(facts: unknown): { readonly durationMs: number; fault?: unknown } | undefined {
+  if (facts === undefined) return undefined;
+  const { duration_ms: durationMs, fault } = Object(facts);
+  return typeof durationMs === 'number' ? { durationMs, fault } : undefined;
 }
 
 /** The exchange of an entry, with names for keys. */
 export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficExchange {
   const { keys } = reading.shared;
-  const { startedDateTime, request, response, connection, _smstwin: own } = entry;
+  const { startedDateTime, request, response, connection, time: given } = entry;
+  const own = ownFacts(entry._smstwin);
   // Simulated time is exact, and no real time that an exchange took belongs to it: as in a journal.
-  const time = own === undefined ? entry.time : Math.round(entry.time - own.duration_ms);
+  const tookMs = typeof given === 'number' ? given : -1;
+  const time = own === undefined ? tookMs : Math.round(tookMs - own.durationMs);
   const sentAt = Date.parse(startedDateTime);
   const { host, pathname, search } = addressIn(request.url);
   const headers = headersOf(request.headers, requestHeaders);
   const { authorization } = headers;
   if (authorization !== undefined) headers['authorization'] = keys.named(authorization);
   const body = textOf(request.postData, request.bodySize);
+  const status = typeof response.status === 'number' ? response.status : 0;
   // Named one by one: spreads would be a large part of the cost of reading.
   return {
     sentAt,
@@ -123,14 +111,18 @@ export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficE
     showsCredential: authorization !== undefined,
     body: body === undefined ? undefined : keys.hiddenIn(body),
     // Recorders write status 0 or less where no whole reply came.
-    reply: response.status > 0 ? replyOf(response, reading) : undefined,
+    reply: status > 0 ? replyOf(status, response, reading) : undefined,
     isForced: typeof own?.fault === 'string' && mayChangeReply(own.fault),
-    isSeen: response.status > 0 && !response._error,
+    isSeen: status > 0 && !response._error,
   };
 }
 
-function replyOf(response: HarEntry['response'], reading: FileReading): TrafficReply {
-  const { status, content, _error } = response;
+function replyOf(
+  status: number,
+  response: HarEntry['response'],
+  reading: FileReading,
+): TrafficReply {
+  const { content, _error } = response;
   // Every reply has headers: an empty list means that they were not recorded.
   const lacksHeaders = !Array.isArray(response.headers) || response.headers.length === 0;
   const type = lacksHeaders ? content?.mimeType : undefined;
@@ -148,16 +140,21 @@ function replyOf(response: HarEntry['response'], reading: FileReading): TrafficR
   };
 }
 
-/** An address that a URL parser would not change: the host without a port, a plain path. */
-const plainAddress = /^https?:\/\/[a-z][a-z.-]*\/[\w/-]*$/;
+/** An address that a URL parser would not change: neither its host nor a plain path and query. */
+const plainAddress =
+  /^https?:\/\/(?:127\.0\.0\.1|(?:[a-z\d-]+\.)*[a-z][a-z-]*)(?::[1-5]?[1-9]\d{3})?\/[\w/-]*(?:\?[\w=&%+-]+)?$/;
 
 function addressIn(url: string): Pick<URL, 'host' | 'pathname' | 'search'> {
-  if (plainAddress.test(url)) {
-    const start = url.indexOf('//') + 2;
-    const end = url.indexOf('/', start);
-    return { host: url.slice(start, end), pathname: url.slice(end), search: '' };
-  }
-  return URL.canParse(url) ? new URL(url) : unknownUrl;
+  if (!plainAddress.test(url)) return URL.canParse(url) ? new URL(url) : unknownUrl;
+  const start = url.indexOf('//') + 2;
+  const end = url.indexOf('/', start);
+  const queryAt = url.indexOf('?', end);
+  const pathEnd = queryAt < 0 ? url.length : queryAt;
+  return {
+    host: url.slice(start, end),
+    pathname: url.slice(end, pathEnd),
+    search: url.slice(pathEnd),
+  };
 }
 
 /** Some proxies write whole seconds. */
@@ -174,7 +171,7 @@ const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'
  * Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown), or is not
  * text.
  */
-function textOf(content: z.output<typeof contentSchema>, size: unknown): string | undefined {
+function textOf(content: HarContent | null | undefined, size: unknown): string | undefined {
   const { text = '', encoding = '', _file: file } = content ?? {};
   if (text === '' && (file !== undefined || Number(size) > 0 || Number(size) === -1))
     return undefined;

@@ -159,9 +159,10 @@ class Entries {
 
   /** Adds the exchange of an entry, unless it is of another service. */
   take(value: unknown, text: string): void {
-    const entry = readEntry(value, this.#number++);
+    const index = this.#number++;
+    const entry = readEntry(value);
     if (typeof entry === 'string') {
-      if (this.#skipped++ === 0) this.#mistake = entry;
+      if (this.#skipped++ === 0) this.#mistake = `log.entries[${index}].${entry}`;
       return;
     }
     const exchange = exchangeOfEntry(entry, this.#reading);

@@ -4,7 +4,7 @@
  * and is known by its content.
  */
 import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { FileReading, KnownExchanges } from './file-reading.ts';
 import { harReader } from './har-file.ts';
 import { journalReader } from './journal-exchanges.ts';

@@ -24,12 +24,19 @@ export function valueIn(json: string | undefined): unknown {
   }
 }
 
+/** An escape of an ASCII letter, which a name may contain. */
+const escapedLetter = /\\u00[4-7]/;
+
 /**
  * True if the JSON may have a field called `toString` or `valueOf`, perhaps escaped. Looks for rare
- * characters first: an expression would look at each one.
+ * characters first, because `"` and `t` are frequent: HAR files have `queryString` in each entry.
  */
 function mayMask(json: string): boolean {
-  return json.includes('String') || json.includes('Of') || json.includes('\\u');
+  return (
+    (json.includes('String') && json.includes('"toString"')) ||
+    (json.includes('Of') && json.includes('"valueOf"')) ||
+    (json.includes('\\u') && escapedLetter.test(json))
+  );
 }
 
 /** A reviver of JSON that keeps `String(value)` from throwing because of such a field. */
@@ -68,16 +75,19 @@ const dateForms = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w -]*\d\d:\d\d:\d\
 
 /**
  * The wait that a `Retry-After` asks for, in milliseconds of the service's clock. `rate`: the
- * service's seconds in each second of the header. A date counts on the service's clock itself.
+ * service's seconds in each second of the header. `nowMs`: the service's time, from which a date
+ * counts.
  */
-export function waitMs(header: string | undefined, rate: number, atMs: number): number | undefined {
+export function waitMs(
+  header: string | undefined,
+  rate: number,
+  nowMs: () => number,
+): number | undefined {
   if (header === undefined || header.trim() === '') return undefined;
   const seconds = Number(header);
   if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 * rate : undefined;
-  const untilMs = dateForms.test(header)
-    ? Date.parse(`${header.replace(/ GMT$/, '')} GMT`)
-    : Number.NaN;
-  const untilEndMs = Math.max(0, untilMs - atMs);
+  if (!dateForms.test(header)) return undefined;
+  const untilEndMs = Math.max(0, Date.parse(`${header.replace(/ GMT$/, '')} GMT`) - nowMs());
   return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
 }
 

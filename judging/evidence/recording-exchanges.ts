@@ -1,7 +1,7 @@
 /** The exchanges of a recording of `smstwin record`. */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import { pathOf } from './reading.ts';
 import { type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';

@@ -5,7 +5,7 @@
  */
 import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf } from './outcome.ts';
 import { badge, type PageFinding, type PageLink, pageHtml } from './page.ts';

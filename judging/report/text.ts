@@ -1,7 +1,7 @@
 /** The report for people at a terminal: a line as each case ends, then a summary of failures. */
 import { secondMs } from '#contract/time.ts';
 import { foreignTexts } from '#io/foreign-text.ts';
-import { counted } from '#io/table.ts';
+import { counted } from '#io/terminal.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
 import type { ReportedExchange } from './reported-exchange.ts';

@@ -4,7 +4,7 @@
  * this.
  */
 import { readFileSync } from 'node:fs';
-import { statusTexts } from '#src/http/transport/transport-replies.ts';
+import { statusTexts } from '#src/http/transport/outlet.ts';
 import { declaredOperations } from './declared.ts';
 
 const plots = '../judging/report/plot/';

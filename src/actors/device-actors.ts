@@ -10,7 +10,7 @@ import type { Device, Dispatch, Message } from '../sim/accounts/account.ts';
 import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import type { VirtualClock } from '../sim/clock.ts';
 import { isStuckIn } from '../sim/devices/device-work.ts';
-import { assert, OperationRefused } from '../sim/errors.ts';
+import { assert, conflict } from '../sim/errors.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { Polling } from './polling.ts';
@@ -95,8 +95,7 @@ export class DeviceActors implements Dispatch {
   /** The operation "poll now". Returns the messages that it picked up. */
   pollNow(device: Device): readonly Message[] {
     if (!this.#mayPoll(device, 'operation')) {
-      const message = `the SIM ${device.number} is not connected and active`;
-      throw new OperationRefused('conflict', message);
+      throw conflict(`the SIM ${device.number} is not connected and active`);
     }
     const taken = this.#polling.pollForOperation(device);
     this.#reportPoll(device, 'operation');

@@ -2,7 +2,6 @@
  * Moves a message or a cohort to its next status, as `message-machine.ts` allows. Updates the
  * counts by status and notifies the status reader. Rules: STATE-1 to STATE-5.
  */
-
 import type { MessageEvent, Status } from '#contract/message-status.ts';
 import type { Message } from '../sim/accounts/account.ts';
 import { MessageCounts } from '../sim/counts.ts';

@@ -49,7 +49,7 @@ export class Polling {
   dueWork(device: Device): DueWork {
     const { work } = device;
     const nowMs = this.#now();
-    const holdEndsAtMs = work.held.nextEndMs;
+    const holdEndsAtMs = work.held.trimToNextEnd();
     const hasWork = work.ready.length > 0 || work.inFlight.length > 0;
     let nextPollAt: number | undefined;
     if (hasWork) nextPollAt = this.firstPollAfter(device, nowMs);

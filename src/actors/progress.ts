@@ -6,7 +6,6 @@
  * decides whether a step exists.
  * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, failsFrom.
  */
-
 import type { MessageEvent } from '#contract/message-status.ts';
 import type { Device, Message } from '../sim/accounts/account.ts';
 import type { AssumptionsInForce } from '../sim/assumptions.ts';

@@ -2,7 +2,6 @@
  * Assumptions as users give them: by name in settings, world files and the control port, or typed
  * as `name=value`. Explains an unknown name or answer, and takes files of earlier versions.
  */
-
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import * as mistakes from '#io/mistakes.ts';

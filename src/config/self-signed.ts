@@ -38,12 +38,7 @@ export async function selfSigned(names: readonly string[], nowMs: number): Promi
     // Clients distinguish authorities by their names.
     name: `CN=smstwin ${randomBytes(4).toString('hex')}`,
     keys: authorityKeys,
-    extensions: [
-      // A path length of 0: it signs no other authority.
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
-    ],
+    extensions: await authorityExtensions(authorityKeys.publicKey),
   });
   const certificate = await x509.X509CertificateGenerator.create({
     ...validity,
@@ -52,22 +47,38 @@ export async function selfSigned(names: readonly string[], nowMs: number): Promi
     issuer: authority.subject,
     publicKey: keys.publicKey,
     signingKey: authorityKeys.privateKey,
-    extensions: [
-      new x509.BasicConstraintsExtension(false),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(
-        names.map((value) => new x509.GeneralName(isIP(value) === 0 ? 'dns' : 'ip', value)),
-      ),
-      await x509.AuthorityKeyIdentifierExtension.create(authority),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
+    extensions: await serverExtensions(keys.publicKey, names, authority),
   });
-  const key = x509.PemConverter.encode(
-    await crypto.subtle.exportKey('pkcs8', keys.privateKey),
-    'PRIVATE KEY',
-  );
+  const privateKey = await crypto.subtle.exportKey('pkcs8', keys.privateKey);
+  const key = x509.PemConverter.encode(privateKey, 'PRIVATE KEY');
   return { cert: pem(certificate), key: `${key}\n`, ca: pem(authority) };
+}
+
+async function authorityExtensions(publicKey: x509.PublicKeyType): Promise<x509.Extension[]> {
+  return [
+    // A path length of 0: it signs no other authority.
+    new x509.BasicConstraintsExtension(true, 0, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+    await x509.SubjectKeyIdentifierExtension.create(publicKey),
+  ];
+}
+
+async function serverExtensions(
+  publicKey: x509.PublicKeyType,
+  names: readonly string[],
+  authority: x509.X509Certificate,
+): Promise<x509.Extension[]> {
+  const alternativeNames = names.map(
+    (value) => new x509.GeneralName(isIP(value) === 0 ? 'dns' : 'ip', value),
+  );
+  return [
+    new x509.BasicConstraintsExtension(false),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+    new x509.SubjectAlternativeNameExtension(alternativeNames),
+    await x509.AuthorityKeyIdentifierExtension.create(authority),
+    await x509.SubjectKeyIdentifierExtension.create(publicKey),
+  ];
 }
 
 function pem(certificate: x509.X509Certificate): string {

@@ -21,7 +21,6 @@ export interface TlsFlags {
   readonly tlsName: readonly string[];
 }
 
-/** The pair that a server uses. */
 export interface ServedTls extends TlsPair {
   /** The certificate that clients must trust, if the pair was made for this run. */
   readonly ca?: string;

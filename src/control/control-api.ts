@@ -3,7 +3,7 @@
  * request, performs it, and turns the result or the OperationRefused into a reply.
  */
 import { isUtf8 } from 'node:buffer';
-import type { ControlReply, ControlRequest, ControlService } from '../http/transport/transport.ts';
+import type { ControlPort, ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import {
   needsInput,
   type Operation,
@@ -20,10 +20,7 @@ import { controlPort } from './control-port.ts';
 import type { GuardOptions } from './guard.ts';
 import { errorReply } from './look-up.ts';
 
-export function controlApi(
-  simulator: RunningWorld,
-  options: GuardOptions,
-): Required<ControlService> {
+export function controlApi(simulator: RunningWorld, options: GuardOptions): Required<ControlPort> {
   const textsOf = (live: RunningWorld) => live.simulation.world.keyRing.texts;
   return controlPort(options, {
     hasWorld: (worldId) => simulator.hosting.useAndRenew(worldId) !== undefined,

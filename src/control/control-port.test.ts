@@ -1,6 +1,4 @@
-/**
- * What only the control port may do: answer later, answer with files, and stream events.
- */
+/** What only the control port may do: answer later, answer with files, and stream events. */
 import { expect, test } from 'vitest';
 import { get, post } from '#verify/testkit/processes/raw-socket.ts';
 import { dial, start } from '#verify/testkit/transport-fixture.ts';

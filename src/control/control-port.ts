@@ -5,9 +5,9 @@
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Intake } from '../http/transport/arriving-body.ts';
 import {
+  type ControlPort,
   type ControlReply,
   type ControlRequest,
-  type ControlService,
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
 } from '../http/transport/transport.ts';
@@ -16,7 +16,7 @@ import { unknownWorld } from '../worlds/hosted-world.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { createLookUp, errorReply, type Found, type FoundOperation, shortened } from './look-up.ts';
-import { dashboardFile, isDashboardPath } from './page-files.ts';
+import { isPagePath, pageFile } from './page-files.ts';
 
 export interface ControlAnswers {
   /** True if the world exists; renews its lifetime. */
@@ -32,18 +32,15 @@ export interface ControlAnswers {
 }
 
 /** Handles a port. The transport asks `intake` before the body, and `control` for the reply. */
-export function controlPort(
-  options: GuardOptions,
-  answers: ControlAnswers,
-): Required<ControlService> {
+export function controlPort(options: GuardOptions, answers: ControlAnswers): Required<ControlPort> {
   const open = new Set(servedOperations.flatMap(({ isOpen, path }) => (isOpen ? [path] : [])));
   const guard = createGuard(options, (path) => open.has(path));
   const lookUp = createLookUp(servedOperations);
 
   const find = (request: ControlRequest): Found => {
     const refusal = guard(request);
-    // The dashboard's files hold no secret: they need no token, and the page itself asks for it.
-    if (isDashboardPath(request.path) && refusal?.status !== 403) return { kind: 'page' };
+    // The files of the page hold no secret: they need no token, and the page itself asks for it.
+    if (isPagePath(request.path) && refusal?.status !== 403) return { kind: 'page' };
     return refusal === undefined
       ? lookUp(request)
       : { kind: 'refused', reply: refusalReply(refusal) };
@@ -102,6 +99,6 @@ async function pageReply(request: ControlRequest): Promise<ControlReply> {
     const message = 'this path takes GET, HEAD';
     return errorReply(405, 'method_not_allowed', message, { headers: { allow: 'GET, HEAD' } });
   }
-  const file = await dashboardFile(request);
+  const file = await pageFile(request);
   return file ?? errorReply(404, 'not_found', `the page has no ${shortened(request.path)}`);
 }

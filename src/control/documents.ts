@@ -87,7 +87,7 @@ const documents = {
   }),
 };
 
-/** Everything that the control port serves, except the dashboard. */
+/** Everything that the control port serves, except the page. */
 export const servedOperations: readonly Operation[] = [
   ...operations.filter(({ path }) => path !== ''),
   ...nameOperations('documents', documents),

@@ -1,6 +1,4 @@
-/**
- * Before it reads a body, the control port knows whether to accept it, and up to which size.
- */
+/** Before it reads a body, the control port knows whether to accept it, and up to which size. */
 import { afterEach, expect, test } from 'vitest';
 import type { RawSocket } from '#verify/testkit/processes/raw-socket.ts';
 import { dial, kinds } from '#verify/testkit/transport-fixture.ts';

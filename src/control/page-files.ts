@@ -1,4 +1,4 @@
-/** Serves the dashboard's files on the control port (`src/control/control-port.ts`). */
+/** Serves the files of the page on the control port (`src/control/control-port.ts`). */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { pageFiles } from '#io/shipped-files.ts';
@@ -10,7 +10,10 @@ const contentTypes: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 };
 
-/** The page may load files only from this port, must not be framed, and must not submit forms. */
+/**
+ * The page may load files only from this port, must not be framed, and must not submit forms.
+ * Caches keep the compressed and the plain file apart.
+ */
 const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -21,7 +24,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 type Answer = (request: ControlRequest) => ContentReply;
 
 /** True if a path belongs to the page, even if no such file exists. */
-export function isDashboardPath(path: string): boolean {
+export function isPagePath(path: string): boolean {
   return path === '/' || path.startsWith('/assets/');
 }
 
@@ -29,7 +32,7 @@ export function isDashboardPath(path: string): boolean {
 let loading: Promise<ReadonlyMap<string, Answer>> | undefined;
 
 /** The reply with the requested file; undefined if there is no such file. */
-export async function dashboardFile(request: ControlRequest): Promise<ContentReply | undefined> {
+export async function pageFile(request: ControlRequest): Promise<ContentReply | undefined> {
   // A failure is not cached: the next request tries again.
   loading ??= loadFiles().catch((error: unknown) => {
     loading = undefined;

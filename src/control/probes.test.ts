@@ -1,6 +1,4 @@
-/**
- * The two paths that need no token: who is served, and what they do not say.
- */
+/** The two paths that need no token: who is served, and what they do not say. */
 import { expect, test } from 'vitest';
 import { plainRequest } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../simulator.ts';

@@ -1,6 +1,4 @@
-/**
- * One declaration becomes a method, a recorded input and its replay.
- */
+/** One declaration becomes a method, a recorded input and its replay. */
 import { expect, test } from 'vitest';
 import { Simulator } from '../simulator.ts';
 import type { Operation, Scope } from './define.ts';

@@ -1,7 +1,7 @@
 /**
  * Declares *operations*: everything a user can do beyond the documented service. From one
  * declaration follow the method on the simulator, the control port's route and document, journal
- * replay, the dashboard's types and the fuzzer's requests. `perform.ts` performs them.
+ * replay, the types of the page and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
 import { atOnce } from '#io/slices.ts';
@@ -13,8 +13,8 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Http = `${Verb} /${string}`;
 type Schema = z.ZodType | undefined;
 
-// `H` is the type of a route: a verb and a path with ids in braces. The next types are the
-// arguments that follow from it and from the schema of the input; each may be absent.
+// The next types are the arguments of a method or of `run`, each as a tuple of one or none. `H` is
+// the type of a route: a verb and a path with ids in braces.
 
 /** The object that the path parameter refers to, as `run` gets it. */
 type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`
@@ -53,9 +53,7 @@ export interface InFleet {
 
 /** The fields that a declaration and the finished operation share. */
 interface Described {
-  /**
-   * True if it is served without the control token. Its reply must not show anything of a world.
-   */
+  /** True if no control token is needed. Its reply must then show nothing of a world. */
   readonly isOpen?: true;
   readonly summary: string;
   readonly description?: string;
@@ -174,18 +172,17 @@ export function defineOperation<
   reply: Out extends z.ZodType ? z.output<Out> : undefined;
 }> {
   const { http, slices, fleet, ...described } = declaration;
+  // A method without a route counts as a POST: its input is a body.
   const [verb = '', path = ''] = (http ?? 'POST ').split(' ');
   const { recorded = verb !== 'GET' && path !== '' && fleet?.ofServer !== true } = declaration;
   const target = /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined;
-  let scope: Scope = recorded === false ? 'merged' : 'all';
-  if (target !== undefined) scope = 'owner';
   // TypeScript cannot see that these values have the types that follow from the parameters.
   return {
     input: undefined,
     output: undefined,
     examples: [],
     recorded,
-    fleet: { scope, ...fleet },
+    fleet: { scope: defaultScope(recorded, target), ...fleet },
     ...(slices && { slices, run: (...args: Parameters<typeof slices>) => atOnce(slices(...args)) }),
     ...described,
     verb: verb as Verb,
@@ -194,20 +191,17 @@ export function defineOperation<
   } as never;
 }
 
+/** See `Declaration.fleet`. */
+function defaultScope(recorded: boolean | string, target: string | undefined): Scope {
+  if (target !== undefined) return 'owner';
+  return recorded === false ? 'merged' : 'all';
+}
+
 /** Names the operations of a noun, such as `clock.advance`, and returns them. */
 export function nameOperations(noun: string, operations: Noun): readonly Operation[] {
   return Object.entries(operations).map(([verb, operation]) =>
     Object.assign(operation, { name: `${noun}.${verb}` }),
   );
-}
-
-/** Returned by `reply` of a declaration for a reply that is not a JSON value: a text, or events. */
-export class WholeReply {
-  readonly reply: ControlReply;
-
-  constructor(reply: ControlReply) {
-    this.reply = reply;
-  }
 }
 
 /** The operations on one kind of object, such as clocks, by the names of their methods. */
@@ -218,6 +212,17 @@ export type Methods<N extends Noun> = {
     ? (...args: T['args']) => T['result']
     : never;
 };
+
+/** Returned by `reply` of a declaration for a reply that is not a JSON value: a text, or events. */
+export class WholeReply {
+  readonly reply: ControlReply;
+
+  constructor(reply: ControlReply) {
+    this.reply = reply;
+  }
+}
+
+// Questions about a declared operation.
 
 export function nounOf(name: string): string {
   return name.split('.')[0] ?? name;

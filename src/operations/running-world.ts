@@ -3,10 +3,12 @@
  * operation reads it at each call and never keeps it. Also finds the object that the id in an
  * operation's path refers to; an account may be named instead.
  */
+import { z } from 'zod';
 import type { Delivery } from '#contract/request-and-reply.ts';
 import type { Fault } from '../http/service/fault.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/accounts/account.ts';
+import type { Registry } from '../sim/accounts/registry.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { isReadable } from '../sim/store/message-view.ts';
 import type { Counts } from '../simulation/metrics/families.ts';
@@ -14,7 +16,6 @@ import type { Simulation } from '../simulation/simulation.ts';
 import type { HostedWorld, WorldSimulator } from '../worlds/hosted-world.ts';
 import type { Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './events/activity.ts';
-import { findAccount } from './query.ts';
 
 export interface RunningWorld extends WorldSimulator {
   readonly activity: Activity;
@@ -105,4 +106,21 @@ export function find<Name extends keyof Targets>(
   const found = finders[name](live, id);
   if (found !== undefined) return found;
   throw new OperationRefused('not_found', `no ${refusalTexts[name]} ${id}`);
+}
+
+/** Finds an account by its id, in upper or lower case, or by its name. */
+export function findAccount(world: Registry, idOrName: string): Account | undefined {
+  const account = world.accounts.get(idOrName.toLowerCase());
+  if (account !== undefined) return account;
+  for (const each of world.accounts.values()) if (each.name === idOrName) return each;
+  return undefined;
+}
+
+/** The id of an account in a filter. An unknown id stays: it matches nothing. */
+export function accountIdOf(world: Registry, idOrName: string, path: string): string {
+  const account = findAccount(world, idOrName);
+  if (account !== undefined) return account.accountId;
+  if (z.uuid().safeParse(idOrName).success) return idOrName;
+  const message = `${JSON.stringify(idOrName)} is neither a UUID nor the name of an account`;
+  throw new OperationRefused('invalid', message, path);
 }

@@ -5,9 +5,11 @@ import { sims } from './accounts/sims.ts';
 import { type Methods, nameOperations, type Operation, recordedName } from './define.ts';
 import { events } from './events/events.ts';
 import { messages } from './messages/messages.ts';
+import { methodsOf } from './perform.ts';
 import { exchanges } from './requests/exchanges.ts';
 import { referee } from './requests/referee.ts';
 import { requests } from './requests/requests.ts';
+import type { RunningWorld } from './running-world.ts';
 import { assumptions } from './service/assumptions.ts';
 import { clock } from './service/clock.ts';
 import { faults } from './service/faults.ts';
@@ -40,6 +42,9 @@ export const nouns = {
 type Nouns = typeof nouns;
 /** The methods of a simulator: `clock.advance` is `sim.clock.advance()`. */
 export type NounMethods = { readonly [N in keyof Nouns]: Methods<Nouns[N]> };
+/** `sim.referee()` judges; `sim.referee.restart()` forgets what it has seen. */
+export type RefereeMethods = NounMethods['referee']['judge'] &
+  Pick<NounMethods['referee'], 'restart'>;
 /** The name of an operation, such as `clock.advance`. */
 export type OperationName = {
   [N in keyof Nouns]: `${N}.${keyof Nouns[N] & string}`;
@@ -81,4 +86,9 @@ export function routeOf(
   if (operation === undefined) throw new Error(`there is no operation ${name}`);
   const { verb, path } = operation;
   return { method: verb, path: path.replace(/\{\w+\}/, encodeURIComponent(id)) };
+}
+
+export function refereeMethods(live: RunningWorld): RefereeMethods {
+  const { judge, restart } = methodsOf(live, nouns.referee);
+  return Object.assign(judge, { restart });
 }

@@ -95,7 +95,6 @@ export function exchangeOf(
     ...shownIn(recorded, keys),
     replyBody: keys.hidden(recorded.reply ?? ''),
     waitRate: recorded.waitRate,
-    serviceMs: atMs,
   });
   exchange.openUntil = end?.openUntil ?? number;
   exchange.isOpenAtEnd = end === undefined && delivery?.delayMs !== undefined;

@@ -5,7 +5,7 @@
  */
 import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
-import { OperationRefused } from '../sim/errors.ts';
+import { conflict, OperationRefused } from '../sim/errors.ts';
 import { playingFrom } from './checkpoint/resume.ts';
 import { readHeader } from './journal/journal-header.ts';
 import type { RecordedRun } from './journal/journal-lines.ts';
@@ -15,7 +15,6 @@ import type { ReplayTarget } from './play.ts';
 export type PastInstant = { readonly entry: number } | { readonly timeMs: number };
 
 export interface Extent {
-  /** The number of the last line. */
   readonly lastLine: number;
   /** The line that last set simulated time (the start, a reset or a restore), and that time. */
   readonly startLine: number;
@@ -24,7 +23,7 @@ export interface Extent {
 
 const entriesPerSlice = 64;
 
-/** Finds the instants that a journal holds. Reads all of it. */
+/** Finds the instants that a journal holds. Reads the whole journal. */
 export function* extentOf({ name, header, entries }: RecordedRun): Generator<undefined, Extent> {
   const { started_at: startedAt, checkpoint } = readHeader(header, name);
   let line = 1;
@@ -66,7 +65,7 @@ export function* playUntil(
   const { differences } = yield* playingFrom(simulator, runUntil, header, run.name);
   const [first] = differences;
   if (first !== undefined) {
-    throw refusal(`line ${first.line} of the journal does not play as it was recorded`);
+    throw conflict(`line ${first.line} of the journal does not play as it was recorded`);
   }
   if ('timeMs' in instant) simulator.simulation.clock.advanceTo(instant.timeMs);
 }
@@ -77,7 +76,7 @@ function checkInside(instant: PastInstant, { lastLine, startMs }: Extent): void 
     throw new OperationRefused('invalid', `the journal has ${lastLine} lines`, 'entry');
   }
   if (instant.timeMs >= startMs) return;
-  throw refusal(`the journal holds no earlier instant than ${isoTime(startMs)}`);
+  throw conflict(`the journal holds no earlier instant than ${isoTime(startMs)}`);
 }
 
 function* entriesUntil(
@@ -99,9 +98,4 @@ function* entriesUntil(
   }
 }
 
-/** The operations that only move the clock. */
 const onlyMovesTime: ReadonlySet<string> = new Set(['clock.advance', 'messages.wait']);
-
-function refusal(message: string): OperationRefused {
-  return new OperationRefused('conflict', message);
-}

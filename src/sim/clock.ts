@@ -4,7 +4,6 @@
  * timer's deadline, and one long advance equals many short ones. Ties fire in order of arrival.
  * Implements XState's `Clock`; every actor uses it.
  */
-
 import { MinHeap } from './min-heap.ts';
 
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */

@@ -3,7 +3,6 @@
  * reset, so that they never decrease. The hot path only adds numbers; labels and texts are made
  * when the metrics are read.
  */
-
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import { secondMs } from '#contract/time.ts';
@@ -112,7 +111,7 @@ export class RequestCounts {
     }
   }
 
-  /** As `byStatus`, without requests that the transport answered itself. */
+  /** The counts of `byStatus` without requests that the transport answered itself. */
   *answeredByStatus(): Iterable<StatusCount> {
     for (const [endpoint, { answered }] of this.#entries()) {
       for (const status of inOrder([...answered.keys()])) {

@@ -65,7 +65,12 @@ export class OperationRefused extends Error {
   }
 }
 
+/** The refusal of an operation that the present state does not allow. */
+export function conflict(message: string, path?: string): OperationRefused {
+  return new OperationRefused('conflict', message, path);
+}
+
 /** Throws if there are already `most`. */
 export function refuseMore(count: number, most: number, what: string): void {
-  if (count >= most) throw new OperationRefused('conflict', `there are ${most} ${what} already`);
+  if (count >= most) throw conflict(`there are ${most} ${what} already`);
 }

@@ -106,7 +106,6 @@ export function canonicalUuid(text: string, form: 'any' | 'any_case' = 'any'): s
 
 // UUIDs are four words of 32 bits here, as columns store them.
 
-/** The character codes of the hexadecimal digits. */
 const digits = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
 const hyphen = 45;
 

@@ -4,7 +4,6 @@
  * only. Rules: READ-1, READ-2, STATE-2, SVC-3. Assumes: heldStatus, messageRetention,
  * receivedQuery.
  */
-
 import { z } from 'zod';
 import type { Status } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';

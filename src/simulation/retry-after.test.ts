@@ -1,7 +1,4 @@
-/**
- * `retryAfterSeconds`: which seconds a 429 counts while the clock is scaled.
- */
-
+/** `retryAfterSeconds`: which seconds a 429 counts while the clock is scaled. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -2,7 +2,6 @@
  * The simulated service from its start to a reset: clock, world, limiter and devices. It uses only
  * virtual time and seeded random numbers, so the same settings and calls give the same bytes.
  */
-
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { DeviceActors } from '../actors/device-actors.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';

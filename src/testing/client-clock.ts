@@ -6,7 +6,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
 import { vi } from 'vitest';
-import { durationMs } from '../operations/query.ts';
+import { durationMs } from '../operations/input-fields.ts';
 import { type FiredTimer, fakeRestOfTime, realTimers, untilQuiet } from './rest-of-time.ts';
 
 /** A reply that takes longer than this real time probably waits for simulated time itself. */

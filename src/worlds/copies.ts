@@ -3,7 +3,6 @@
  * gets its own API keys and random streams, which follow from its seed and name. A rebuilt world is
  * the same world as of an earlier instant.
  */
-
 import { sha256 } from '#io/digest.ts';
 import { readHeader, settingsOfHeader } from '../recording/journal/journal-header.ts';
 import { type PastInstant, playUntil } from '../recording/past.ts';

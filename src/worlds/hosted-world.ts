@@ -11,7 +11,8 @@ import type {
 } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
 import type { ReplayTarget } from '../recording/play.ts';
-import { OperationRefused } from '../sim/errors.ts';
+import { conflict, type OperationRefused } from '../sim/errors.ts';
+import { isFolderError, type JournalFolder } from './journal-folder.ts';
 
 /** The parts of a simulator that hosting uses. */
 export interface WorldSimulator extends ReplayTarget {
@@ -38,7 +39,6 @@ interface WorldSimulatorOptions {
   readonly keyDigests?: KeyDigests | undefined;
 }
 
-/** Creates the simulator of a world. */
 export type CreateSimulator<S> = (settings: SettingsInput, options: WorldSimulatorOptions) => S;
 
 export interface WorldOptions {
@@ -75,7 +75,7 @@ export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
   readonly ttlMs: number | undefined;
   lastUsedMs: number;
   readonly creation: Creation;
-  /** The last use that the folder of journals has recorded. `Worlds` writes it. */
+  /** The last use that the folder of journals has recorded. `ExpirySweep` writes it. */
   savedLastUsedMs: number;
 
   constructor({ worldId, name, simulator, ttlMs, lastUsedMs, creation }: NewWorld<S>) {
@@ -110,6 +110,62 @@ export class HostedWorld<S extends WorldSimulator> implements NewWorld<S> {
   }
 }
 
+/** The interval at which expired worlds are deleted. */
+const sweepMs = 250;
+
+interface ExpiringWorlds<S extends WorldSimulator> {
+  readonly list: readonly HostedWorld<S>[];
+  delete(world: HostedWorld<S>): Promise<void>;
+}
+
+/** Deletes expired worlds, and saves when the others were used, while any world can expire. */
+export class ExpirySweep<S extends WorldSimulator> {
+  readonly #worlds: ExpiringWorlds<S>;
+  readonly #folder: JournalFolder | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(worlds: ExpiringWorlds<S>, folder: JournalFolder | undefined) {
+    this.#worlds = worlds;
+    this.#folder = folder;
+  }
+
+  /** Call this for each world that can expire. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const world of this.#worlds.list) this.#saveLastUse(world);
+  }
+
+  #sweep(): void {
+    let canExpire = false;
+    for (const world of this.#worlds.list) {
+      canExpire ||= world.ttlMs !== undefined;
+      if (world.isExpired) this.#expire(world);
+      else this.#saveLastUse(world);
+    }
+    if (!canExpire) this.stop();
+  }
+
+  /** A world whose journal cannot be removed stays expired: the next sweep tries again. */
+  #expire(world: HostedWorld<S>): void {
+    try {
+      void this.#worlds.delete(world);
+    } catch (error) {
+      if (!isFolderError(error)) throw error;
+    }
+  }
+
+  #saveLastUse(world: HostedWorld<S>): void {
+    if (this.#folder === undefined || world.lastUsedMs === world.savedLastUsedMs) return;
+    world.savedLastUsedMs = world.lastUsedMs;
+    this.#folder.saveLastUse(world.worldId, world.lastUsedMs);
+  }
+}
+
 /**
  * The recorded settings of a world. If it followed a bound clock, whose function no journal can
  * hold, it follows that of the server's first world.
@@ -140,12 +196,11 @@ export function unknownWorld(worldId: string): { readonly code: string; readonly
 
 /** `path`: where the input gives the key. */
 export function keyInUse(path?: string): OperationRefused {
-  return new OperationRefused('conflict', 'another world has this key', path);
+  return conflict('another world has this key', path);
 }
 
 export function nameInUse(name: string): OperationRefused {
-  const message = `the world name ${name} is in use; choose another`;
-  return new OperationRefused('conflict', message, 'name');
+  return conflict(`the world name ${name} is in use; choose another`, 'name');
 }
 
 /** The creation as the header of the world's journal states it. */

@@ -70,7 +70,6 @@ export class JournalFolder {
     return saved.sort((one, other) => one.header.world.number - other.header.world.number);
   }
 
-  /** Saves the last use of a world. */
   saveLastUse(worldId: string, lastUsedMs: number): void {
     try {
       utimesSync(this.fileOf(worldId), lastUsedMs / 1_000, lastUsedMs / 1_000);

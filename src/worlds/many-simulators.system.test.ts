@@ -1,6 +1,4 @@
-/**
- * Many simulators one after another: each leaves its memory, timers and ports.
- */
+/** Many simulators one after another: each leaves its memory, timers and ports. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,6 +1,4 @@
-/**
- * Many simulators in one process.
- */
+/** Many simulators in one process. */
 import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { createSimulator, Simulator } from '../simulator.ts';

@@ -1,6 +1,4 @@
-/**
- * Worlds: which one a request belongs to, what they share (nothing), and when they end.
- */
+/** Worlds: which one a request belongs to, what they share (nothing), and when they end. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

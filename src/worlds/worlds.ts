@@ -3,27 +3,20 @@
  * is an isolated simulator. `handle` finds the world of a request by path, host or API key; other
  * methods create, fork, restore and delete worlds.
  */
-
 import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
-import { OperationRefused, refuseMore } from '../sim/errors.ts';
-import {
-  type NamedWorld,
-  readdress,
-  type Share,
-  WorldIds,
-  withLinksUnder,
-  worldNamedBy,
-} from './address.ts';
+import { conflict, refuseMore } from '../sim/errors.ts';
+import { type NamedWorld, readdress, withLinksUnder, worldNamedBy } from './address.ts';
 import { copyInto, rebuildAt } from './copies.ts';
 import {
   type CreateSimulator,
   type Creation,
   creationHeader,
   creationOf,
+  ExpirySweep,
   followingClockOf,
   HostedWorld,
   keyInUse,
@@ -33,14 +26,12 @@ import {
   type WorldOptions,
   type WorldSimulator,
 } from './hosted-world.ts';
-import { isFolderError, type JournalFolder, type SavedWorld } from './journal-folder.ts';
+import type { JournalFolder, SavedWorld } from './journal-folder.ts';
+import { type Share, WorldIds } from './world-ids.ts';
 import { WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
-/** The id of the first world. */
 export const firstWorldId = 'default';
-/** The interval at which expired worlds are deleted. */
-const sweepMs = 250;
 
 /** The names of a new world. `number`: how many ids were drawn, this one included. */
 type DrawnName = Readonly<{ worldId: string; name: string; number: number }>;
@@ -61,8 +52,7 @@ export class Worlds<S extends WorldSimulator> {
   readonly #folder: JournalFolder | undefined;
   readonly #ids: WorldIds;
   readonly #table = new WorldTable<S>();
-  /** Set while a world can expire. */
-  #sweeping: NodeJS.Timeout | undefined;
+  readonly #sweep: ExpirySweep<S>;
   #lastAnswered: S;
 
   constructor(
@@ -72,6 +62,7 @@ export class Worlds<S extends WorldSimulator> {
   ) {
     this.#maxWorlds = maxWorlds;
     this.#folder = folder;
+    this.#sweep = new ExpirySweep(this, folder);
     this.#ids = new WorldIds(first.settings.seed, share);
     this.#createSimulator = createSimulator;
     this.#lastAnswered = first;
@@ -110,7 +101,7 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Throws a SettingsError for unusable settings, an OperationRefused for a name or key in use. */
   create(settings: SettingsInput, options: WorldOptions): HostedWorld<S> {
-    const drawn = this.#nameFor(options);
+    const drawn = this.#drawName(options);
     for (const [index, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
       const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
       if (taken >= 0) throw keyInUse(`world.accounts[${index}].keys[${taken}].key`);
@@ -123,7 +114,7 @@ export class Worlds<S extends WorldSimulator> {
    * to copy, if not the present one; `rebuildAt` makes it.
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
-    const drawn = this.#nameFor(options);
+    const drawn = this.#drawName(options);
     const origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
     const settings = inheritedSettings(source.simulator.settings);
     return this.#start(settings, drawn, options, { copied, origin });
@@ -150,46 +141,11 @@ export class Worlds<S extends WorldSimulator> {
     }
   }
 
-  #restoreWorld(saved: SavedWorld, ttlMs: number | undefined): void {
-    const { worldId, journal, header, lastUsedMs } = saved;
-    const { settings, keyDigests } = settingsOfHeader(header, journal);
-    const followed = followingClockOf(this.first.simulator.settings, settings, header);
-    const simulator = this.#createSimulator(followed, { worldId, journal, keyDigests });
-    const name = settings.name ?? worldId;
-    const creation = creationOf(header.world);
-    this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
-  }
-
-  /** Creates a world. `source`: the state that it copies, and where that comes from. */
-  #start(
-    settings: SettingsInput,
-    { worldId, name, number }: DrawnName,
-    options: WorldOptions,
-    source?: { readonly copied: S; readonly origin: NonNullable<Creation['origin']> },
-  ): HostedWorld<S> {
-    const { ttlMs } = options;
-    const creation = { createdMs: Date.now(), origin: source?.origin };
-    const lifetime = ttlMs === undefined ? {} : { ttl_ms: ttlMs };
-    const hosted = { number, ...lifetime, ...creationHeader(creation) };
-    let simulator: S | undefined;
-    try {
-      const journal = this.#folder?.fileOf(worldId);
-      simulator = this.#createSimulator({ ...settings, name }, { worldId, journal, hosted });
-      if (source !== undefined) copyInto(simulator, source.copied);
-      return this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs: Date.now() });
-    } catch (error) {
-      this.#folder?.remove(worldId);
-      void simulator?.close();
-      throw error;
-    }
-  }
-
   /** Deletes a world and closes its waits and streams. */
   delete({ worldId }: HostedWorld<S>): Promise<void> {
     const world = this.#table.get(worldId);
     if (world === undefined) {
-      throw new OperationRefused(
-        'conflict',
+      throw conflict(
         worldId === firstWorldId
           ? 'the world that the server started with cannot be deleted'
           : `world ${worldId} is deleted already`,
@@ -200,18 +156,9 @@ export class Worlds<S extends WorldSimulator> {
     return this.#stop(world);
   }
 
-  #stop(world: HostedWorld<S>): Promise<void> {
-    const { simulator } = world;
-    this.#table.delete(world);
-    if (this.#lastAnswered === simulator) this.#lastAnswered = this.first.simulator;
-    return simulator.close();
-  }
-
   /** Closes all worlds but the first; their journals stay. */
   async close(): Promise<void> {
-    clearInterval(this.#sweeping);
-    this.#sweeping = undefined;
-    for (const world of this.list) this.#saveLastUse(world);
+    this.#sweep.stop();
     await Promise.all(this.list.map((world) => this.#stop(world)));
   }
 
@@ -267,7 +214,48 @@ export class Worlds<S extends WorldSimulator> {
     );
   }
 
-  #nameFor({ name }: WorldOptions): DrawnName {
+  #restoreWorld(saved: SavedWorld, ttlMs: number | undefined): void {
+    const { worldId, journal, header, lastUsedMs } = saved;
+    const { settings, keyDigests } = settingsOfHeader(header, journal);
+    const followed = followingClockOf(this.first.simulator.settings, settings, header);
+    const simulator = this.#createSimulator(followed, { worldId, journal, keyDigests });
+    const name = settings.name ?? worldId;
+    const creation = creationOf(header.world);
+    this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
+  }
+
+  /** Creates a world. `source`: the state that it copies, and where that comes from. */
+  #start(
+    settings: SettingsInput,
+    { worldId, name, number }: DrawnName,
+    options: WorldOptions,
+    source?: { readonly copied: S; readonly origin: NonNullable<Creation['origin']> },
+  ): HostedWorld<S> {
+    const { ttlMs } = options;
+    const creation = { createdMs: Date.now(), origin: source?.origin };
+    const lifetime = ttlMs === undefined ? {} : { ttl_ms: ttlMs };
+    const hosted = { number, ...lifetime, ...creationHeader(creation) };
+    let simulator: S | undefined;
+    try {
+      const journal = this.#folder?.fileOf(worldId);
+      simulator = this.#createSimulator({ ...settings, name }, { worldId, journal, hosted });
+      if (source !== undefined) copyInto(simulator, source.copied);
+      return this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs: Date.now() });
+    } catch (error) {
+      this.#folder?.remove(worldId);
+      void simulator?.close();
+      throw error;
+    }
+  }
+
+  #stop(world: HostedWorld<S>): Promise<void> {
+    const { simulator } = world;
+    this.#table.delete(world);
+    if (this.#lastAnswered === simulator) this.#lastAnswered = this.first.simulator;
+    return simulator.close();
+  }
+
+  #drawName({ name }: WorldOptions): DrawnName {
     refuseMore(this.size, this.#maxWorlds, 'worlds');
     if (name !== undefined && (name === firstWorldId || this.#table.hasName(name))) {
       throw nameInUse(name);
@@ -284,35 +272,7 @@ export class Worlds<S extends WorldSimulator> {
     }
     const world = new HostedWorld(created);
     this.#table.add(world);
-    if (ttlMs !== undefined) this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    if (ttlMs !== undefined) this.#sweep.start();
     return world;
-  }
-
-  /** Deletes expired worlds, and saves when the others were used. */
-  #sweep(): void {
-    let canExpire = false;
-    for (const world of this.list) {
-      canExpire ||= world.ttlMs !== undefined;
-      if (world.isExpired) this.#expire(world);
-      else this.#saveLastUse(world);
-    }
-    if (canExpire) return;
-    clearInterval(this.#sweeping);
-    this.#sweeping = undefined;
-  }
-
-  /** A world whose journal cannot be removed stays expired: the next sweep tries again. */
-  #expire(world: HostedWorld<S>): void {
-    try {
-      void this.delete(world);
-    } catch (error) {
-      if (!isFolderError(error)) throw error;
-    }
-  }
-
-  #saveLastUse(world: HostedWorld<S>): void {
-    if (this.#folder === undefined || world.lastUsedMs === world.savedLastUsedMs) return;
-    world.savedLastUsedMs = world.lastUsedMs;
-    this.#folder.saveLastUse(world.worldId, world.lastUsedMs);
   }
 }

@@ -57,7 +57,7 @@ test.each(rows)('$name, $limit in $windowMs ms, run $run', async ({ limiter, lim
   const port = await freePort(0, '127.0.0.1');
   const [program = '', ...rest] = limiter.command(port, { limit, windowMs }, folder);
   server = spawn(program, rest, { cwd: folder, stdio: 'ignore' });
-  await expect.poll(() => isListening(port)).toBe(true);
+  await expect.poll(() => isListening(port), { timeout: 20_000 }).toBe(true);
   const file = join(folder, 'report.json');
   const silent = { out: () => {}, error: () => {}, env: {}, version: '1' };
   const before = process.cpuUsage();

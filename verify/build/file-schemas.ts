@@ -44,7 +44,7 @@ const journalLine = z.union([
 
 const statementOf = (value: z.ZodType) =>
   z.strictObject({
-    value: value.nullable().describe('Null: it is not known.'),
+    value: value.nullable().describe('Null: it is not known; if that is certain, there is none.'),
     certainty: z.enum(['certain', 'likely', 'undetermined']),
     sentence: z.string().describe('The answer in words, or why it is not known.'),
     exchanges: z.array(z.int().min(1)).describe('The numbers of the requests that show it.'),

@@ -1,7 +1,7 @@
 /** `--defect NAME` and `--list-defects`, the flags that only `npm run serve:defects` has. */
 import type { CheckoutFlags, CheckoutRequest } from '#cli/serve/serve.ts';
 import { ValueError } from '#io/flags.ts';
-import { table } from '#io/table.ts';
+import { table } from '#io/terminal.ts';
 import { defects, wrongSimulation } from './catalogue.ts';
 import type { Defect } from './planted.ts';
 

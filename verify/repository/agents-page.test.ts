@@ -63,7 +63,7 @@ async function referenceText(): Promise<string> {
     'Refusals of the service, spelled as it spells them': table(
       ['status', 'code', 'means'],
       Object.values(refusals)
-        .filter(({ documented }) => documented)
+        .filter(({ isDocumented }) => isDocumented)
         .map(({ status, code, detail }) => [status, shownCode(status, code), detail]),
     ),
     'Faults, as `fault.kind`; `explore --help` lists those of `explore`': table(

@@ -10,7 +10,7 @@ import {
   type TransportKind,
   whyNoNativeServer,
 } from '#src/http/transport/open-transport.ts';
-import type { Serve, Transport, TransportOptions } from '#src/http/transport/transport.ts';
+import type { PortService, Transport, TransportOptions } from '#src/http/transport/transport.ts';
 import { get, RawSocket } from './processes/raw-socket.ts';
 
 /**
@@ -40,7 +40,7 @@ export function both(name: string, run: (kind: TransportKind) => Promise<void>):
 /** Listens with a transport of this kind, which is closed after the test. */
 export async function start(
   kind: TransportKind,
-  serve: Serve,
+  serve: PortService,
   options: TransportOptions = {},
   port = 0,
 ): Promise<{ transport: Transport; port: number }> {

@@ -52,11 +52,11 @@ both(
 
 both('what the transport refuses is worded anew each time', async (kind) => {
   let isNested = true;
-  const wordRefusal = (status: number, code: string, message: string) => ({
+  const shapeRefusal = (status: number, code: string, message: string) => ({
     status,
     body: JSON.stringify(isNested ? { error: { code, message } } : { code, detail: message }),
   });
-  const { port } = await start(kind, { ...service, wordRefusal });
+  const { port } = await start(kind, { ...service, shapeRefusal });
   const socket = await dial(port);
   await socket.write(post('x'.repeat(65_537)));
   expect((await socket.reply()).body).toBe(

@@ -5,11 +5,11 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
-import { keepAliveSeconds, type Serve } from '#src/http/transport/transport.ts';
+import { keepAliveSeconds, type PortService } from '#src/http/transport/transport.ts';
 import { get, post } from '../testkit/processes/raw-socket.ts';
 import { dial, echo, kinds, start } from '../testkit/transport-fixture.ts';
 
-const ports: Readonly<Record<'service' | 'control', Serve>> = {
+const ports: Readonly<Record<'service' | 'control', PortService>> = {
   service: { service: echo },
   control: { control: async (request) => echo(request) },
 };

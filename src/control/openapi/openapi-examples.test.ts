@@ -1,6 +1,4 @@
-/**
- * The examples of the OpenAPI document equal the replies of the default world.
- */
+/** The examples of the OpenAPI document equal the replies of the default world. */
 import { expect, test } from 'vitest';
 import type { EndpointName } from '#contract/limits.ts';
 import { defaultAssumptions } from '../../sim/assumptions.ts';

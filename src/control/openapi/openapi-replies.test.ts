@@ -2,7 +2,6 @@
  * The documented replies are exactly the possible ones: status, headers and body. The test
  * validates with ajv, which is independent of zod.
  */
-
 import { expect, test } from 'vitest';
 import {
   documentedLimitsPerMinute,
@@ -22,8 +21,8 @@ import {
   unknownNumber,
 } from '#verify/testkit/twin/twin.ts';
 import { refuseUnread } from '../../http/service/templated-replies.ts';
-import type { WordRefusal } from '../../http/transport/transport.ts';
-import { transportReply } from '../../http/transport/transport-replies.ts';
+import { transportReply } from '../../http/transport/served-port.ts';
+import type { ShapeRefusal } from '../../http/transport/transport.ts';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
 import { Simulator } from '../../simulator.ts';
 import { openApiText } from './service-document.ts';
@@ -186,8 +185,8 @@ test.each(['code_detail', 'field_map', 'nested'] as const)(
   'the refusals of the transport match the document under errorBody %s',
   (errorBody) => {
     const setting = { seed: 0, now: () => 0, assumptions: { ...defaultAssumptions, errorBody } };
-    const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
-    const serve = { service: () => tooLarge, wordRefusal };
+    const shapeRefusal: ShapeRefusal = (...refusal) => refuseUnread(setting, ...refusal);
+    const serve = { service: () => tooLarge, shapeRefusal };
     const tooLarge = transportReply(serve, 'tooLarge', 65_536);
     for (const endpoint of ['send', 'dashboard_send', 'external_send'] as const) {
       const service = new DescribedService({ errorBody });

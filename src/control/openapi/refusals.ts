@@ -14,8 +14,8 @@ import { errorReplies, errorReply } from '../../http/service/error-replies.ts';
 import { allowedMethods } from '../../http/service/other-spellings.ts';
 import { readJsonBody } from '../../http/service/send-message.ts';
 import { type ReplyContext, refuse, refuseUnread } from '../../http/service/templated-replies.ts';
-import { defaultBodyLimitBytes, type WordRefusal } from '../../http/transport/transport.ts';
-import { transportReply } from '../../http/transport/transport-replies.ts';
+import { transportReply } from '../../http/transport/served-port.ts';
+import { defaultBodyLimitBytes, type ShapeRefusal } from '../../http/transport/transport.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { readReceivedQuery, receivedParameters } from '../../sim/read.ts';
@@ -206,8 +206,8 @@ function exampleContext(assumptions: Assumptions): ReplyContext {
 /** The transport refuses a body that is too long before any handler runs. */
 function tooLarge(assumptions: Assumptions): Refusal {
   const context = exampleContext(assumptions);
-  const wordRefusal: WordRefusal = (...refusal) => refuseUnread(context, ...refusal);
-  const serve = { service: (): ApiReply => reply, wordRefusal };
+  const shapeRefusal: ShapeRefusal = (...refusal) => refuseUnread(context, ...refusal);
+  const serve = { service: (): ApiReply => reply, shapeRefusal };
   const reply = transportReply(serve, 'tooLarge', defaultBodyLimitBytes);
   const isTemplated = assumptions.replyTemplates.error !== undefined;
   return {

@@ -44,7 +44,7 @@ test.each(documented)(
 );
 
 test('ERR-1 the document has eight rows, and no other is marked as documented', () => {
-  const rows = Object.entries(errorReplies).filter(([, row]) => row.documented);
+  const rows = Object.entries(errorReplies).filter(([, row]) => row.isDocumented);
   expect(rows.map(([kind]) => kind)).toEqual(documented.map(([{ kind }]) => kind));
   expect(rows.map(([, row]) => [row.status, row.code])).toEqual([
     [400, undefined],

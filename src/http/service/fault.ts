@@ -73,10 +73,10 @@ export class Fault {
   }
 
   /**
-   * True if the fault affects this request. Call it once for each request: it counts each match,
-   * and may draw a random number for it.
+   * Counts this request if it matches. Returns true if the fault affects it, for which it may draw
+   * a random number. Call it once for each request.
    */
-  isDue(subject: FaultSubject): boolean {
+  countMatch(subject: FaultSubject): boolean {
     if (this.isPaused) return false;
     const { match, when, times } = this.spec;
     const isMatch =

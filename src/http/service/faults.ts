@@ -118,7 +118,7 @@ export class Faults {
     let delayMs = (chosen?.heldMs ?? 0) + (chosen?.kind === 'delay' ? chosen.ms : 0);
     let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
     let struck: StrikingFault | undefined = chosen && { faultId: undefined, kind: chosen.kind };
-    for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
+    for (const due of this.#faults.filter((fault) => fault.countMatch(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;
       due.hits++;

@@ -12,10 +12,10 @@ import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest, Delivery, PendingWrite } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
-import { type Outlet, PendingReplies } from './outlet.ts';
+import { jsonType, type Outlet } from './outlet.ts';
+import { PendingReplies } from './pending-replies.ts';
 import type { ServedPort } from './served-port.ts';
-import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
-import { contentOnWire, jsonType } from './transport-replies.ts';
+import type { ContentReply, ControlReply, ControlRequest, EventsReply } from './transport.ts';
 
 /** A reply that leaves at the end of its turn. */
 interface HeldReply {
@@ -251,4 +251,15 @@ export class Answers {
       stream.finish();
     }
   }
+}
+
+/** The reply to send: a 304 if `If-None-Match` names its `etag`. */
+function contentOnWire(reply: ContentReply, request: ControlRequest): ContentReply {
+  const { etag } = reply;
+  if (etag === undefined) return reply;
+  // `no-cache` lets a browser keep the file and makes it ask each time.
+  const headers = { 'cache-control': 'no-cache', ...reply.headers, etag };
+  const knownTags = request.headers['if-none-match']?.split(',') ?? [];
+  const isKnown = knownTags.some((tag) => tag.trim() === etag);
+  return { ...reply, ...(isKnown && { status: 304, content: '' }), headers };
 }

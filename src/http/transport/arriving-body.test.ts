@@ -1,6 +1,4 @@
-/**
- * How request bodies are buffered: alone, and over the sockets of both transports.
- */
+/** How request bodies are buffered: alone, and over the sockets of both transports. */
 import { expect, test } from 'vitest';
 import { get } from '#verify/testkit/processes/raw-socket.ts';
 import { both, dial, echo, start } from '#verify/testkit/transport-fixture.ts';

@@ -4,7 +4,7 @@
  */
 import { transports } from '../../config/settings.ts';
 import { ListenError } from './listening.ts';
-import type { Serve, ServiceHandler, Transport, TransportOptions } from './transport.ts';
+import type { PortService, ServicePort, Transport, TransportOptions } from './transport.ts';
 
 /** npm installs the native build for one Node version: the one that runs npm. */
 const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
@@ -13,7 +13,6 @@ export type TransportKind = (typeof transports)[number];
 
 export interface OpenedTransport {
   readonly transport: Transport;
-  /** The transport in use. */
   readonly kind: TransportKind;
   /** One line, set if the requested transport could not be loaded. */
   readonly fallbackReason?: string;
@@ -22,7 +21,7 @@ export interface OpenedTransport {
 /** The transport for a service port. Throws a ListenError for an unknown kind. */
 export async function openTransport(
   kind: TransportKind,
-  serve: ServiceHandler,
+  serve: ServicePort,
   options: TransportOptions = {},
 ): Promise<OpenedTransport> {
   if (kind === 'node') return { transport: await nodeTransport(serve, options), kind };
@@ -42,7 +41,7 @@ export async function openTransport(
  * later, and uWebSockets.js closes a connection if another request arrives before a late reply.
  */
 export async function nodeTransport(
-  serve: Serve,
+  serve: PortService,
   options: TransportOptions = {},
 ): Promise<Transport> {
   const { NodeTransport } = await import('./node/node-server.ts');
@@ -51,7 +50,7 @@ export async function nodeTransport(
 
 /** The native transport, or the reason, in one line, why there is none. */
 async function openNative(
-  serve: ServiceHandler,
+  serve: ServicePort,
   options: TransportOptions,
 ): Promise<Transport | string> {
   const loaded = await loadHyperExpress();

@@ -1,15 +1,23 @@
 /**
- * How a transport writes the reply to one request, and the requests whose reply is not written yet.
- * `answers.ts` decides what is written, and when.
+ * How a transport writes the reply to one request. `answers.ts` decides what is written, and when.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { EventStream } from './event-stream.ts';
+
+/** The content type of replies without another one. */
+export const jsonType = 'application/json';
+
+/**
+ * The reason phrases of HTTP, by status. Not imported: from Node 22 on, an import of node:http also
+ * loads Node's `fetch`, which takes a sixth of the start.
+ */
+export const { STATUS_CODES: statusTexts } = process.getBuiltinModule('node:http');
 
 /** Writes the reply to one request, each transport in its own way. */
 export interface Outlet {
   readonly method: string;
   readonly path: string;
-  /** True once it was given a reply, or the client has left. Further replies are ignored. */
+  /** True once a reply was passed in, or the client has left. Later replies are ignored. */
   readonly isAnswered: boolean;
   /** True once the reply is written, or the client has left. */
   readonly isDone: boolean;
@@ -44,73 +52,4 @@ export interface Outlet {
    * Returns about how many characters the request and its reply have.
    */
   hold?(reply: ApiReply, ends: boolean): number;
-}
-
-/** Finished replies are removed at this number of entries, then at twice what remains. */
-const firstSweepSize = 4_096;
-
-/**
- * The requests of a server whose replies are not written yet: they wait for their body, an injected
- * delay, or the control handler. `close()` waits for them. Their number is bounded by that of the
- * connections: see docs/bounds.md.
- */
-export class PendingReplies {
-  /** All pending replies but the latest, each with its timer if a fault delays it. */
-  readonly #waiting = new Map<Outlet, NodeJS.Timeout | undefined>();
-  /** The reply that was added last. Most are done before the next one, and never enter the map. */
-  #latest: Outlet | undefined;
-  #sweepSize = firstSweepSize;
-  #delayed = 0;
-  readonly #mostDelayed: number;
-
-  constructor(mostDelayed: number) {
-    this.#mostDelayed = mostDelayed;
-  }
-
-  get hasAny(): boolean {
-    this.#sweep();
-    return this.#waiting.size > 0 || this.#latest !== undefined;
-  }
-
-  add(outlet: Outlet): void {
-    const previous = this.#latest;
-    this.#latest = outlet;
-    if (previous === undefined || previous.isDone || previous === outlet) return;
-    if (!this.#waiting.has(previous)) this.#waiting.set(previous, undefined);
-    if (this.#waiting.size > this.#sweepSize) this.#sweep();
-  }
-
-  /** Calls `act` after a delay. Returns false if too many replies are delayed: `act` never runs. */
-  delay(outlet: Outlet, delayMs: number, act: () => void): boolean {
-    if (this.#delayed >= this.#mostDelayed) return false;
-    this.#delayed++;
-    const timer = setTimeout(() => {
-      this.#delayed--;
-      this.#waiting.set(outlet, undefined);
-      act();
-    }, delayMs);
-    this.#waiting.set(outlet, timer);
-    return true;
-  }
-
-  forget(outlet: Outlet): void {
-    if (this.#latest === outlet) this.#latest = undefined;
-    const timer = this.#waiting.get(outlet);
-    if (timer !== undefined) this.#delayed--;
-    clearTimeout(timer);
-    this.#waiting.delete(outlet);
-  }
-
-  clear(): void {
-    for (const timer of this.#waiting.values()) clearTimeout(timer);
-    this.#waiting.clear();
-    this.#latest = undefined;
-  }
-
-  /** Forgets the replies that are written, and those whose client has left. */
-  #sweep(): void {
-    if (this.#latest?.isDone) this.#latest = undefined;
-    for (const outlet of this.#waiting.keys()) if (outlet.isDone) this.forget(outlet);
-    this.#sweepSize = Math.max(firstSweepSize, 2 * this.#waiting.size);
-  }
 }

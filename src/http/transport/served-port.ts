@@ -11,13 +11,23 @@ import {
   defaultHeldLimitBytes,
   defaultMostDelayed,
   idleTimeoutMs,
-  type Serve,
+  type PortService,
   type TransportOptions,
 } from './transport.ts';
-import { type OwnReply, transportReply } from './transport-replies.ts';
+
+/** Status, code and text of each reply. */
+const ownReplies = {
+  tooLarge: [413, 'request_too_large', 'Request body exceeds {limit} bytes.'],
+  busy: [503, 'busy', 'Too many request bodies are arriving at once.'],
+  conflictingLength: [400, 'bad_request', 'Conflicting Content-Length headers.'],
+  malformed: [400, 'bad_request', 'Malformed HTTP request.'],
+  headersTooLarge: [431, 'headers_too_large', 'Request headers are too large.'],
+  internalError: [500, 'internal_error', 'Internal server error.'],
+} as const;
+type OwnReply = keyof typeof ownReplies;
 
 export class ServedPort {
-  readonly serve: Serve;
+  readonly serve: PortService;
   /** The limits of a body, unless the control port has others for its path. */
   readonly intake: Intake;
   readonly room: BodyRoom;
@@ -28,7 +38,7 @@ export class ServedPort {
   readonly headers: Readonly<Record<string, string>>;
   readonly #onInternalError: ((error: unknown) => void) | undefined;
 
-  constructor(serve: Serve, options: TransportOptions) {
+  constructor(serve: PortService, options: TransportOptions) {
     this.serve = serve;
     this.intake = {
       limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes,
@@ -80,4 +90,18 @@ export class ServedPort {
       // An exception of the listener itself has no receiver.
     }
   }
+}
+
+/**
+ * A reply that the transport gives by itself. The control port nests its errors; the service words
+ * them by the assumptions in force, so the reply is not cached.
+ */
+export function transportReply(serve: PortService, name: OwnReply, limitBytes: number): ApiReply {
+  const [status, code, text] = ownReplies[name];
+  const detail = text.replace('{limit}', String(limitBytes));
+  if ('control' in serve) {
+    return { status, body: JSON.stringify({ error: { code, message: detail } }) };
+  }
+  const worded = serve.shapeRefusal?.(status, code, detail);
+  return worded ?? { status, body: JSON.stringify({ code, detail }) };
 }

@@ -5,9 +5,6 @@
  * and gets no header map. The handler of the control port may answer later, with other content
  * types, or with a stream of events.
  */
-import { performance } from 'node:perf_hooks';
-// Not the global ones, which a test may fake: a server closes in real time.
-import { setImmediate, setTimeout } from 'node:timers';
 import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
 import type { TlsPair } from '../../config/tls.ts';
 import type { Intake } from './arriving-body.ts';
@@ -56,8 +53,7 @@ export interface EventsReply {
 /** Returns false once the stream has ended. `event` and `id` must not hold a line break. */
 export type SendEvent = (event: string, data: unknown, id?: string) => boolean;
 
-/** How a control port is served. */
-export interface ControlService {
+export interface ControlPort {
   readonly control: ControlHandle;
   /** The limits of a body, asked for before it is read. Default: those of the transport. */
   readonly intake?: (request: ControlRequest) => Intake;
@@ -65,17 +61,16 @@ export interface ControlService {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How a port is served; there are two kinds of port. */
-export type Serve = ServiceHandler | ControlService;
+/** What a transport needs to serve a port: the service port, or the control port. */
+export type PortService = ServicePort | ControlPort;
 
 /** Writes a refusal in the shape that the assumptions in force give it. */
-export type WordRefusal = (status: number, code: string, detail: string) => ApiReply;
+export type ShapeRefusal = (status: number, code: string, detail: string) => ApiReply;
 
-/** How a service port is served. */
-export interface ServiceHandler {
+export interface ServicePort {
   readonly service: Handle;
   /** Words the refusals that the transport gives by itself. Default: `{"code", "detail"}`. */
-  readonly wordRefusal?: WordRefusal;
+  readonly shapeRefusal?: ShapeRefusal;
   /** Called when the transport itself answers; `path` may be empty. Must not throw. */
   readonly onOwnReply?: (path: string, status: number) => void;
   /** Called once a reply that a fault delayed was sent, or (`isSeen` false) its client has left. */
@@ -112,13 +107,3 @@ export const eventQueueLimitBytes = 1_048_576;
 export const idleTimeoutMs = 10_000;
 /** Announced in `Keep-Alive`: well below 8 s, so that no client reuses an expiring connection. */
 export const keepAliveSeconds = 5;
-
-/** Waits until `isBusy` returns false, at most `graceMs`. */
-export async function waitUntilIdle(isBusy: () => boolean, graceMs: number): Promise<void> {
-  // One turn of the event loop, so that a handler that closes its own server can still answer.
-  await new Promise((resolve) => setImmediate(resolve));
-  const deadlineMs = performance.now() + graceMs;
-  while (isBusy() && performance.now() < deadlineMs) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -1,6 +1,4 @@
-/**
- * Which address counts: headers about the address are ignored unless the proxy is trusted.
- */
+/** Which address counts: headers about the address are ignored unless the proxy is trusted. */
 import { afterEach, expect, test } from 'vitest';
 import { kinds } from '#verify/testkit/transport-fixture.ts';
 import { Simulator } from '../../simulator.ts';

@@ -1,6 +1,4 @@
-/**
- * Accounts by name, and their quotas.
- */
+/** Accounts by name, and their quotas. */
 import { expect, test } from 'vitest';
 import { sha256 } from '#io/digest.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';

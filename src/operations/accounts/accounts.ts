@@ -8,7 +8,7 @@ import { monthlyQuotaSchema, nameSchema } from '../../config/world-schema.ts';
 import type { Account, ApiKey } from '../../sim/accounts/account.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import { defineOperation } from '../define.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { simView } from './sim-view.ts';
 

@@ -1,6 +1,4 @@
-/**
- * SIMs and pool numbers that come and go while the service runs.
- */
+/** SIMs and pool numbers that come and go while the service runs. */
 import { expect, test } from 'vitest';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 

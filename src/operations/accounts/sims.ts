@@ -6,10 +6,10 @@
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../../config/world-schema.ts';
 import type { Device } from '../../sim/accounts/account.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict, OperationRefused } from '../../sim/errors.ts';
 import { entryOf } from '../../sim/read.ts';
 import { defineOperation } from '../define.ts';
-import { limitSchema, timeSchema } from '../query.ts';
+import { limitSchema, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
 
@@ -98,7 +98,7 @@ export const sims = {
     run: (live, device, patch) => {
       if (device.account === undefined && patch.polling === 'external') {
         const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
-        throw new OperationRefused('conflict', message, 'polling');
+        throw conflict(message, 'polling');
       }
       live.simulation.world.patchDevice(device, patch);
       return publishView(live, device);
@@ -218,8 +218,9 @@ function removeSim({ simulation, activity }: RunningWorld, device: Device): void
   const unfinished = world.messages.unfinishedOf(device);
   const unfailable = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
   if (unfailable !== undefined) {
-    const message = `message ${unfailable.messageId} is ${unfailable.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
-    throw new OperationRefused('conflict', message);
+    throw conflict(
+      `message ${unfailable.messageId} is ${unfailable.status} and cannot fail (failsFrom); wait for its end, or delete the account`,
+    );
   }
   for (const message of unfinished) deviceActors.fail(message, simRemoved);
   world.removeDevice(device);

@@ -4,7 +4,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { SimView } from '../accounts/sim-view.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 import type { RequestView } from '../requests/request-views.ts';
 import type { ClockState } from '../service/clock-state.ts';
 

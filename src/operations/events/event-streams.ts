@@ -6,7 +6,7 @@
  * A source first calls `count`, and creates the event for `send` only if `count` returns true.
  */
 import realTimers from 'node:timers';
-import { OperationRefused } from '../../sim/errors.ts';
+import { refuseMore } from '../../sim/errors.ts';
 import {
   type ActivityEvent,
   type ActivityListener,
@@ -135,8 +135,7 @@ export class EventStreams {
 
   /** Throws if the largest number of streams is open. */
   checkRoom(): void {
-    if (this.#streams.size < mostStreams) return;
-    throw new OperationRefused('conflict', `there are ${mostStreams} streams of events already`);
+    refuseMore(this.#streams.size, mostStreams, 'streams of events');
   }
 
   /** Opens a stream with the kept events after `lastSeenId`. Returns a function that closes it. */

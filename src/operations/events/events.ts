@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
-import { durationMs } from '../query.ts';
+import { durationMs } from '../input-fields.ts';
 import {
   type ActivityEvent,
   defaultKinds,

@@ -17,7 +17,8 @@ import {
   messageHistory,
   shownStatus,
 } from '../../sim/store/message-view.ts';
-import { accountIdOf, limitSchema, numberFilterSchema, timeSchema } from '../query.ts';
+import { limitSchema, numberFilterSchema, timeSchema } from '../input-fields.ts';
+import { accountIdOf } from '../running-world.ts';
 
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { atOnce } from '#io/slices.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { perform } from '../perform.ts';
 import type { RunningWorld } from '../running-world.ts';
@@ -105,7 +105,7 @@ export const messages = {
     run: ({ simulation }, message) => {
       const { status } = message;
       if (!simulation.deviceActors.progress(message)) {
-        throw new OperationRefused('conflict', `a message that is ${status} has no next step`);
+        throw conflict(`a message that is ${status} has no next step`);
       }
       return messageRecord(simulation.world, message);
     },
@@ -121,7 +121,7 @@ export const messages = {
     run: ({ simulation }, message, { reason }) => {
       const { status } = message;
       if (!simulation.deviceActors.fail(message, reason)) {
-        throw new OperationRefused('conflict', `a message that is ${status} cannot fail`);
+        throw conflict(`a message that is ${status} cannot fail`);
       }
       return messageRecord(simulation.world, message);
     },

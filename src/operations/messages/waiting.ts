@@ -13,7 +13,7 @@ import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { isStuckIn, pollsOf } from '../../sim/devices/device-work.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 
 const waitingReasons = [

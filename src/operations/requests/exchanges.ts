@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { servicePaths } from '#contract/routes.ts';
 import type { ApiKey } from '../../sim/accounts/account.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict, OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { detailOf, exchangeViewSchema } from './request-views.ts';
 
@@ -74,13 +74,12 @@ function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {
   if (keyId === undefined) {
     const usable = keys.find(({ key, revokedAtMs }) => key !== '' && revokedAtMs === undefined);
     if (usable !== undefined) return usable;
-    throw new OperationRefused('conflict', 'the account has no key to send with; create one');
+    throw conflict('the account has no key to send with; create one');
   }
   const chosen = keys.find((key) => key.keyId === keyId);
   if (chosen === undefined) {
     throw new OperationRefused('not_found', `the account has no key ${keyId}`);
   }
   if (chosen.key !== '') return chosen;
-  const message = 'the full text of this key is no longer known; create another key';
-  throw new OperationRefused('conflict', message);
+  throw conflict('the full text of this key is no longer known; create another key');
 }

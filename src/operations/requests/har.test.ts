@@ -1,6 +1,4 @@
-/**
- * The last requests as HAR: the referee's own reader takes it.
- */
+/** The last requests as HAR: the referee's own reader takes it. */
 import { expect, test } from 'vitest';
 import { judge } from '#judging/client/judge.ts';
 import { exchangesOfHar } from '#verify/testkit/traffic-text.ts';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { faultKindNames } from '#contract/fault-kinds.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 import { detailOf, requestRowSchema } from './request-views.ts';
 
 const pairsSchema = z.array(z.strictObject({ name: z.string(), value: z.string() }));

@@ -1,6 +1,4 @@
-/**
- * Requests over simulated time: each counts once, by endpoint and account, within a bound.
- */
+/** Requests over simulated time: each counts once, by endpoint and account, within a bound. */
 import { expect, test } from 'vitest';
 import { requestTo } from '#verify/testkit/twin/request.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';

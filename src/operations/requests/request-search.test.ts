@@ -1,6 +1,4 @@
-/**
- * Which requests a search finds, what marks a row, and the one number of a request.
- */
+/** Which requests a search finds, what marks a row, and the one number of a request. */
 import { expect, test } from 'vitest';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 

@@ -7,7 +7,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { nearestOf } from '#io/mistakes.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
-import { timeMs } from '../query.ts';
+import { timeMs } from '../input-fields.ts';
 import { fieldOf, isReplyOf, senderOf, shortText } from './request-views.ts';
 import { type Mark, markNames, type SearchWord, searchWords } from './search-words.ts';
 

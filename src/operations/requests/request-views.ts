@@ -12,7 +12,7 @@ import {
   type RecordedExchange,
   textOf,
 } from '../../recording/recorded-exchange.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 
 const textOrNull = z.string().nullable();
 /** The most of a message that a row shows. */

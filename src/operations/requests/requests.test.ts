@@ -1,6 +1,4 @@
-/**
- * The log of requests, and requests that a user makes through the control port.
- */
+/** The log of requests, and requests that a user makes through the control port. */
 import { expect, test } from 'vitest';
 import { servicePaths } from '#contract/routes.ts';
 import { requestTo } from '#verify/testkit/twin/request.ts';

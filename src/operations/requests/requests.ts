@@ -8,8 +8,9 @@ import { isoTime, secondMs } from '#contract/time.ts';
 import { eachOf } from '#io/grouped.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
 import { defineOperation } from '../define.ts';
-import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
+import { limitSchema, ordinalSchema, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
+import { accountIdOf } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
 import { matcherOf, wordForms } from './request-search.ts';
 import {

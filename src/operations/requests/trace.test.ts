@@ -1,6 +1,4 @@
-/**
- * The trace of one intent: what its client sent and saw, and what became of the message.
- */
+/** The trace of one intent: what its client sent and saw, and what became of the message. */
 import { expect, test } from 'vitest';
 import { servicePaths } from '#contract/routes.ts';
 import { bearer, requestTo } from '#verify/testkit/twin/request.ts';

@@ -11,7 +11,7 @@ import { requestIdOf } from '#judging/evidence/exchange.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
-import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
+import { largestInQuery, ordinalSchema, timeSchema } from '../input-fields.ts';
 import { find, type RunningWorld } from '../running-world.ts';
 import { keptReportOn } from './kept-reports.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';

@@ -5,7 +5,7 @@ import { allClockModes } from '../../config/settings.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import type { WallClock } from '../../simulation/wall-clock.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 
 export const clockStateSchema = z
   .strictObject({

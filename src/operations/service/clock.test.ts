@@ -1,6 +1,4 @@
-/**
- * Moving time from JSON and from JavaScript.
- */
+/** Moving time from JSON and from JavaScript. */
 import { expect, test } from 'vitest';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 

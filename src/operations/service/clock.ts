@@ -6,7 +6,7 @@ import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import { defineOperation } from '../define.ts';
-import { durationMs, timeMs, timeSchema } from '../query.ts';
+import { durationMs, timeMs, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { type ClockState, clockJoin, clockState, clockStateSchema } from './clock-state.ts';
 

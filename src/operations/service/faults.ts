@@ -5,7 +5,7 @@ import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../../http/service/fault.ts';
 import { refuseMore } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
-import { accountIdOf } from '../query.ts';
+import { accountIdOf } from '../running-world.ts';
 
 const faultViewSchema = faultInputSchema
   .extend({

@@ -5,7 +5,7 @@ import { isoTime } from '#contract/time.ts';
 import { eachOf } from '#io/grouped.ts';
 import { limitOverridesSchema } from '../../config/world-schema.ts';
 import { defineOperation } from '../define.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 
 const limitSchema = z.int().min(1).nullable();
 const limitsSchema = z.strictObject(eachOf(endpointNames, limitSchema)).meta({ id: 'Limits' });

@@ -1,6 +1,4 @@
-/**
- * The world as of earlier instants, from a journal in memory and from a file.
- */
+/** The world as of earlier instants, from a journal in memory and from a file. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -8,11 +8,11 @@ import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { extentOf, type PastInstant } from '../../recording/past.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict, OperationRefused } from '../../sim/errors.ts';
 import { simView, simViewSchema } from '../accounts/sim-view.ts';
 import { defineOperation, WholeReply } from '../define.ts';
+import { largestInQuery, limitSchema, ordinalSchema, timeMs, timeSchema } from '../input-fields.ts';
 import { messageRecord, messageRecordSchema } from '../messages/message-query.ts';
-import { largestInQuery, limitSchema, ordinalSchema, timeMs, timeSchema } from '../query.ts';
 import { find, type RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 import { situationOf, situationSchema } from './situation.ts';
@@ -248,7 +248,7 @@ function* refusingUnreadable<T>(work: Generator<undefined, T>): Generator<undefi
   try {
     return yield* work;
   } catch (error) {
-    if (error instanceof JournalError) throw new OperationRefused('conflict', error.message);
+    if (error instanceof JournalError) throw conflict(error.message);
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { withChangedLines } from '#judging/evidence/journal-line.ts';
 import { restoreSnapshot } from '../../recording/state/restore-state.ts';
 import { type Snapshot, snapshotSchema } from '../../recording/state/state-format.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict, OperationRefused } from '../../sim/errors.ts';
 import { Findings, mostLines } from '../../simulation/invariants/findings.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
 import { familiesOf, mostLabelledWorlds } from '../../simulation/metrics/families.ts';
@@ -200,9 +200,9 @@ export const simulator = {
     refusals: [409],
     run: (live) => {
       if (!live.hosting.isFirst(live)) {
-        const message =
-          'a world does not stop the server: DELETE /control/worlds/<world_id> ends the world';
-        throw new OperationRefused('conflict', message);
+        throw conflict(
+          'a world does not stop the server: DELETE /control/worlds/<world_id> ends the world',
+        );
       }
       // Deferred, so that the reply is sent first.
       setImmediate(() => live.shutdown());

@@ -6,7 +6,7 @@ import { messageIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { Message } from '../../sim/accounts/account.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict } from '../../sim/errors.ts';
 import { newestMatching } from '../messages/message-query.ts';
 import { keptReportOn } from '../requests/kept-reports.ts';
 import { exchangesOfIntent } from '../requests/trace.ts';
@@ -53,7 +53,7 @@ export function* subjectOf(
   const found = exchangesOfIntent(report, number, traced);
   const numbers = new Set([...found.attempts, ...found.reads].map((each) => each.number));
   if (numbers.size === 0) {
-    throw new OperationRefused('conflict', 'the record no longer has the requests of this');
+    throw conflict('the record no longer has the requests of this');
   }
   const id = traced ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
   const message = id === undefined ? undefined : live.simulation.world.messages.get(id);

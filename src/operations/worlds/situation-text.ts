@@ -144,16 +144,27 @@ function bodyText(body: string): string {
 }
 
 function pytestText(situation: Situation, routeOf: RouteOf): string {
-  const { title, settings, startMs, match, statuses, standstill, faultHits, isFinished } =
-    situation;
-  const { name, seed, noLimits, assumptions, limits, world } = settings;
-  const worldFile = { ...(world as object), assumptions, limits };
   const steps = linesOf(
     situation,
     (time) => `control("POST", "${routeOf('clock.advance').path}", {"to": "${time}"})`,
     (step) => pytestLine(situation, step, routeOf),
   );
-  const query = new URLSearchParams({ ...match, limit: String(mostStatuses) });
+  return `${pytestFixture(situation)}
+
+def test_situation(twin):
+    ${python(situation.title)}
+    keys = [account["api_key"] for account in twin["accounts"]]
+
+${pytestHelpers(situation)}
+${steps.map((line) => `    ${line}`).join('\n')}
+
+${pytestAssertions(situation, routeOf)}`;
+}
+
+/** The imports, and a fixture that starts the simulator. */
+function pytestFixture({ settings, startMs }: Situation): string {
+  const { seed, noLimits, assumptions, limits, world } = settings;
+  const worldFile = { ...(world as object), assumptions, limits };
   return `import json
 import subprocess
 import time
@@ -179,13 +190,12 @@ def twin(tmp_path):
     yield json.loads(ready.read_text())
     process.terminate()
     process.wait()
+`;
+}
 
-
-def test_situation(twin):
-    ${python(title)}
-    keys = [account["api_key"] for account in twin["accounts"]]
-
-    def ask(method, url, body, headers={}, patience=${timeoutMs(situation) / secondMs}):
+/** The functions of the test that send requests. */
+function pytestHelpers(situation: Situation): string {
+  return `    def ask(method, url, body, headers={}, patience=${timeoutMs(situation) / secondMs}):
         headers = {"content-type": "application/json", **headers}
         request = urllib.request.Request(url, body, headers, method=method)
         try:
@@ -213,10 +223,13 @@ def test_situation(twin):
         except Exception as error:  # A reply that is cut in the middle.
             assert "Incomplete" in type(error).__name__ or "Remote" in type(error).__name__
             return "lost"
+`;
+}
 
-${steps.map((line) => `    ${line}`).join('\n')}
-
-    messages = control("GET", ${json(`${routeOf('messages.page').path}?${query}`)})["messages"]
+function pytestAssertions(situation: Situation, routeOf: RouteOf): string {
+  const { settings, match, statuses, standstill, faultHits, isFinished } = situation;
+  const query = new URLSearchParams({ ...match, limit: String(mostStatuses) });
+  return `    messages = control("GET", ${json(`${routeOf('messages.page').path}?${query}`)})["messages"]
     assert [message["status"] for message in messages] == ${json(statuses)}
     standstills = control("GET", "${routeOf('messages.standstills').path}")["standstills"]
     assert [each["waiting_for"] for each in standstills][:1] == ${json(standstill === '' ? [] : [standstill])}
@@ -225,7 +238,7 @@ ${steps.map((line) => `    ${line}`).join('\n')}
     # ${redAsLong(situation)}
     rules = control("GET", "${routeOf('referee.report').path}?partial=${!isFinished}")["rules"]
     assert [rule["id"] for rule in rules if rule["verdict"] == "failed"] == []
-${name === undefined ? '' : '    # The ids of a created world are drawn with its name.\n'}`;
+${settings['name'] === undefined ? '' : '    # The ids of a created world are drawn with its name.\n'}`;
 }
 
 function pytestLine(situation: Situation, step: Step, routeOf: RouteOf): string {

@@ -12,9 +12,9 @@ import { valueIn } from '#judging/evidence/reading.ts';
 import type { SettingsInput } from '../../config/settings.ts';
 import { readHeader } from '../../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict } from '../../sim/errors.ts';
+import { largestInQuery, ordinalSchema } from '../input-fields.ts';
 import { standstills } from '../messages/waiting.ts';
-import { largestInQuery, ordinalSchema } from '../query.ts';
 import { keptReportOn } from '../requests/kept-reports.ts';
 import type { RunningWorld } from '../running-world.ts';
 import {
@@ -76,6 +76,8 @@ export interface Situation {
   readonly isFinished: boolean;
 }
 
+type SituationBase = Pick<Situation, 'settings' | 'startMs' | 'endMs'>;
+
 /** The most inputs of a test: a reader cannot follow a longer one. */
 const mostSteps = 1_000;
 const entriesAtOnce = 256;
@@ -90,7 +92,7 @@ export function* situationOf(
   const lastNumber = live.exchangeRecord.total;
   const { checkpoint, started_at: startedAt, settings } = readHeader(run.header, run.name);
   if (checkpoint !== undefined) {
-    throw refusal('the journal begins at a checkpoint: its inputs before that are not kept');
+    throw conflict('the journal begins at a checkpoint: its inputs before that are not kept');
   }
   const { startMs, inputs } = yield* inputsSinceReset(run, Date.parse(startedAt), entry);
   const subject = yield* subjectOf(live, messageId, number);
@@ -105,7 +107,7 @@ export function* situationOf(
     if (situation !== undefined) return situation;
     yield;
   }
-  throw refusal(
+  throw conflict(
     `no test of at most ${mostSteps} inputs plays as the journal has it; save the journal instead`,
   );
 }
@@ -143,7 +145,7 @@ function isInput(entry: Entry): entry is Input {
 function playInputs(
   live: RunningWorld,
   inputs: readonly NumberedInput[],
-  base: Pick<Situation, 'settings' | 'startMs' | 'endMs'>,
+  base: SituationBase,
   subject: TestSubject | undefined,
 ): Situation | undefined {
   const { settings, startMs, endMs } = base;
@@ -152,11 +154,7 @@ function playInputs(
     startMs,
   );
   try {
-    const accountNames = new Map(
-      [...twin.simulation.world.accounts.values()].flatMap(({ name, keys: [firstKey] }) =>
-        firstKey === undefined ? [] : [[firstKey.keyId, name] as const],
-      ),
-    );
+    const accountNames = accountNamesOf(twin);
     const steps: Step[] = [];
     for (const { input } of inputs) {
       twin.simulation.clock.advanceTo(Date.parse(input.at));
@@ -167,25 +165,44 @@ function playInputs(
       steps.push(step);
     }
     twin.simulation.clock.advanceTo(endMs);
-    const { title = `the world at ${isoTime(endMs)}`, match = {} } = subject ?? {};
-    const statuses = statusesOf(twin, match);
-    const expected = subject?.statuses ?? statuses;
-    if (statuses.join() !== expected.join()) return undefined;
-    const [waiting] = atOnce(standstills(twin));
-    const isFinished = subject !== undefined && !isBroken(twin, true) && isBroken(twin, false);
-    return {
-      ...base,
-      title,
-      match,
-      statuses,
-      steps,
-      standstill: waiting?.waiting_for ?? '',
-      faultHits: twin.simulation.faults.list.map(({ hits }) => hits),
-      isFinished,
-    };
+    return situationAfter(twin, steps, base, subject);
   } finally {
     void twin.close();
   }
+}
+
+/** The names of accounts by the ids of their first keys. */
+function accountNamesOf(twin: RunningWorld): ReadonlyMap<string, string> {
+  return new Map(
+    [...twin.simulation.world.accounts.values()].flatMap(({ name, keys: [firstKey] }) =>
+      firstKey === undefined ? [] : [[firstKey.keyId, name] as const],
+    ),
+  );
+}
+
+/** What the run of these steps shows; undefined if the statuses are not the recorded ones. */
+function situationAfter(
+  twin: RunningWorld,
+  steps: readonly Step[],
+  base: SituationBase,
+  subject: TestSubject | undefined,
+): Situation | undefined {
+  const { title = `the world at ${isoTime(base.endMs)}`, match = {} } = subject ?? {};
+  const statuses = statusesOf(twin, match);
+  const expected = subject?.statuses ?? statuses;
+  if (statuses.join() !== expected.join()) return undefined;
+  const [waiting] = atOnce(standstills(twin));
+  const isFinished = subject !== undefined && !isBroken(twin, true) && isBroken(twin, false);
+  return {
+    ...base,
+    title,
+    match,
+    statuses,
+    steps,
+    standstill: waiting?.waiting_for ?? '',
+    faultHits: twin.simulation.faults.list.map(({ hits }) => hits),
+    isFinished,
+  };
 }
 
 function playOperation(twin: RunningWorld, { at, operation, args }: OperationEntry): Step {
@@ -193,7 +210,7 @@ function playOperation(twin: RunningWorld, { at, operation, args }: OperationEnt
   return { atMs: Date.parse(at), operation, args, keyId: done?.key_id };
 }
 
-/** `accountNames`: by the id of the account's first key. */
+/** `accountNames`: see `accountNamesOf`. Undefined if the reply is not as it was recorded. */
 function playRequest(
   twin: RunningWorld,
   { at, request, reply: recorded }: RequestEntry,
@@ -246,8 +263,4 @@ function withoutKeys(
     keys: account.keys.map(({ name }) => ({ name })),
   }));
   return { ...settings, world: { ...world, accounts } };
-}
-
-function refusal(message: string): OperationRefused {
-  return new OperationRefused('conflict', message);
 }

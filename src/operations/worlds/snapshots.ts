@@ -5,7 +5,7 @@ import { restoreSnapshot } from '../../recording/state/restore-state.ts';
 import { type Snapshot, snapshotSchema, stateFormat } from '../../recording/state/state-format.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
@@ -17,8 +17,7 @@ const snapshotLimitBytes = 256 * 1_048_576;
 export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes): string {
   const text = textOf(snapshot);
   if (text !== undefined && Buffer.byteLength(text) <= limitBytes) return text;
-  const message = `the state is larger than the ${limitBytes} bytes of the largest snapshot`;
-  throw new OperationRefused('conflict', message);
+  throw conflict(`the state is larger than the ${limitBytes} bytes of the largest snapshot`);
 }
 
 /** The snapshot as JSON; undefined if that exceeds the longest possible string. */

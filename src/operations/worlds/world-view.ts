@@ -8,7 +8,7 @@ import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { forkedKey } from '../../worlds/copies.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
-import { timeSchema } from '../query.ts';
+import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 
 const numberSchema = z.strictObject({ number: z.string(), device_id: z.uuid() });
@@ -124,7 +124,7 @@ function urlsOf({ worldId, simulator }: HostedWorld<RunningWorld>, host?: string
   return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
 }
 
-/** The view that its creation answers. */
+/** The view of a new world, as the operation that creates it returns it. */
 export function createdView(world: HostedWorld<RunningWorld>): CreatedWorld {
   return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world) };
 }

@@ -21,7 +21,7 @@ import { limitOverridesSchema, worldSchema } from '../../config/world-schema.ts'
 import { OperationRefused } from '../../sim/errors.ts';
 import type { HostedWorld, WorldOptions } from '../../worlds/hosted-world.ts';
 import { defineOperation } from '../define.ts';
-import { durationMs } from '../query.ts';
+import { durationMs } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { atInstant, instantSchema } from './past.ts';
 import {

@@ -20,7 +20,7 @@ import { createOwn, ownerOnly } from '#io/own-file.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import { lineOf } from '#judging/evidence/journal-line.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict } from '../../sim/errors.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';
 import type { JournalHeader } from './journal-header.ts';
@@ -107,8 +107,7 @@ export class FileJournal implements Journal {
   text(): string {
     const { size } = fstatSync(this.#file);
     if (size > journalTextLimitBytes) {
-      const message = `the journal has ${size} bytes, too many for one reply: read the file`;
-      throw new OperationRefused('conflict', message);
+      throw conflict(`the journal has ${size} bytes, too many for one reply: read the file`);
     }
     return readBytes(this.#file, 0, size, this.#path).toString('utf8');
   }

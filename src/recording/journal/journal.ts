@@ -8,7 +8,7 @@ import { isoTime } from '#contract/time.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
 import { lineOf, valueIn } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict } from '../../sim/errors.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 import type { RecordedRun } from './journal-lines.ts';
@@ -91,8 +91,7 @@ export class MemoryJournal implements Journal {
 
   #checkComplete(): void {
     if (this.keepsExchanges) return;
-    throw new OperationRefused(
-      'conflict',
+    throw conflict(
       `too long for memory, which keeps ${rememberedInputs} inputs since the last reset: ` +
         'start with --journal FILE',
     );

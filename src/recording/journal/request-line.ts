@@ -29,8 +29,8 @@ class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #length = 0;
 
-  /** The bytes written since the last `clear`, from one of them on; valid until the next call. */
-  from(start: number): Buffer {
+  /** The bytes from this offset on. They are valid until the next call of any method. */
+  since(start: number): Buffer {
     return this.#bytes.subarray(start, this.#length);
   }
 
@@ -106,13 +106,13 @@ class JsonBytes {
 }
 
 /** One buffer for all journals, since they are written one by one. */
-const line = new JsonBytes();
+const buffer = new JsonBytes();
 
 /** Writes the lines of exchanges. The bytes are valid until the next call. */
 export function requestLines(exchanges: readonly RecordedExchange[]): Buffer {
-  line.clear();
+  buffer.clear();
   for (const exchange of exchanges) writeRequestLine(exchange);
-  return line.from(0);
+  return buffer.since(0);
 }
 
 export function requestLine(exchange: RecordedExchange): string {
@@ -122,86 +122,87 @@ export function requestLine(exchange: RecordedExchange): string {
 function writeRequestLine(exchange: RecordedExchange): void {
   const { status, reply = '', headers, delivery } = exchange;
   const { faultId, faultKind, repeats, sentHeaders } = exchange;
-  const start = line.length;
-  line.ascii('{"at":"');
-  line.ascii(isoTime(exchange.atMs));
+  const start = buffer.length;
+  buffer.ascii('{"at":"');
+  buffer.ascii(isoTime(exchange.atMs));
   writeRequestHead(exchange);
-  // Not in `writeRequestHead`, which copies the head of the last send: these headers may differ.
-  if (sentHeaders !== undefined) writeObject(',"headers":', sentHeaders);
+  // Here and not in `writeRequestHead`: that copies the head of the last send, whose headers may
+  // differ.
+  if (sentHeaders !== undefined) writeObjectMember(',"headers":', sentHeaders);
   writeRequestBody(exchange.body ?? '');
-  line.ascii('}');
-  if (faultId !== undefined) writeText(',"fault_id":', faultId);
-  if (faultKind !== undefined) writeText(',"fault":', faultKind);
-  if (repeats !== undefined) line.ascii(`,"repeats":${repeats}`);
-  line.ascii(',"reply":{"status":');
-  line.digits(status);
-  if (headers !== undefined) writeObject(',"headers":', headers);
-  if (delivery !== undefined) writeObject(',"delivery":', delivery);
-  if (isJson(exchange)) {
-    line.ascii(jsonReply);
-    line.json(reply);
-  } else writeText(',"body":', reply);
-  line.ascii('}');
-  const checksum = crc32(line.from(start));
-  line.ascii(checksumMember);
-  line.digits(checksum);
-  line.ascii('}\n');
+  buffer.ascii('}');
+  if (faultId !== undefined) writeMember(',"fault_id":', faultId);
+  if (faultKind !== undefined) writeMember(',"fault":', faultKind);
+  if (repeats !== undefined) buffer.ascii(`,"repeats":${repeats}`);
+  buffer.ascii(',"reply":{"status":');
+  buffer.digits(status);
+  if (headers !== undefined) writeObjectMember(',"headers":', headers);
+  if (delivery !== undefined) writeObjectMember(',"delivery":', delivery);
+  if (canWriteAsJson(exchange)) {
+    buffer.ascii(jsonReply);
+    buffer.json(reply);
+  } else writeMember(',"body":', reply);
+  buffer.ascii('}');
+  const checksum = crc32(buffer.since(start));
+  buffer.ascii(checksumMember);
+  buffer.digits(checksum);
+  buffer.ascii('}\n');
 }
 
 /** True if a reply can be written as JSON: no fault touched it, and it is an object in one line. */
-function isJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
+function canWriteAsJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
   if (isForced || delivery !== undefined) return false;
   return reply.startsWith('{') && reply.endsWith('}') && !reply.includes('\n');
 }
 
 /** The head of the last plain POST that was written: most sends of a client have the same. */
-let sendHead = { method: '', path: '', keyId: '', contentType: '', bytes: Buffer.alloc(0) };
+let lastSendHead = { method: '', path: '', keyId: '', contentType: '', bytes: Buffer.alloc(0) };
 
-/** Writes a request without its body. If `sendHead` has the same fields, copies its bytes. */
+/** Writes a request without its body. If `lastSendHead` has the same fields, copies its bytes. */
 function writeRequestHead(exchange: RecordedExchange): void {
   const { method, path, query, keyId, contentType, contentEncoding, forwardedFor } = exchange;
   const isPlain = query === '' && contentEncoding === undefined && forwardedFor === undefined;
-  const isLast = keyId === sendHead.keyId && contentType === sendHead.contentType;
-  if (isPlain && isLast && path === sendHead.path && method === sendHead.method) {
-    line.copy(sendHead.bytes);
+  const isLast = keyId === lastSendHead.keyId && contentType === lastSendHead.contentType;
+  if (isPlain && isLast && path === lastSendHead.path && method === lastSendHead.method) {
+    buffer.copy(lastSendHead.bytes);
     return;
   }
-  const start = line.length;
-  line.ascii('","request":{"method":');
-  line.text(method);
-  writeText(',"path":', path);
-  if (query !== '') writeText(',"query":', query);
+  const start = buffer.length;
+  buffer.ascii('","request":{"method":');
+  buffer.text(method);
+  writeMember(',"path":', path);
+  if (query !== '') writeMember(',"query":', query);
   if (keyId === undefined) writeCaller(exchange);
-  else writeText(',"key_id":', keyId);
-  if (forwardedFor !== undefined) writeText(',"forwarded_for":', forwardedFor);
-  if (contentType !== undefined) writeText(',"content_type":', contentType);
-  if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding);
+  else writeMember(',"key_id":', keyId);
+  if (forwardedFor !== undefined) writeMember(',"forwarded_for":', forwardedFor);
+  if (contentType !== undefined) writeMember(',"content_type":', contentType);
+  if (contentEncoding !== undefined) writeMember(',"content_encoding":', contentEncoding);
   if (!isPlain || method !== 'POST' || keyId === undefined || contentType === undefined) return;
-  sendHead = { method, path, keyId, contentType, bytes: Buffer.from(line.from(start)) };
+  lastSendHead = { method, path, keyId, contentType, bytes: Buffer.from(buffer.since(start)) };
 }
 
-function writeText(start: string, text: string): void {
-  line.ascii(start);
-  line.text(text);
+/** `opening`: the comma and the name of the member, such as `,"path":`. */
+function writeMember(opening: string, text: string): void {
+  buffer.ascii(opening);
+  buffer.text(text);
 }
 
-function writeObject(start: string, object: object): void {
-  line.ascii(start);
-  line.json(JSON.stringify(object));
+function writeObjectMember(opening: string, object: object): void {
+  buffer.ascii(opening);
+  buffer.json(JSON.stringify(object));
 }
 
 /** Writes who sent a request that was not authenticated. */
 function writeCaller({ authorization, clientIp = '' }: RecordedExchange): void {
-  if (authorization !== undefined) writeText(',"credential":', `sha256:${sha256(authorization)}`);
-  writeText(',"client_ip":', clientIp);
+  if (authorization !== undefined) writeMember(',"credential":', `sha256:${sha256(authorization)}`);
+  writeMember(',"client_ip":', clientIp);
 }
 
 function writeRequestBody(body: string | Uint8Array): void {
   if (body.length === 0) return;
-  if (typeof body === 'string' || isUtf8(body)) writeText(',"body":', textOf(body));
+  if (typeof body === 'string' || isUtf8(body)) writeMember(',"body":', textOf(body));
   else {
-    const { buffer, byteOffset, byteLength } = body;
-    const text = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-    writeText(',"body_base64":', text);
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
+    writeMember(',"body_base64":', text);
   }
 }

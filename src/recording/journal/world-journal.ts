@@ -6,7 +6,7 @@
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
-import { OperationRefused } from '../../sim/errors.ts';
+import { conflict, OperationRefused } from '../../sim/errors.ts';
 import type { ReplayTarget } from '../play.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';
@@ -78,7 +78,7 @@ export class WorldJournal {
   get #required(): Journal {
     this.#world.exchangeRecord.settle();
     if (this.journal !== undefined) return this.journal;
-    throw new OperationRefused('conflict', 'no journal is kept');
+    throw conflict('no journal is kept');
   }
 
   /** Records that a delayed reply was sent or, if not seen, that its client has left. */

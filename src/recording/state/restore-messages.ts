@@ -34,19 +34,7 @@ export class MessageRestoration {
    * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone.
    */
   run(parts: Iterable<StatePart>): void {
-    const members: number[][] = this.#head.batches.map(() => []);
-    const held: Required<StatePart>['held'] = [];
-    const paced: Required<StatePart>['paced'] = [];
-    for (const part of parts) {
-      if (part.messages !== undefined) this.#addMessages(part.messages);
-      // One by one: the list may be longer than the arguments that a call of `push` can take.
-      for (const { batch, arrivals } of part.members ?? []) {
-        const ofBatch = entryAt(members, batch);
-        for (const arrival of arrivals) ofBatch.push(arrival);
-      }
-      for (const group of part.held ?? []) held.push(group);
-      for (const step of part.paced ?? []) paced.push(step);
-    }
+    const { members, held, paced } = this.#readParts(parts);
     const batches = this.#restoreBatches(members);
     const batchesOf = this.#byDevice(batches);
     const heldOf = this.#byDevice(held);
@@ -70,6 +58,24 @@ export class MessageRestoration {
         ),
       });
     }
+  }
+
+  /** Adds the messages, and collects the lists that the parts hold in pieces. */
+  #readParts(parts: Iterable<StatePart>) {
+    const members: number[][] = this.#head.batches.map(() => []);
+    const held: Required<StatePart>['held'] = [];
+    const paced: Required<StatePart>['paced'] = [];
+    for (const part of parts) {
+      if (part.messages !== undefined) this.#addMessages(part.messages);
+      // One by one: the list may be longer than the arguments that a call of `push` can take.
+      for (const { batch, arrivals } of part.members ?? []) {
+        const ofBatch = entryAt(members, batch);
+        for (const arrival of arrivals) ofBatch.push(arrival);
+      }
+      for (const group of part.held ?? []) held.push(group);
+      for (const step of part.paced ?? []) paced.push(step);
+    }
+    return { members, held, paced };
   }
 
   /** A list for each device of the head, with its items in their order. */

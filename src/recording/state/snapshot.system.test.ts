@@ -1,5 +1,4 @@
 /** More messages than a call may have arguments: too many sends for the quick tests. */
-
 import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';

@@ -115,7 +115,7 @@ export class StateImage {
     for (const chunk of this.#chunks) this.#releaseChunk(chunk);
   }
 
-  /** All that follows the head. Each part is made when the reader asks for it. */
+  /** The parts that follow the head. Each is made when the reader asks for it. */
   *parts(): Generator<StatePart> {
     yield* this.#messageParts();
     for (const [batch, lists] of this.#members.entries()) {

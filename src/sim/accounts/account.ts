@@ -3,7 +3,6 @@
  * types are in one file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: monthlyQuota.
  * A message is a reference to a row of the store, so a million messages cost only their rows.
  */
-
 import type { SendEndpoint } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import { refuseMore } from '../errors.ts';
@@ -75,7 +74,6 @@ export interface AccountMessages {
   noteEnded(cohort: Cohort): void;
 }
 
-/** The parts of a new account. */
 export interface NewAccount {
   /** Creates a random stream of the account's own. */
   readonly chance: (label: string) => Rng;

@@ -88,6 +88,19 @@ export class KeyRing {
       watcher.added(header);
   }
 
+  /** Drops the texts of these keys, by the digests of their texts. */
+  useDigests(
+    keys: Iterable<ApiKey>,
+    digests: ReadonlyMap<string, KeyDigest>,
+    digestOf: DigestOf,
+  ): void {
+    this.digestWith(digestOf);
+    for (const key of keys) {
+      const digest = digests.get(key.key);
+      if (digest !== undefined) this.forgetText(key, digest);
+    }
+  }
+
   /** Sets the digest function; needed once a key is known by its digest. */
   digestWith(digestOf: DigestOf): void {
     this.#digestOf = digestOf;

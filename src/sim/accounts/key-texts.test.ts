@@ -1,6 +1,4 @@
-/**
- * Which texts count as keys.
- */
+/** Which texts count as keys. */
 import { expect, test } from 'vitest';
 import type { Account, ApiKey } from './account.ts';
 import { KeyTexts } from './key-texts.ts';

@@ -1,14 +1,13 @@
 /**
- * Registers what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
+ * Holds what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
  * and removes them. Messages change status in `src/actors/`.
  * Rules: SVC-1, AUTH-2, AUTH-3, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota,
  * pollIntervalSeconds.
  */
-
 import { secondMs } from '#contract/time.ts';
 import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import type { Outcomes } from '../devices/outcomes.ts';
-import { assert, OperationRefused, refuseMore } from '../errors.ts';
+import { assert, conflict, refuseMore } from '../errors.ts';
 import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
 import type { Cohort } from '../store/cohort.ts';
 import { MessageStore, type SavedMessage } from '../store/message-store.ts';
@@ -94,9 +93,9 @@ export class Registry {
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
     this.#refuseUsedName(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
-    const stream = this.#accountNames.use(name);
+    const label = this.#accountNames.use(name);
     const account = new Account({
-      chance: (label) => this.chance(`${stream}:${label}`),
+      chance: (purpose) => this.chance(`${label}:${purpose}`),
       newId: drawUuid,
       name,
       monthlyQuota,
@@ -111,6 +110,7 @@ export class Registry {
     account.name = name;
   }
 
+  /** The one writer of a quota: only this file changes what a world has. */
   setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
     account.monthlyQuota = monthlyQuota;
   }
@@ -144,8 +144,7 @@ export class Registry {
       createdAtMs: this.now(),
       revokedAtMs: undefined,
     };
-    if (this.keyRing.has(key.key))
-      throw new OperationRefused('conflict', 'this key is in use; choose another', 'key');
+    if (this.keyRing.has(key.key)) throw conflict('this key is in use; choose another', 'key');
     this.#addKey(key);
     return key;
   }
@@ -293,14 +292,12 @@ export class Registry {
 
   #refuseUsedName(name: string): void {
     if (![...this.accounts.values()].some((account) => account.name === name)) return;
-    const message = `the account name ${name} is in use; choose another`;
-    throw new OperationRefused('conflict', message, 'name');
+    throw conflict(`the account name ${name} is in use; choose another`, 'name');
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
     if (this.#devicesByNumber.has(number)) {
-      const message = `the number ${number} belongs to a SIM already; remove it first`;
-      throw new OperationRefused('conflict', message, 'number');
+      throw conflict(`the number ${number} belongs to a SIM already; remove it first`, 'number');
     }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;

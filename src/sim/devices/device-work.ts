@@ -3,7 +3,6 @@
  * for (the end of a hold, pickup, the next poll, the time of a step). `src/actors/progress.ts`
  * moves them. Rules: SVC-3, STATE-2, SEND-7.
  */
-
 import type { Status } from '#contract/message-status.ts';
 import { Batch, type Joinable } from '../store/batch.ts';
 import type { Cohort } from '../store/cohort.ts';
@@ -89,7 +88,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
   }
 
   /** Drops the messages of an account that is deleted. */
-  forget(account: unknown): void {
+  forget(account: Cohort['account']): void {
     this.#closeBatch();
     for (const batch of [...this.ready, ...this.inFlight]) {
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
@@ -111,7 +110,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     };
   }
 
-  /** The present work. Refers to batches without copying them. */
+  /** The work as it is now. Shares its batches with this object. */
   get image(): WorkImage<M> {
     const { pollCount, ready, inFlight } = this;
     const held = this.held.image;
@@ -169,9 +168,9 @@ export function isStuckIn({ fate }: { readonly fate: Fate | undefined }, status:
 }
 
 /** True if it is picked up, not final, and not stuck in its status. */
-export function isInFlight(cohort: Cohort): boolean {
-  const { status } = cohort;
-  return (status === 'sending' || status === 'sent') && !isStuckIn(cohort, status);
+export function isInFlight(moving: Pick<Cohort, 'status' | 'fate'>): boolean {
+  const { status } = moving;
+  return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
 /** The number of polls that each of its steps takes, by its fate. */

@@ -4,7 +4,6 @@
  * tests that have no control port. Rules: STATE-3 to STATE-5, ERR-1 to ERR-3, AUTH-4, AUTH-5.
  * Assumes: failsFrom, failureRate.
  */
-
 import type { Status } from '#contract/message-status.ts';
 import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
 import { secondMs } from '#contract/time.ts';

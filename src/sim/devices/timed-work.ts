@@ -3,7 +3,6 @@
  * held ones for the end of their hold, and paced ones for their next step.
  * Rules: SEND-7. Assumes: progressPace (`own_delay`), taskPickup (`reported`).
  */
-
 import type { Status } from '#contract/message-status.ts';
 import { MinHeap } from '../min-heap.ts';
 import { Batch, type Joinable } from '../store/batch.ts';
@@ -58,8 +57,8 @@ export class Holds<M extends WorkMessage<M>> {
     if (this.#alone.get(sendAtMs)?.arrival === arrival) this.#alone.delete(sendAtMs);
   }
 
-  /** When the next hold ends; undefined if no message is held. Drops ends without messages. */
-  get nextEndMs(): number | undefined {
+  /** Drops ends without messages. Returns the next end; undefined if no message is held. */
+  trimToNextEnd(): number | undefined {
     for (let end = this.#ends.peek(); end !== undefined; end = this.#ends.peek()) {
       if (this.#alone.has(end) || this.#together.get(end)?.cohorts.some(isQueued)) return end;
       this.#together.delete(end);
@@ -114,7 +113,7 @@ export class Holds<M extends WorkMessage<M>> {
   }
 
   /** Drops the messages of an account that is deleted. */
-  forget(account: unknown): void {
+  forget(account: Cohort['account']): void {
     for (const [end, message] of this.#alone) {
       if (message.cohort.account === account) this.#alone.delete(end);
     }

@@ -3,7 +3,6 @@
  * assumption `limiterRefill`. `limiter.ts` keeps one for each caller and endpoint.
  * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill.
  */
-
 import { limitWindowMs } from '#contract/limits.ts';
 import type { Assumptions } from '../assumptions.ts';
 

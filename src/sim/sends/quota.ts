@@ -48,7 +48,6 @@ export class QuotaCount {
       : segments - (isRefunded ? failedSegments : 0);
   }
 
-  /** Counts an accepted message. */
   count(acceptedAtMs: number, text: string): void {
     const nowMs = this.#now();
     this.#beginMonth(nowMs);

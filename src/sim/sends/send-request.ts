@@ -5,7 +5,6 @@
  * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
  * numberCheck, sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
  */
-
 import { z } from 'zod';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs, isoTime } from '#contract/time.ts';

@@ -6,7 +6,6 @@
  * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
  * quotaUnit.
  */
-
 import type { SendEndpoint } from '#contract/limits.ts';
 import {
   type Account,
@@ -87,7 +86,10 @@ export function findReplay(world: Registry, call: SendCall): SendDecision | unde
   return { kind: 'replayed', body: use.body };
 }
 
-/** As `findReplay`; but under `validate_first` a send with an invalid body is not a replay. */
+/**
+ * Finds a replay as `findReplay` does, but under `validate_first` a send with an invalid body is
+ * none.
+ */
 export function findValidReplay(world: Registry, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
     const validation = validateSend(call.fields, world.assumptions, world.now());

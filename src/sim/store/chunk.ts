@@ -4,7 +4,6 @@
  * A row's place is its index in the columns. The two are equal until most messages of a full chunk
  * are forgotten: then the chunk is packed, and a search finds the place of a row.
  */
-
 import type { Fate } from '../devices/outcomes.ts';
 import { Columns, RareValues } from './columns.ts';
 import { TextSlab } from './text-slab.ts';

@@ -5,7 +5,6 @@
  * its cohort by a slot, a small number.
  * Rules: STATE-1 to STATE-5.
  */
-
 import type { Status } from '#contract/message-status.ts';
 import { type Fate, isSameFate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';

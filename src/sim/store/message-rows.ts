@@ -3,7 +3,6 @@
  * tables that find a row by message id, or by account and `request_id`. The tables hold handles: a
  * handle is a chunk number and a row of that chunk in one integer. Chunk numbers are reused.
  */
-
 import { assert } from '../errors.ts';
 import { readUuid } from '../random.ts';
 import { type Buffers, Chunk, rowsPerChunk } from './chunk.ts';
@@ -42,7 +41,6 @@ export class MessageRows<Tables> {
     this.#tables = tables;
   }
 
-  /** The number of messages. */
   get size(): number {
     return this.#size;
   }

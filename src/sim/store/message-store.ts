@@ -4,7 +4,6 @@
  * each as a `Message`, a reference to its row.
  * Rules: STATE-1, RES-2, SEND-4.
  */
-
 import { replayWindowMs, sendEndpoints } from '#contract/limits.ts';
 import { isFinal } from '#contract/message-status.ts';
 import {

@@ -2,7 +2,6 @@
  * A message: a reference to a row of the store. Rules: RES-1, STATE-1.
  * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
  */
-
 import { type SendEndpoint, sendEndpoints } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import type { Fate } from '../devices/outcomes.ts';
@@ -73,7 +72,6 @@ export class StoredMessage<
     return this.chunk.tables.devices.at(this.chunk.columns.device[this.#place] as number);
   }
 
-  /** The endpoint that accepted the message. */
   get endpoint(): SendEndpoint {
     return sendEndpoints[this.chunk.columns.endpointAt(this.#place)] as SendEndpoint;
   }

@@ -1,5 +1,4 @@
 /** What a world holds and what it forgets. Fates: 0160 fails at pickup, 0163 stays queued. */
-
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute, sendEndpoints } from '#contract/limits.ts';

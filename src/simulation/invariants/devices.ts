@@ -6,10 +6,9 @@
  * A queue may list messages that have moved on, because its readers check the status. The others
  * must wait where their status says, and each message that can proceed in exactly one queue.
  */
-
 import { secondMs } from '#contract/time.ts';
 import type { Account, Device, Message } from '../../sim/accounts/account.ts';
-import { isStuckIn } from '../../sim/devices/device-work.ts';
+import { isInFlight, isStuckIn } from '../../sim/devices/device-work.ts';
 import { isSameFate } from '../../sim/devices/outcomes.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
 import type { Simulation } from '../simulation.ts';
@@ -167,11 +166,6 @@ function collectQueues(
   for (const { message, from } of paced) {
     if (message.status === from) add(message, 'paced');
   }
-}
-
-function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
-  const { status } = moving;
-  return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
 /** Where a message may wait. `undefined` in the list: in no queue, as it is final or stuck. */

@@ -1,6 +1,4 @@
-/**
- * Collects the results of a walk over a simulation: what was checked, and what is broken.
- */
+/** Collects the results of a walk over a simulation: what was checked, and what is broken. */
 
 /** The largest number of lines: a broken world of a million messages could produce a million. */
 export const mostLines = 100;

@@ -5,7 +5,6 @@
  * refusals. A handle is chunk and row; a packed chunk stores the row at another *place*.
  * Rules: STATE-1, SEND-4, RES-6. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
-
 import { replayWindowMs } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import { dayMs } from '#contract/time.ts';

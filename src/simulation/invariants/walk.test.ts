@@ -1,6 +1,4 @@
-/**
- * Every invariant reports a violation: of state changed by the test, or of a planted defect.
- */
+/** Every invariant reports a violation: of state changed by the test, or of a planted defect. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MessageEvent, Status } from '#contract/message-status.ts';

@@ -4,7 +4,6 @@
  * own table of steps, so that a mistake in the checked code cannot hide itself.
  * This file checks accounts, timers, keys and rate limits; the files next to it check the rest.
  */
-
 import { type EndpointName, endpointNames, limitWindowMs } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import type { Account } from '../../sim/accounts/account.ts';

@@ -3,7 +3,6 @@
  * are read from counts and state at each scrape. Nothing here runs per request.
  * `exposition.ts` writes them as text.
  */
-
 import { endpointNames } from '#contract/limits.ts';
 import { isFinal, type Status, statuses } from '#contract/message-status.ts';
 import { secondMs } from '#contract/time.ts';

@@ -1,6 +1,4 @@
-/**
- * The same request gets the same reply from both transports.
- */
+/** The same request gets the same reply from both transports. */
 import { expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { get, post } from '#verify/testkit/processes/raw-socket.ts';

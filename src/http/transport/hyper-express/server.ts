@@ -20,13 +20,9 @@ import { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
 import { explainRefusal } from '../listen-on.ts';
 import { checkAddress } from '../listening.ts';
+import { waitUntilIdle } from '../pending-replies.ts';
 import { ServedPort } from '../served-port.ts';
-import {
-  type ServiceHandler,
-  type Transport,
-  type TransportOptions,
-  waitUntilIdle,
-} from '../transport.ts';
+import type { ServicePort, Transport, TransportOptions } from '../transport.ts';
 import { closeQuietly } from './uws-reply.ts';
 import { UwsRequest } from './uws-request.ts';
 
@@ -42,7 +38,7 @@ export class HyperExpressTransport implements Transport {
   #unusualMethod = '';
   #closing: Promise<void> | undefined;
 
-  constructor(serve: ServiceHandler, options: TransportOptions = {}) {
+  constructor(serve: ServicePort, options: TransportOptions = {}) {
     this.#port = new ServedPort(serve, options);
     this.#tlsFiles = options.tls && new TlsFiles(options.tls);
     this.#server = new Server({

@@ -3,20 +3,21 @@ import type { HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import type { ApiReply } from '#contract/request-and-reply.ts';
+import { jsonType, statusTexts } from '../outlet.ts';
 import { keepAliveSeconds } from '../transport.ts';
-import { jsonType, statusTexts } from '../transport-replies.ts';
 
 /**
  * What a reply does to its connection. `keep`: it stays open, and the head says `keep-alive`.
  * `close`: the head says `close`; uWebSockets.js closes it because of the request's own header.
  * `native_close`: uWebSockets.js is made to close it, and writes `close` itself.
  */
-type Connection = 'keep' | 'close' | 'native_close';
+type ConnectionEnd = 'keep' | 'close' | 'native_close';
 
 /**
- * Writes a whole reply. The caller must have corked: it runs in a native callback or in `cork`.
- * 204 and 304 have no length. HEAD has the length of GET's body. `ApiReply` promises header values
- * that need no check. The parameters are positional, because an object for each reply costs time.
+ * Writes a whole reply. Call it only while uWebSockets.js collects writes: in a native callback, or
+ * in `cork`. 204 and 304 have no length. HEAD has the length of GET's body. `ApiReply` promises
+ * header values that need no check. The parameters are positional, because an object for each reply
+ * costs time.
  */
 export function writeReply(
   raw: HttpResponse,
@@ -25,7 +26,7 @@ export function writeReply(
   payload: string | Uint8Array,
   contentType: string,
   headers: ApiReply['headers'],
-  connection: Connection,
+  connection: ConnectionEnd,
 ): void {
   const isNativeClose = connection === 'native_close';
   if (status === 204 || status === 304) {
@@ -39,7 +40,7 @@ export function writeReply(
   writeHead(raw, status, contentType, headers, connection);
   if (method !== 'HEAD') {
     if (isNativeClose) raw.end(payload, true);
-    else endUnlessBehind(raw, payload);
+    else endOrWait(raw, payload);
   } else if (isNativeClose) {
     raw.endWithoutBody(Buffer.byteLength(payload), true);
   } else {
@@ -57,10 +58,11 @@ const shortRepliesPerCheck = 64;
 /**
  * Ends a reply with `end`, or with `tryEnd`, which checks whether the client reads its replies. If
  * it does not, the rest of this one waits here, and uWebSockets.js disconnects the client as soon
- * as it sends more requests. `end` would buffer their replies without a bound. But a check costs a
- * tenth of a read request, so short replies check at random, which no client can predict.
+ * as it sends more requests. `end` would buffer their replies without a bound. A check costs a tenth
+ * of a whole GET, so only some short replies check. They are chosen at random, so that no client can
+ * avoid the check.
  */
-function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void {
+function endOrWait(raw: HttpResponse, payload: string | Uint8Array): void {
   if (payload.length <= longestShortReply && Math.random() * shortRepliesPerCheck >= 1) {
     raw.end(payload, false);
     return;
@@ -94,7 +96,7 @@ const connectionLines = {
   keep: `\r\nconnection: keep-alive\r\nkeep-alive: timeout=${keepAliveSeconds}`,
   close: '\r\nconnection: close',
   native_close: '',
-} as const satisfies Record<Connection, string>;
+} as const satisfies Record<ConnectionEnd, string>;
 
 /** Writes the whole head in one native call: a call costs more than joining the texts. */
 function writeHead(
@@ -102,7 +104,7 @@ function writeHead(
   status: number,
   contentType: string | undefined,
   headers: ApiReply['headers'],
-  connection: Connection,
+  connection: ConnectionEnd,
   end = '',
 ): void {
   const type = headers?.['content-type'] === undefined ? contentType : undefined;
@@ -118,7 +120,11 @@ function writeHead(
 /** The heads of JSON replies that keep their connection, by status. */
 const jsonHeads: string[] = [];
 
-function headOf(status: number, contentType: string | undefined, connection: Connection): string {
+function headOf(
+  status: number,
+  contentType: string | undefined,
+  connection: ConnectionEnd,
+): string {
   const type = contentType === undefined ? '' : `\r\ncontent-type: ${contentType}`;
   return `${status} ${statusTexts[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
 }

@@ -7,8 +7,8 @@
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Outlet } from '../outlet.ts';
+import { jsonType, statusTexts } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
-import { jsonType, statusTexts } from '../transport-replies.ts';
 
 /** A request as undici passes it on. */
 export interface DispatchOptions {

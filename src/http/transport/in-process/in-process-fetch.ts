@@ -7,7 +7,7 @@
 import { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
 import { ServedPort } from '../served-port.ts';
-import type { ServiceHandler, TransportOptions } from '../transport.ts';
+import type { ServicePort, TransportOptions } from '../transport.ts';
 import { type DispatchHandler, type DispatchOptions, FetchOutlet } from './fetch-outlet.ts';
 
 /** Read when this module loads: a test may replace the global one by `sim.fetch` later. */
@@ -21,7 +21,7 @@ export class InProcessFetch {
   readonly #open = new Set<FetchOutlet>();
   #isClosed = false;
 
-  constructor(serve: ServiceHandler, options: TransportOptions) {
+  constructor(serve: ServicePort, options: TransportOptions) {
     this.#port = new ServedPort(serve, options);
     this.#answers = new Answers(this.#port);
   }

@@ -12,8 +12,9 @@ import { Answers } from '../answers.ts';
 import { ArrivingBody, type Intake } from '../arriving-body.ts';
 import { listenOn } from '../listen-on.ts';
 import { checkAddress } from '../listening.ts';
+import { waitUntilIdle } from '../pending-replies.ts';
 import { ServedPort } from '../served-port.ts';
-import { type Serve, type Transport, type TransportOptions, waitUntilIdle } from '../transport.ts';
+import type { PortService, Transport, TransportOptions } from '../transport.ts';
 import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
@@ -45,7 +46,7 @@ export class NodeTransport implements Transport {
   #checks: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(serve: Serve, options: TransportOptions = {}) {
+  constructor(serve: PortService, options: TransportOptions = {}) {
     this.#port = new ServedPort(serve, options);
     this.#answers = new Answers(this.#port);
     this.#lines = new HeadLines(this.#port);

@@ -1,8 +1,8 @@
 /** The HTML report of an audit: what it plots. */
 import { expect, test } from 'vitest';
-import { fixedWindow, LimitedServer, perKey } from '#verify/audit/limiters.ts';
-import { audit } from '../audit.ts';
-import { reportHtml } from './html.ts';
+import { audit } from '#audit/audit.ts';
+import { reportHtml } from '#audit/report/html.ts';
+import { fixedWindow, LimitedServer, perKey } from './limiters.ts';
 
 interface Plotted {
   readonly label: string;

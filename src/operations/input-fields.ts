@@ -1,19 +1,17 @@
 /**
- * Fields that the inputs of several operations have: a limit, a phone number to filter by, an
- * account (by its id or its name), and durations and times as people write them, such as `24h`.
+ * Fields that the inputs of several operations share, and the conversion of durations and times
+ * that people write, such as `24h`.
  */
 import { z } from 'zod';
 import { readDuration } from '#io/flag-values.ts';
 import { startTimeSchema } from '../config/settings.ts';
 import { numberSchema } from '../config/world-schema.ts';
-import type { Account } from '../sim/accounts/account.ts';
-import type { Registry } from '../sim/accounts/registry.ts';
 import { OperationRefused } from '../sim/errors.ts';
 
 /** The largest number that a query can give: nine digits. */
 export const largestInQuery = 999_999_999;
 
-/** A whole number from 1. */
+/** A whole number from 1 to `largest`, with one message for every mistake. */
 function ordinal(largest: number) {
   const error = `expected a whole number from 1 to ${largest}`;
   return z.int({ error }).min(1, { error }).max(largest, { error });
@@ -37,7 +35,7 @@ export function limitSchema({ largest, fallback }: { largest: number; fallback: 
   // The inner default is the one that the documents show.
   const schema = fromDigits(ordinal(largest).default(fallback))
     .default(fallback)
-    .describe('How many at most.');
+    .describe('The largest number of entries.');
   return schema as unknown as z.ZodDefault<z.ZodNumber>;
 }
 
@@ -46,23 +44,6 @@ export const numberFilterSchema = z.preprocess(
   (value) => (typeof value === 'string' ? value.replace(/^ /, '+') : value),
   numberSchema,
 ) as unknown as z.ZodType<string, string>;
-
-/** Finds an account by its id, in upper or lower case, or by its name. */
-export function findAccount(world: Registry, idOrName: string): Account | undefined {
-  const account = world.accounts.get(idOrName.toLowerCase());
-  if (account !== undefined) return account;
-  for (const each of world.accounts.values()) if (each.name === idOrName) return each;
-  return undefined;
-}
-
-/** The id of an account in a filter. An unknown id stays: it matches nothing. */
-export function accountIdOf(world: Registry, idOrName: string, path: string): string {
-  const account = findAccount(world, idOrName);
-  if (account !== undefined) return account.accountId;
-  if (z.uuid().safeParse(idOrName).success) return idOrName;
-  const message = `${JSON.stringify(idOrName)} is neither a UUID nor the name of an account`;
-  throw new OperationRefused('invalid', message, path);
-}
 
 export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
 

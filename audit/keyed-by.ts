@@ -1,0 +1,127 @@
+/**
+ * Which differences give a caller a limit of its own. The list is certain if each difference that
+ * may be in it was tried alone, or with others that share the limit.
+ */
+import type { KeyTest } from './keys.ts';
+import type { AuditedExchange, Subject } from './run.ts';
+import { certain, list, type Statement, undetermined } from './statement.ts';
+
+/** Who was asked, besides the first caller. */
+export interface Askers {
+  readonly exchanges: readonly AuditedExchange[];
+  readonly keyTests: readonly KeyTest[];
+  /** All who were to be asked; an audit may end before. */
+  readonly others: readonly Subject[];
+  /** What differs between the first subject and another, such as `path` and `query`. */
+  readonly differencesOf: (subject: Subject) => readonly string[];
+  /** What may tell callers apart; `header` stands for any. */
+  readonly differences: readonly string[];
+}
+
+/** `isDoubted`: a request that passed may have had a token that just came back. */
+export function keyedBy(askers: Askers, isDoubted: boolean): Statement<readonly string[]> {
+  const { exchanges, keyTests, differencesOf, differences } = askers;
+  const shown = keyTests.flatMap((test) => test.exchanges);
+  if (exchanges.every(({ outcome }) => outcome !== 'refused'))
+    return undetermined('not tried, as no request was refused');
+  const [own, shared] = [false, true].map((isShared) =>
+    keyTests.filter((test) => test.isShared === isShared),
+  ) as [KeyTest[], KeyTest[]];
+  const [passed] = own;
+  if (passed !== undefined && isDoubted)
+    return undetermined(
+      `${wordFor(differencesOf(passed.subject))}: a request passed, but a token may have come back just then`,
+      shown,
+    );
+  const without = new Set(shared.flatMap(({ subject }) => differencesOf(subject)));
+  const separating = own
+    .filter((test) => errorOf(test, exchanges) === undefined)
+    .map(({ subject }) => differencesOf(subject))
+    .map((all) =>
+      all.every((each) => without.has(each)) ? all : all.filter((each) => !without.has(each)),
+    );
+  const keys = [...new Set(separating.filter(({ length }) => length === 1).flat())];
+  const unclear = new Set(
+    separating.filter((all) => !all.some((each) => keys.includes(each))).flat(),
+  );
+  const open = differences.filter(
+    (each) => !keys.includes(each) && (!without.has(each) || unclear.has(each)),
+  );
+  const texts = shared.map(({ subject }) => sharerText(subject, differencesOf(subject)));
+  const sharers = [...new Set(texts)];
+  const verb = sharers.length === 1 ? 'shares' : 'share';
+  const share = sharers.length === 0 ? '' : `${list(sharers, 'and')} ${verb} it`;
+  const of =
+    keys.length === 0
+      ? 'all callers share one limit'
+      : `each ${wordFor(keys)} has a limit of its own`;
+  const note = share === '' ? '' : `${keys.length === 0 ? ':' : ';'} ${share}`;
+  if (open.length === 0) return certain(keys.length === 0 ? ['all'] : keys, `${of}${note}`, shown);
+  const known = keys.length === 0 ? share : `${of}${note}`;
+  const advice = new Set(open.map((each) => adviceFor(each, askers)));
+  return undetermined([...(known === '' ? [] : [known]), ...advice].join('; '), shown);
+}
+
+/** The status with which others were answered, if it is an error and the first caller got none. */
+function errorOf({ subject, exchanges: numbers }: KeyTest, exchanges: readonly AuditedExchange[]) {
+  const isOther = ({ caller, path }: Subject) => caller === subject.caller && path === subject.path;
+  const errorIn = (each: readonly AuditedExchange[]) =>
+    each.find(({ outcome, status }) => outcome === 'passed' && status >= 400)?.status;
+  const asked = numbers.flatMap((number) => exchanges[number - 1] ?? []);
+  return errorIn(exchanges.slice(0, 1)) === undefined ? errorIn(asked.filter(isOther)) : undefined;
+}
+
+/** Why it is open whether limiters tell callers apart by this, and what to do. */
+function adviceFor(difference: string, askers: Askers): string {
+  const { others, keyTests, exchanges, differencesOf } = askers;
+  const first = exchanges[0]?.path ?? '/';
+  const test = keyTests.find(({ subject }) => differencesOf(subject).includes(difference));
+  const error = test && errorOf(test, exchanges);
+  if (test !== undefined && error !== undefined)
+    return `${targetOf(test.subject, difference)} was answered ${error}: name one that your service answers like the first`;
+  if (test !== undefined) {
+    const [one, other] = [partsOf(first), partsOf(test.subject.path)];
+    return `${test.subject.path} has a limit of its own, by its path or by its query: add --vary-path '${other.path}${one.query}' --vary-path '${one.path}${other.query}'`;
+  }
+  const named = others.find((other) => differencesOf(other).includes(difference));
+  if (named !== undefined) return `${targetOf(named, difference)} was not asked, or did not answer`;
+  if (difference === 'path')
+    return 'no other path was asked: add --vary-path with another path of your service';
+  if (difference === 'query')
+    return `no other query was asked: add --vary-path '${partsOf(first).path}?x=1'`;
+  if (difference === 'address')
+    return 'no other address was asked: an audit has two only if its target is on 127.0.0.1';
+  const name = wordFor([difference]);
+  return difference === 'header'
+    ? "no other header was asked: add --caller 'Name: a, b'"
+    : `all requests had the same ${name}: add --caller '${name}: a, b'`;
+}
+
+function partsOf(path: string): { readonly path: string; readonly query: string } {
+  const [name = ''] = path.split('?', 1);
+  return { path: name, query: path.slice(name.length) };
+}
+
+function targetOf({ caller, path }: Subject, difference: string): string {
+  return ['path', 'query'].includes(difference) ? path : caller;
+}
+
+/** `another path (/other)`. */
+function sharerText(subject: Subject, differences: readonly string[]): string {
+  const [difference = ''] = differences;
+  const target = targetOf(subject, difference).replace(
+    `${difference.replace('header:', '')}: `,
+    '',
+  );
+  return `another ${wordFor(differences)} (${target})`;
+}
+
+/** `header:x-api-key` as `X-Api-Key`. */
+function wordFor(differences: readonly string[]): string {
+  const words = differences.map((each) =>
+    each.startsWith('header:')
+      ? each.slice('header:'.length).replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase())
+      : each,
+  );
+  return words.join(' and ');
+}

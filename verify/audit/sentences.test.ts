@@ -1,0 +1,170 @@
+/** What an audit says of what it did not try, of limiters that seem to have no limit, and of waits. */
+import { expect, test } from 'vitest';
+import { type AuditSettings, learn, type Subject } from '#audit/audit.ts';
+import { answerOf, reportText } from '#audit/report/report.ts';
+import { fixedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
+
+const window = () => perKey(fixedWindow(5, 4_000));
+
+async function learnOf(keyOf: (subject: Subject) => string, options: Partial<AuditSettings>) {
+  const { request, clock } = new LimitedServer(window(), keyOf);
+  const result = await learn({ request, ...clock, maxWindow: 10_000, ...options });
+  return result.statements.keyed_by;
+}
+
+const byCaller = ({ caller }: Subject) => caller;
+const byAll = () => '';
+const byPath = ({ path }: Subject) => path.split('?')[0] ?? '';
+const both = ['/orders', '/other', '/orders?x=1'];
+
+test.each([
+  ['no other path', byCaller, { paths: ['/orders'] }, 'no other path was asked: add --vary-path'],
+  ['no other path but a query', byAll, { paths: ['/orders', '/orders?x=1'] }, 'no other path was'],
+  ['no other query', byCaller, { paths: ['/orders', '/other'] }, "add --vary-path '/orders?x=1'"],
+  ['no other caller', byPath, { paths: both, callers: ['one'] }, 'no other address was asked'],
+  [
+    'one path that differs in two ways',
+    byPath,
+    { paths: ['/orders', '/other?x=1'] },
+    "by its path or by its query: add --vary-path '/other' --vary-path '/orders?x=1'",
+  ],
+  [
+    'one header that all requests had',
+    byCaller,
+    { paths: both, differences: ['address', 'path', 'query', 'header:x-api-key'] },
+    "all requests had the same X-Api-Key: add --caller 'X-Api-Key: a, b'",
+  ],
+  ['no header', byAll, { paths: both, differences: ['header'] }, "add --caller 'Name: a, b'"],
+])('with %s, who shares the limit is undetermined', async (_, keyOf, options, advice) => {
+  const statement = await learnOf(keyOf, options);
+  expect(statement).toMatchObject({ value: null, certainty: 'undetermined' });
+  expect(statement.sentence).toContain(advice);
+});
+
+test.each([
+  [byCaller, both, ['address']],
+  [byPath, both, ['path']],
+  [
+    ({ caller, path }: Subject) => `${caller} ${byPath({ caller, path })}`,
+    both,
+    ['address', 'path'],
+  ],
+  [({ path }: Subject) => path.split('?')[1] ?? '', both, ['query']],
+  // What differs in both and shares the limit shows that neither counts.
+  [byCaller, ['/orders', '/other?x=1'], ['address']],
+  [byAll, both, ['all']],
+])('what was tried alone is certain (%#)', async (keyOf, paths, value) => {
+  expect(await learnOf(keyOf, { paths })).toMatchObject({ value, certainty: 'certain' });
+});
+
+test('another path that is answered with an error shows nothing', async () => {
+  const { request, clock } = new LimitedServer(window());
+  const ask = async (subject: Subject) =>
+    subject.path === '/other' ? { status: 404 } : request(subject);
+  const options = { ...clock, maxWindow: 10_000, paths: both };
+  const { keyed_by: keys } = (await learn({ request: ask, ...options })).statements;
+  expect(keys.value).toBe(null);
+  expect(keys.sentence).toContain('/other was answered 404: name one that');
+});
+
+function withoutLimit(answer: (number: number, now: number) => { status: number; ms: number }) {
+  let [now, number] = [0, 0];
+  const request = async () => {
+    number += 1;
+    const { status, ms } = answer(number, now);
+    now += ms;
+    return { status, headers: status === 503 ? { 'retry-after': '0.16' } : {} };
+  };
+  const sleep = async (ms: number) => {
+    now += ms;
+  };
+  return learn({ request, now: () => now, sleep, budget: 100 });
+}
+
+test('errors that look like refusals are said, and what to type', async () => {
+  const result = await withoutLimit((number) => ({ status: number > 6 ? 503 : 200, ms: 1 }));
+  expect(result.statements.algorithm.certainty).toBe('undetermined');
+  expect(answerOf(result)).toBe(
+    '6 passed, then 5 were answered 503 with Retry-After 0.16: if that is how it refuses, add --refused 503',
+  );
+  expect(result.statements.keyed_by.sentence).toBe('not tried, as no request was refused');
+});
+
+test('requests that pass evenly are said to wait, those of a slow service are not', async () => {
+  let free = 0;
+  const queue = await withoutLimit((_, now) => {
+    const at = Math.max(free, now + 1);
+    free = at + 100;
+    return { status: 200, ms: at - now };
+  });
+  expect(answerOf(queue)).toContain(
+    'they were answered 100 ms apart: something delays them to 10 a',
+  );
+  const slow = await withoutLimit(() => ({ status: 200, ms: 100 }));
+  const quick = await withoutLimit(() => ({ status: 200, ms: 1 }));
+  for (const { statements } of [slow, quick])
+    expect(statements.algorithm.sentence).toMatch(/^no request of \d+ was refused$/);
+});
+
+const audited = { maxWindow: 10_000, paths: both };
+
+test('a wait that is too short is said with how often and by how much', async () => {
+  const { request, clock } = new LimitedServer(window(), undefined, ({ passes, waitMs }) =>
+    passes ? {} : { 'retry-after': `${Math.floor(waitMs / 1_000)}` },
+  );
+  const { retry_after: wait } = (await learn({ request, ...clock, ...audited })).statements;
+  expect(wait.value).toBe('short');
+  const pattern =
+    /^Retry-After is too short, by ([\d.]+) s or more, after (\d+) of (\d+) refusals: it said (\d+) s, but a request ([\d.]+) s later was refused, and one ([\d.]+) s later passed$/;
+  const [, by = 0, often = 0, tried = 0, said = 0, refused = 0, passed = 0] =
+    pattern.exec(wait.sentence)?.map(Number) ?? [];
+  expect(refused - said).toBeCloseTo(by);
+  expect(passed).toBeGreaterThan(refused);
+  expect(often).toBeGreaterThan(1);
+  expect(tried).toBeGreaterThanOrEqual(often);
+});
+
+test.each([
+  [1, 'read as seconds it is true: never too short after'],
+  [0.5, 'read as seconds it is too short, by'],
+])('a wait with a fraction, %d times the true one, is unreadable', async (times, says) => {
+  const { request, clock } = new LimitedServer(window(), undefined, ({ passes, waitMs }) =>
+    passes ? {} : { 'retry-after': ((times * waitMs) / 1_000 + 0.001).toFixed(3) },
+  );
+  const { retry_after: wait } = (await learn({ request, ...clock, ...audited })).statements;
+  expect(wait).toMatchObject({ value: 'unreadable', certainty: 'certain' });
+  expect(wait.sentence).toContain(says);
+});
+
+test('fields are said with what was compared, and how often', async () => {
+  const { request, clock } = new LimitedServer(window(), undefined, ({ passes, waitMs }) => ({
+    'x-ratelimit-limit': '5',
+    ...(!passes && {
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': `${Math.ceil(waitMs / 1_000)}`,
+    }),
+  }));
+  const { fields } = (await learn({ request, ...clock, ...audited })).statements;
+  expect(fields.value).toEqual({ 'X-RateLimit-*': true });
+  expect(fields.sentence).toMatch(
+    /^X-RateLimit-\* true \(limit in \d+ replies, remaining in \d+ replies, reset in \d+ replies\)$/,
+  );
+});
+
+test('a number that a limiter of this kind does not have is certain to be none', async () => {
+  const log = new LimitedServer(perKey(slidingLog(5, 4_000)));
+  const result = await learn({ request: log.request, ...log.clock, ...audited });
+  expect(result.statements.burst).toMatchObject({ value: null, certainty: 'certain' });
+  const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
+  expect(text).toMatch(/ {2}burst +none +certain +a sliding log has none/);
+});
+
+test('what is still possible is said, and the first requests that show it', async () => {
+  const { request, clock } = new LimitedServer(perKey(tokenBucket(5, 2)));
+  const result = await learn({ request, ...clock, ...audited, budget: 90 });
+  const { algorithm } = result.statements;
+  expect(algorithm.certainty).toBe('undetermined');
+  expect(algorithm.sentence).toMatch(/still possible: .*a token bucket of [\d.]+( to [\d.]+)? in /);
+  const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
+  expect(text).toMatch(/ {2}algorithm +- +undetermined +.* \[#\d+, #\d+, #\d+ and \d+ more\]/);
+});
