@@ -252,7 +252,7 @@ function capabilitiesOf(options: ConformOptions): Capabilities {
     timeoutMs,
     allowTo,
     maxSends,
-    discovers: options.discover !== undefined,
+    isDiscovering: options.discover !== undefined,
     isOwn: options.baseUrl === undefined,
     hasControl: options.controlUrl !== undefined || options.baseUrl === undefined,
   };

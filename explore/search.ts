@@ -63,8 +63,7 @@ class Search {
   readonly #options: SearchOptions;
   readonly #index = new RunIndex();
   readonly #lock = new RunLock();
-  /** The points that any run reached. */
-  readonly #points = new Set<string>();
+  readonly #reachedPoints = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
   readonly #unstable: Finding[] = [];
@@ -192,7 +191,7 @@ class Search {
 
   #recordRun(run: Run): void {
     this.#index.add(run);
-    for (const point of run.trace) this.#points.add(pointKey(point));
+    for (const point of run.trace) this.#reachedPoints.add(pointKey(point));
   }
 
   /** Repeats a failed run alone: a failure that needs simultaneous runs is not a finding. */
@@ -262,7 +261,7 @@ class Search {
   #progress(): Progress {
     return {
       runs: this.#runs,
-      points: this.#points.size,
+      points: this.#reachedPoints.size,
       levels: this.#levels,
       findings: this.#findings.all,
     };

@@ -90,7 +90,7 @@ const earlyFlood: Recording = {
   throttled: 2,
   seconds: 2,
   waitSeconds: refillSeconds,
-  inIdleTime: true,
+  isForIdleTime: true,
   record: async (t, { key, sims }) => {
     const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
     const replies = await flood(documentedLimits.tasks + 2, poll);
@@ -107,7 +107,7 @@ const earlyRequest: Recording = {
   spends: { received: 1 },
   seconds: 61,
   waitSeconds: refillSeconds,
-  inIdleTime: true,
+  isForIdleTime: true,
   record: async (t, { key }) => {
     await t.get(paths.received, key);
     await t.pause(61 * secondMs, 'tokens to accumulate');

@@ -36,8 +36,10 @@ export function itemsOf(cases: readonly AnyCase[], capabilities: Capabilities): 
   const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
   const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
   const others = all.filter((recording) => !isFlood(recording));
-  const first = others.filter(({ inIdleTime }) => !inIdleTime).map((recording) => [recording]);
-  const idle = others.filter(({ inIdleTime }) => inIdleTime).map((recording) => [recording]);
+  const first = others
+    .filter(({ isForIdleTime }) => !isForIdleTime)
+    .map((recording) => [recording]);
+  const idle = others.filter(({ isForIdleTime }) => isForIdleTime).map((recording) => [recording]);
   // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
   // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
   const areTogether = capabilities.timeoutMs > minuteMs && floods.length > 0;

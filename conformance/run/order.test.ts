@@ -124,7 +124,7 @@ const capabilities = {
   flags: {},
   hasControl: false,
   isOwn: false,
-  discovers: false,
+  isDiscovering: false,
   seed: 1,
   timeoutMs: 120_000,
 };

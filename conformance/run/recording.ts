@@ -29,7 +29,7 @@ export interface Recording<T = unknown> extends Requirements {
   /** The recording after which it is made, with the tokens that are left or have returned. */
   readonly follows?: Recording;
   /** True if it is made when nothing else can start: it leaves a bucket empty or unused. */
-  readonly inIdleTime?: boolean;
+  readonly isForIdleTime?: boolean;
   readonly record: (t: Trial, account: AccountUnderTest) => Promise<T>;
 }
 
@@ -52,8 +52,8 @@ export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T>
 }
 
 /** True if the recording is about limits: then it must see its 429s, and not wait them out. */
-function isAboutLimits({ fullBuckets, throttled, follows, inIdleTime }: Recording): boolean {
-  return [fullBuckets, throttled, follows, inIdleTime].some((field) => field !== undefined);
+function isAboutLimits({ fullBuckets, throttled, follows, isForIdleTime }: Recording): boolean {
+  return [fullBuckets, throttled, follows, isForIdleTime].some((field) => field !== undefined);
 }
 
 /** Starts a recording once per run. */

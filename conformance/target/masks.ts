@@ -10,7 +10,6 @@ const longestBody = 4_096;
 /** Shorter secrets are not masked: they occur in other words by chance. */
 const shortestSecret = 4;
 
-/** The keys that no report may show. */
 export class Masks {
   /** What to show instead, by key. */
   readonly #secrets = new Map<string, string>();

@@ -42,7 +42,7 @@ export interface Capabilities {
   readonly allowTo?: readonly string[] | undefined;
   readonly maxSends?: number | undefined;
   /** `--discover`: also observes assumptions that only matter for a simulator. */
-  readonly discovers: boolean;
+  readonly isDiscovering: boolean;
   /** True if a control port creates accounts and moves time. */
   readonly hasControl: boolean;
   /** True if the harness started the target itself, so that there is no proxy in between. */
@@ -118,7 +118,7 @@ export function otherRecipientOf(target: Capabilities): string | undefined {
 /** The flag that a need is missing; undefined if it is met. A control port meets every need. */
 export function whyMissing(target: Capabilities, need: Need): string | undefined {
   if (target.hasControl) return undefined;
-  if (need === 'discover') return target.discovers ? undefined : '--discover';
+  if (need === 'discover') return target.isDiscovering ? undefined : '--discover';
   if (isOfControl(need)) return `--control-url (${neededControl[need]})`;
   const givenFor = (name: TargetFlag) => (name === 'to' ? recipientOf(target) : target.flags[name]);
   const missing = neededFlags[need].find((name) => givenFor(name) === undefined);

@@ -45,7 +45,6 @@ export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
   }));
 }
 
-/** The rules that no case tested. */
 export function untested(rules: readonly RuleVerdict[]): string[] {
   return rules
     .filter(({ verdict }) => !['passed', 'observed'].includes(verdict) && !isFailure(verdict))
