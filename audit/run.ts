@@ -188,3 +188,23 @@ export function decisionOf({ sentAtMs, answeredAtMs, outcome }: AuditedExchange)
     count: 1,
   };
 }
+
+/** In the order of their replies: if a window ends meanwhile, passes can follow a refusal. */
+export function decisionsAtOnce(exchanges: readonly AuditedExchange[]): Decision[] {
+  let from = Number.POSITIVE_INFINITY;
+  const decisions = inOrderOfReplies(exchanges).map(decisionOf);
+  for (const [i, each] of [...decisions.entries()].toReversed()) {
+    from = Math.min(from, each.from);
+    decisions[i] = { ...each, from };
+  }
+  return decisions;
+}
+
+/** Those that were decided. */
+export function inOrderOfReplies(
+  exchanges: readonly AuditedExchange[],
+): readonly AuditedExchange[] {
+  return exchanges
+    .filter(({ outcome }) => outcome !== 'broken')
+    .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
+}
