@@ -10,7 +10,7 @@ import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from '../evidence/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';
-import type { Bucket } from './models.ts';
+import type { Bucket } from './bucket.ts';
 
 /** A smaller excess of messages does not show another client for certain. */
 const fewestOfOthers = 4;

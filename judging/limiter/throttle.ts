@@ -11,8 +11,8 @@ import { type Exchange, isRefused, mayHaveRestarted } from '../evidence/exchange
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
+import type { Bucket } from './bucket.ts';
 import { type Unexplained, unexplained } from './explained.ts';
-import type { Bucket } from './models.ts';
 import { othersIn } from './other-traffic.ts';
 
 export const throttleJudges = {
