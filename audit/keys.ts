@@ -90,15 +90,17 @@ export class KeyTests {
       if ((isShared || !sent.includes(each)) && each.outcome !== 'broken') this.#evidence.add(each);
     if (sent.every(({ outcome }) => outcome === 'broken')) return undefined;
     const isClear = isShared || isRefused(asked.at(-1));
-    const own = { sent: isShared ? [] : sent, at };
-    return { subject: other, isShared, isClear, exchanges: asked.map(numberOf), own };
+    const exchanges = asked.map(({ number }) => number);
+    return {
+      subject: other,
+      isShared,
+      isClear,
+      exchanges,
+      own: { sent: isShared ? [] : sent, at },
+    };
   }
 }
 
 function isRefused(exchange: AuditedExchange | undefined): boolean {
   return exchange?.outcome === 'refused';
-}
-
-function numberOf({ number }: AuditedExchange): number {
-  return number;
 }

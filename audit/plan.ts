@@ -12,7 +12,7 @@ import { Allowance, type Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { type KeyTest, KeyTests, type Subjects } from './keys.ts';
 import { mostInRace, type Race, Races } from './race.ts';
-import { doubling, firmRefusals, firstWaitMs, goldenShare, Recovery } from './recovery.ts';
+import { doublingWaits, firmRefusals, goldenShare, Recovery } from './recovery.ts';
 import { bestBurst, disagrees, isOpen, type Planned, sizeOf, usualLimit } from './remaining.ts';
 import type { Run } from './run.ts';
 
@@ -103,7 +103,7 @@ export class Plan {
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
     const lengthMs = (last?.to ?? begin) - begin;
     this.#run.doing('when the first request passes again');
-    if (await this.#recovery.recover(begin, doubling(firstWaitMs))) {
+    if (await this.#recovery.recover(begin, doublingWaits())) {
       await this.#watchPartsReturn(lengthMs);
       await this.#burstAfterPause();
     }

@@ -23,7 +23,7 @@ const mostStated = 4;
 const mostHeld = 4;
 
 /** The first wait after a refusal. */
-export const firstWaitMs = 30;
+const firstWaitMs = 30;
 /** A stated wait is surely over this long after its end; in whole seconds, this long before not. */
 const afterWaitMs = 25;
 const beforeWaitMs = 1_040;
@@ -64,6 +64,7 @@ export class Recovery {
   readonly #allowance: Allowance;
   /** True if a refusal has moved the time at which a request passes. */
   #isMoved = false;
+  /** True after `#hold`, which is tried once. */
   #isHeld = false;
   /** True if a request passed when a refusal had said so. */
   #isWaitKept = false;
@@ -234,14 +235,11 @@ export class Recovery {
   async takeBitByBit(limit: number): Promise<void> {
     this.#run.doing('how many come back in a pause');
     const begin = this.#run.now();
-    if (!(await this.recover(begin, doubling(firstWaitMs)))) return;
+    if (!(await this.recover(begin, doublingWaits()))) return;
     const [, gapMs] = this.span;
+    const { longestMs } = this.#evidence;
     let sum = 0;
-    for (
-      let waitMs = 2 * gapMs;
-      sum < limit / 4 && waitMs < this.#evidence.longestMs;
-      waitMs *= 2
-    ) {
+    for (let waitMs = 2 * gapMs; sum < limit / 4 && waitMs < longestMs; waitMs *= 2) {
       await this.#run.until(this.#run.now() + waitMs);
       sum += (await this.exhaust(limit + 2, 1)).passed;
     }
@@ -250,11 +248,8 @@ export class Recovery {
   /** When a request passes again, as the last reply said. */
   #readyAt(): number | undefined {
     const last = this.#run.exchanges.at(-1);
-    const stated = last === undefined ? undefined : waitOf(last);
-    if (last === undefined || stated === undefined || Number.isNaN(stated)) return undefined;
-    return stated * 1_000 > this.#evidence.longestMs
-      ? undefined
-      : last.answeredAtMs + stated * 1_000;
+    const waitMs = ((last && waitOf(last)) ?? Number.NaN) * 1_000;
+    return last && waitMs <= this.#evidence.longestMs ? last.answeredAtMs + waitMs : undefined;
   }
 
   /** First a second before the stated wait is over, then right after it. */
@@ -268,7 +263,7 @@ export class Recovery {
   }
 }
 
-/** Waits of twice the length before. */
-export function* doubling(waitMs: number): Generator<number> {
-  for (let wait = waitMs; ; wait *= 2) yield wait;
+/** Waits, each twice as long as the one before. */
+export function* doublingWaits(): Generator<number> {
+  for (let waitMs = firstWaitMs; ; waitMs *= 2) yield waitMs;
 }

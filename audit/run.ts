@@ -24,17 +24,13 @@ export interface Reply {
 }
 
 /** A request and its reply, with their times since the audit began. */
-export interface AuditedExchange extends Subject {
+export interface AuditedExchange extends Subject, Required<Reply> {
   /** From 1 on, in the order of sending. */
   readonly number: number;
   /** Since the audit began. */
   readonly sentAtMs: number;
   /** Since the audit began. */
   readonly answeredAtMs: number;
-  /** 0: no whole reply came. */
-  readonly status: number;
-  /** Lower-case names. */
-  readonly headers: Headers;
   /** Milliseconds since 1970, by the audit's clock. */
   readonly answeredAt: number;
   /** `broken`: no whole reply, or a server error. */

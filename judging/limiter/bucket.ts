@@ -54,13 +54,10 @@ export interface Window {
 }
 
 /** The excess of the first window that certainly holds more requests than the limit. */
-export function excessIn(
-  { granted, limit }: SplitBucket,
-  windows: Iterable<Window>,
-): Excess | undefined {
+export function excessIn(bucket: SplitBucket, windows: Iterable<Window>): Excess | undefined {
   for (const { from, to } of windows) {
-    const inside = granted.filter((each) => each.sentAt >= from && each.answeredAt < to);
-    const exchange = inside[limit];
+    const inside = bucket.granted.filter((each) => each.sentAt >= from && each.answeredAt < to);
+    const exchange = inside[bucket.limit];
     if (exchange !== undefined) return excessOf(exchange, inside);
   }
   return undefined;

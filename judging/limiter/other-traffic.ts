@@ -4,7 +4,6 @@
  * that counts messages: whatever its name, it grows at least as fast as the run sends. Without such
  * a figure, a limit is too small for certain only if two floods of its bucket agree.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from '../evidence/exchange.ts';

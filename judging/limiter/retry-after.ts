@@ -39,9 +39,10 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
       const expected = `between 1 and ${longestWaitSeconds} seconds`;
       verify.that(isPermitted, expected, refusal.reply);
     });
-    const bucket = buckets.get(bucketNameOf(refusal) ?? '');
-    if (bucket !== undefined)
-      isFollowed = judgeWait(trace, refusal, bucket, findings) || isFollowed;
+    const wait = waitAfter(trace, refusal, buckets.get(bucketNameOf(refusal) ?? ''));
+    if (wait === undefined) continue;
+    judgeEarlyRequests(trace, wait, findings);
+    isFollowed = judgeNextRequest(trace, wait, findings) || isFollowed;
   }
   if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
     // A wait in the permitted range alone does not exercise the rule: that takes a request after it.
@@ -99,8 +100,10 @@ interface Wait {
 function waitAfter(
   trace: Trace,
   refusal: Exchange,
-  { exchanges, exactFrom }: BucketRequests,
+  requests: BucketRequests | undefined,
 ): Wait | undefined {
+  if (requests === undefined) return undefined;
+  const { exchanges, exactFrom } = requests;
   const spanErrorMs = spanErrorOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   const answeredBy = refusal.answeredAt + spanErrorMs;
@@ -115,19 +118,6 @@ function waitAfter(
     enoughAt: refusal.answeredAt + seconds * 1_000 + spanErrorMs,
     later: exchanges.slice(from),
   };
-}
-
-/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
-function judgeWait(
-  trace: Trace,
-  refusal: Exchange,
-  requests: BucketRequests,
-  findings: Findings,
-): boolean {
-  const wait = waitAfter(trace, refusal, requests);
-  if (wait === undefined) return false;
-  judgeEarlyRequests(trace, wait, findings);
-  return judgeNextRequest(trace, wait, findings);
 }
 
 /** A request before the wait is over must also be refused. */

@@ -143,6 +143,8 @@ export class History {
   readonly blocks: number[] = [];
   /** The group that contradicted a version last: it also contradicts its neighbours. */
   suspect = -1;
+  /** How many groups were there before the last update; set by `Histories`. */
+  known = 0;
   readonly #withinMs: number;
 
   /** Decisions of one outcome within this time make one group. */
@@ -197,33 +199,26 @@ export class History {
 
 /** Decisions within this share of the shortest window of a level make one group. */
 const joinedShare = 1 / 200;
-/** The shortest window of the first level. */
-const firstLevelMs = 10;
+/** The shortest window that is considered: a request takes about as long. */
+export const shortestWindowMs = 10;
 /** Windows of each level are this many times as long as those of the previous one. */
 const levelStep = 4;
 const levelCount = 12;
 
-/** The history for the windows of one level. */
-interface HistoryLevel {
-  readonly history: History;
-  /** The number of groups that were there before the last update. */
-  known: number;
-}
-
 /** The decisions in groups of several widths: long windows need not tell close ones apart. */
-export class DecisionHistories {
+export class Histories {
   readonly #decisions = new Decisions();
-  readonly #levels = Array.from({ length: levelCount }, (_, level): HistoryLevel => {
-    const withinMs = firstLevelMs * levelStep ** level * joinedShare;
-    return { history: new History(this.#decisions, withinMs), known: 0 };
+  readonly #levels = Array.from({ length: levelCount }, (_, level) => {
+    const withinMs = shortestWindowMs * levelStep ** level * joinedShare;
+    return new History(this.#decisions, withinMs);
   });
 
   update(decisions: readonly Decision[]): void {
     // The last group may still grow.
-    for (const each of this.#levels) each.known = Math.max(0, each.history.groups.length - 1);
+    for (const each of this.#levels) each.known = Math.max(0, each.groups.length - 1);
     for (const decision of decisions.slice(this.#decisions.all.length)) {
       this.#decisions.add(decision);
-      for (const { history } of this.#levels) history.add();
+      for (const history of this.#levels) history.add();
     }
   }
 
@@ -232,8 +227,8 @@ export class DecisionHistories {
     return (all.at(-1)?.to ?? 0) - (all[0]?.from ?? 0);
   }
 
-  forWindow([shortest]: Span): HistoryLevel {
-    const level = Math.floor(Math.log(shortest / firstLevelMs) / Math.log(levelStep));
-    return this.#levels[Math.max(0, Math.min(levelCount - 1, level))] as HistoryLevel;
+  forWindow([shortest]: Span): History {
+    const level = Math.floor(Math.log(shortest / shortestWindowMs) / Math.log(levelStep));
+    return this.#levels[Math.max(0, Math.min(levelCount - 1, level))] as History;
   }
 }

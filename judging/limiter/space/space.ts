@@ -9,10 +9,11 @@
  */
 import {
   type Decision,
-  DecisionHistories,
+  Histories,
   type History,
   type Part,
   type Span,
+  shortestWindowMs,
   type Version,
 } from './decision.ts';
 import { type Family, families } from './families.ts';
@@ -29,8 +30,6 @@ export interface Candidate extends OneVersion {
   readonly middle: OneVersion | undefined;
 }
 
-/** The shortest window that is considered: a request takes about as long. */
-const shortestWindowMs = 10;
 /** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
 /** The longest window grows by this share at least. */
@@ -50,7 +49,7 @@ const fewSpans = 400;
 const finer = 4;
 /** No window is cut finer than this. */
 const finestWindow = 1e-5;
-/** How wide the outermost spans may stay: the numbers of the audit follow from them. */
+/** How wide the outermost spans may stay: an audit states the numbers at their ends. */
 const widthOfOutermost = { window: 0.0005, place: 1 / 256 };
 /** After this many cuts, an outermost number is exact enough. */
 const mostOutermostCuts = 24;
@@ -62,7 +61,7 @@ type Widths = typeof widthIfPossible;
 export class Space {
   /** What remains of each family, and of each of the spans of windows that it was widened by. */
   #groups: readonly (readonly Candidate[])[] = [];
-  readonly #histories = new DecisionHistories();
+  readonly #histories = new Histories();
   readonly #knownSince: number;
   readonly #fewSpans: number;
   #longestMs = 0;
@@ -108,7 +107,7 @@ export class Space {
 
   /** True if a version that remains also permits these decisions, after those of the last update. */
   permits(one: OneVersion, further: readonly Decision[]): boolean {
-    const { history } = this.#histories.forWindow(one.version.windowMs);
+    const history = this.#histories.forWindow(one.version.windowMs);
     return history.followedBy(further, (part) => isPossible(one, history, part));
   }
 
@@ -129,9 +128,9 @@ function isCounter({ algorithm }: Family): boolean {
 }
 
 /** The candidate with the limits that also permit the new decisions; empty if none does. */
-function narrowed(candidate: Candidate, histories: DecisionHistories): Candidate[] {
-  const { history, known } = histories.forWindow(candidate.version.windowMs);
-  const part = { ...history.whole, since: known };
+function narrowed(candidate: Candidate, histories: Histories): Candidate[] {
+  const history = histories.forWindow(candidate.version.windowMs);
+  const part = { ...history.whole, since: history.known };
   const span = permitted(candidate, history, part);
   if (span === undefined) return [];
   const middle = candidate.middle && permitted(candidate.middle, history, part);
@@ -139,24 +138,16 @@ function narrowed(candidate: Candidate, histories: DecisionHistories): Candidate
   return [isSame ? candidate : { ...span, middle }];
 }
 
-/** A half of a span, with the limits that permit all decisions; nothing if none does. */
-function candidateIn(
-  whole: OneVersion,
-  version: Version,
-  histories: DecisionHistories,
-): Candidate[] {
-  const { history } = histories.forWindow(version.windowMs);
+/** A part of a span, with the limits that permit all decisions; empty if none does. */
+function candidateIn(whole: OneVersion, version: Version, histories: Histories): Candidate[] {
+  const history = histories.forWindow(version.windowMs);
   const span = permitted({ ...whole, version }, history, history.whole);
   if (span === undefined) return [];
   return [{ ...span, middle: permitted(middleOf(span), history, history.whole) }];
 }
 
 /** Cuts spans in two until all are as fine as they need be, or that takes too long. */
-function refine(
-  group: readonly Candidate[],
-  histories: DecisionHistories,
-  few: number,
-): readonly Candidate[] {
+function refine(group: readonly Candidate[], histories: Histories, few: number): Candidate[] {
   let width = widthIfImpossible;
   let spans = cutUntil(width, group, histories);
   // If no middle is possible, most spans are probably impossible: cutting drops them.
@@ -168,11 +159,8 @@ function refine(
   return spans.length < few ? refineOutermost(spans, histories) : spans;
 }
 
-/** Cuts the spans with the outermost windows and limits: the numbers follow from them. */
-function refineOutermost(
-  group: readonly Candidate[],
-  histories: DecisionHistories,
-): readonly Candidate[] {
+/** Cuts the spans with the outermost windows and limits, down to `widthOfOutermost`. */
+function refineOutermost(group: Candidate[], histories: Histories): Candidate[] {
   let spans = group;
   for (const outer of outermostFirst)
     for (let cuts = 0; cuts < mostOutermostCuts && spans.length > 0; cuts += 1) {
@@ -197,11 +185,7 @@ const outermostFirst: readonly ((one: OneVersion) => number)[] = [
 ];
 
 /** Cuts spans whose middle is impossible down to `width`, others to `widthIfPossible`. */
-function cutUntil(
-  width: Widths,
-  group: readonly Candidate[],
-  histories: DecisionHistories,
-): readonly Candidate[] {
+function cutUntil(width: Widths, group: readonly Candidate[], histories: Histories): Candidate[] {
   const done: Candidate[] = [];
   // Takes the last span first, so that the next update continues where this one stops.
   const left = [...group];
@@ -229,12 +213,9 @@ function permitted(one: OneVersion, history: History, part: Part): OneVersion | 
   return isSame ? one : { family, version: { ...version, limit } };
 }
 
-export function isPossible(
-  { family, version }: OneVersion,
-  history: History,
-  part = history.whole,
-): boolean {
-  return family.possibleLimits(history, version, part) !== undefined;
+/** True if the version permits this part of the decisions. */
+export function isPossible(one: OneVersion, history: History, part = history.whole): boolean {
+  return one.family.possibleLimits(history, one.version, part) !== undefined;
 }
 
 /** The version with the window and the phase in the middle of their spans. */
