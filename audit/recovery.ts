@@ -24,16 +24,17 @@ const mostHeld = 4;
 
 /** The first wait after a refusal. */
 const firstWaitMs = 30;
-/** A stated wait is surely over this long after its end; in whole seconds, this long before not. */
+/** So long after its end, a stated wait is surely over. */
 const afterWaitMs = 25;
+/** So long before its end, a wait in whole seconds is surely not over. */
 const beforeWaitMs = 1_040;
-/** A refusal has moved the stated time if it is later by this: less may come from rounding. */
+/** A refusal has moved the stated time if it is later by more: less may come from rounding. */
 const movedMs = 2_000;
-/** In a wait that is longer than this, a second is a small part. */
+/** A longer wait than this is nearly exact, although it is in whole seconds. */
 const longWaitMs = 10_000;
-/** A wait of this many longest windows ends any. */
+/** After this many of the longest windows, any window is over. */
 const surelyLonger = 1.05;
-/** Waits between refusals that prolong: pauses of one length could each be two windows of a counter. */
+/** Parts of the stated wait, in turn: pauses of one length could each be two windows of a counter. */
 const holdShares = [0.4, 0.29];
 /** The rest of a limit is spent this share of a window after the first part. */
 const restShare = 0.45;
@@ -56,7 +57,7 @@ const evenWindows = 1.3;
 const longerWait = 1.4;
 
 export class Recovery {
-  /** The waits after which a request was still refused, and passed, since a burst began. */
+  /** The time since a burst began until the last refusal, and until the first pass after it. */
   span: Span = [0, 0];
   readonly #run: Run;
   readonly #subject: Subject;
@@ -102,26 +103,26 @@ export class Recovery {
     for (const waitMs of waits) {
       if (waitMs > this.#evidence.longestMs * surelyLonger) return false;
       if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
-      for (let isPlanned = false; !isPlanned; ) {
+      let isStated: boolean;
+      do {
         const planned = begin + waitMs;
         const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
-        isPlanned = said === undefined || said > planned;
         // If each refusal prolongs the wait, only a pause ends it.
-        const isPause = said !== undefined && this.#run.now() > firstReadyAt;
-        if (isPause || (said !== undefined && this.#isWaitKept)) isPlanned = false;
-        const at = isPlanned || said === undefined ? planned : said;
+        const isPause = this.#isWaitKept || this.#run.now() > firstReadyAt;
+        isStated = said !== undefined && (said <= planned || isPause);
+        const at = isStated ? (said as number) : planned;
         if (at < this.#run.now()) break;
-        if (!isPlanned) stated += 1;
+        if (isStated) stated += 1;
         await this.#run.until(at);
         const { outcome } = await this.ask();
         if (outcome === 'passed') {
           // A wait in whole seconds is exact for a long window alone.
-          this.#isWaitKept ||= !isPlanned && waitMs > longWaitMs;
+          this.#isWaitKept ||= isStated && waitMs > longWaitMs;
           this.span = [refusedAt - begin, this.#run.now() - begin];
           return true;
         }
         refusedAt = this.#run.now();
-      }
+      } while (isStated);
     }
     return false;
   }
