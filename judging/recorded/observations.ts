@@ -12,7 +12,7 @@ import type { Discovered } from '../report/outcome.ts';
 import { isObject } from '../service/expectations.ts';
 import { namesField } from '../service/named-fields.ts';
 import { holdEndOf, validityOf } from '../service/validity.ts';
-import { hasRequestId } from './shown-rules.ts';
+import { hasRequestId } from './recorded-rules.ts';
 
 /** The answer that an exchange shows; undefined if it shows none. */
 type Observe = (exchange: Exchange) => string | undefined;
