@@ -5,8 +5,7 @@
  */
 
 import { changesBetween } from '#io/mistakes.ts';
-import type { Reply } from '../evidence/reply.ts';
-import type { ReportedExchange } from '../report/reported-exchange.ts';
+import type { Reply, ReportedExchange } from '../evidence/reply.ts';
 import { namesField } from './named-fields.ts';
 
 /** A rule does not hold. */
@@ -60,7 +59,7 @@ export function given<T>(check: () => T): T {
 /** A reply as failures show it: its status and the start of its body. */
 export function describe(reply: Reply): string {
   const { status, text, failure = 'unknown' } = reply;
-  if (reply.unusable === true) return `an unusable reply (${failure})`;
+  if (reply.isUnusable === true) return `an unusable reply (${failure})`;
   if (status === 0) return `no reply (${failure})`;
   // Makes a copy, because a slice would keep the whole text in memory.
   const body = text.length > 200 ? `${Buffer.from(text.slice(0, 200)).toString()}…` : text;
