@@ -4,8 +4,7 @@
  */
 import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
-import type { Exchange } from '#judging/evidence/exchange.ts';
-import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
+import { type Exchange, exchangeOf, routeIn } from '#judging/evidence/exchange.ts';
 import type { Reply, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { type Target, tooLong } from '../target/target.ts';

@@ -3,7 +3,6 @@
  * intent is one message that a client means to send once. Its attempts are the sends that try to
  * queue that message. `intent-grouping.ts` finds the intents of a record.
  */
-
 import type { ClientRuleId } from '#contract/rules.ts';
 import { hourMs, isoTime } from '#contract/time.ts';
 import type { ClientExchange } from './exchange.ts';

@@ -3,12 +3,11 @@
  * and from HAR files of browsers and proxies. Times are the recorder's. The API key identifies the
  * caller, because recorded traffic does not show accounts.
  */
-
 import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { RecordedReply } from './knowledge.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
+import { RecordedReply } from './recorded-reply.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];

@@ -3,7 +3,6 @@
  * `exchanges-of-traffic.ts`): JSON objects, endpoints, waits, and API keys whose characters are
  * escaped.
  */
-
 import { matchRoute } from '#contract/routes.ts';
 import { sha256 } from '#io/digest.ts';
 import { isObject } from '../service/expectations.ts';

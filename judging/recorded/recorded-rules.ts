@@ -7,6 +7,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
 import { isObject } from '../service/expectations.ts';
 import { onceInTurn } from '../service/judge.ts';
+import { documentedNames } from '../service/validity.ts';
 import { isOfService } from './knowledge.ts';
 
 /**
@@ -45,14 +46,14 @@ const isFirstUseOfSend = onceInTurn((one: Exchange): boolean => {
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
   const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
-  return isRefused && isObject(one.reply.json) && saysJson(one);
+  return isRefused && isObject(one.reply.json) && isDeclaredJson(one);
 });
 
 const replayed = 200;
 /** Not documented, but many frameworks refuse a field with it. */
 const unprocessable = 422;
 
-function saysJson({ headers }: Exchange): boolean {
+export function isDeclaredJson({ headers }: Exchange): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
 }
 
@@ -61,7 +62,7 @@ export function hasRequestId({ fields }: Exchange): boolean {
   return id !== undefined && id !== '';
 }
 
-const fieldNames = ['"to"', '"from"', '"from_number"', '"message"', '"request_id"', '"send_at"'];
+const quotedNames = documentedNames.map((name) => `"${name}"`);
 
 /** True if a name occurs twice in the body: services differ in which of the two counts. */
 function repeatsFields({ body = '' }: Exchange): boolean {
@@ -69,7 +70,7 @@ function repeatsFields({ body = '' }: Exchange): boolean {
     const at = body.indexOf(name);
     return at >= 0 && body.includes(name, at + 1);
   };
-  if (!fieldNames.some(isTwice)) return false;
+  if (!quotedNames.some(isTwice)) return false;
   const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }

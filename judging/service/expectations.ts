@@ -3,7 +3,6 @@
  * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
-
 import { changesBetween } from '#io/mistakes.ts';
 import type { Reply, ReportedExchange } from '../evidence/reply.ts';
 import { namesField } from './named-fields.ts';

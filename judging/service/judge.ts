@@ -3,7 +3,6 @@
  * trace, the exchanges of any client with the target, and records the results as findings. It never
  * sends, so the same judge serves a case of the harness and traffic that somebody else recorded.
  */
-
 import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import type { Reply } from '../evidence/reply.ts';

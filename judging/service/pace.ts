@@ -4,7 +4,6 @@
  * (`histories.ts`), and skips a case, by `Lacking`, if a device that does not poll by itself may
  * explain a late pickup. `judge` counts as an exercise of the rule, `require` does not.
  */
-
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isMessageSend, tasksIn } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';

@@ -4,7 +4,6 @@
  * skips a case, by `Lacking`, if reads were too rare to show a status. `judge` counts as an
  * exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
  */
-
 import {
   bodyOf,
   type Exchange,
