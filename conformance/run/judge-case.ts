@@ -207,7 +207,7 @@ function observed(seen: Seen): Found {
 function verdictOf(error: unknown): Found {
   if (error instanceof RuleBroken)
     return {
-      verdict: error.spelling ? 'spelling' : 'failed',
+      verdict: error.isOnlySpelling ? 'spelling' : 'failed',
       expected: error.expected,
       actual: error.actual,
       ...(error.exchange === undefined ? {} : { broken: error.exchange }),

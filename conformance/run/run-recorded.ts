@@ -160,7 +160,7 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const excerpt = excerptOf(proof, last);
   return {
     ...own,
-    verdict: broken.spelling ? 'spelling' : 'failed',
+    verdict: broken.isOnlySpelling ? 'spelling' : 'failed',
     expected: broken.expected,
     actual: broken.actual,
     ...(last !== undefined && { broken: last }),

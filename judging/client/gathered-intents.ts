@@ -122,6 +122,7 @@ export function isOtherMessage(original: ClientExchange, send: ClientExchange): 
   return wasKnownTo(send, original) && !haveSameSenderAndTime(original, send);
 }
 
+/** The intents to which the client's file gives one name. */
 interface NamedIntents {
   /** The number of the last send in the record whose id has the name. */
   lastNumber: number;
@@ -133,16 +134,11 @@ interface NamedIntents {
 
 /** Intents by the names that the client's file gives to their ids. */
 export class IntentsByName {
-  readonly #names: IntentNames;
+  readonly names: IntentNames;
   readonly #named = new Map<string, NamedIntents>();
 
   constructor(reports: readonly Report[] | undefined) {
-    this.#names = new IntentNames(reports);
-  }
-
-  /** Undefined if the client's file gives the id no name. */
-  nameOf(send: ClientExchange, id: string): string | undefined {
-    return this.#names.of(send, id);
+    this.names = new IntentNames(reports);
   }
 
   /** Takes each send of the record once, before the first is grouped. */
@@ -166,18 +162,19 @@ export class IntentsByName {
   record(intent: GatheredIntent, send: ClientExchange, id: string): void {
     const named = this.#namedOf(send, id);
     if (named === undefined) return;
-    intent.name = this.nameOf(send, id);
+    intent.name = this.names.of(send, id);
     named.latest = intent;
     named.ids.add(id);
     named.byRecipientAndText.set(recipientAndTextOf(send), intent);
   }
 
+  /** The number of the last send in the record whose id has the name; 0 without one. */
   lastNumberOf(name: string | undefined): number {
     return this.#named.get(name ?? '')?.lastNumber ?? 0;
   }
 
   #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {
-    const name = this.nameOf(send, id);
+    const name = this.names.of(send, id);
     if (name === undefined) return undefined;
     const named = this.#named.get(name) ?? {
       lastNumber: 0,

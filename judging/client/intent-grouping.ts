@@ -208,7 +208,7 @@ class Grouping {
   #takeAbandoned(send: ClientExchange, id: string | undefined): GatheredIntent | undefined {
     // More exchanges may follow. If one reuses the earlier id, this send is another message.
     if (this.#isPartial) return undefined;
-    const name = id === undefined ? undefined : this.#byName.nameOf(send, id);
+    const name = id === undefined ? undefined : this.#byName.names.of(send, id);
     return this.#abandoned.take(send, name);
   }
 

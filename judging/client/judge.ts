@@ -89,7 +89,7 @@ export function judge(
   return atOnce(judging(exchanges, options));
 }
 
-/** The same in slices, so that a running simulator can serve meanwhile. */
+/** Judges in slices, so that a running simulator can serve meanwhile. */
 export function* judging(
   exchanges: readonly ClientExchange[],
   options: JudgeOptions,

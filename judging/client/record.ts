@@ -71,7 +71,7 @@ export function lastAttempt({ attempts }: Intent): ClientExchange {
 
 export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly ClientExchange[];
-  /** All that showed the client a message, also where their callers are not known. */
+  /** All reads that showed the client a message, also those of unknown callers. */
   readonly reads: readonly ClientExchange[];
   readonly intents: Intents;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
@@ -112,7 +112,7 @@ export function judgement<T>(
   return { exercised: cases.length, findings: cases.filter(isBroken).map(findingOf) };
 }
 
-/** What several rules ask of one record: it is found once. */
+/** Finds what several rules need of a record, once for each record. */
 export function onceOf<V>(find: (record: ClientRecord) => V): (record: ClientRecord) => V {
   const known = new WeakMap<ClientRecord, V>();
   return (record) => {

@@ -12,14 +12,19 @@ export class RuleBroken extends Error {
   readonly expected: string;
   readonly actual: string;
   /** True if only the spelling of a code is wrong. */
-  readonly spelling: boolean;
+  readonly isOnlySpelling: boolean;
   /** The request whose reply breaks the rule. */
   readonly exchange: ReportedExchange | undefined;
-  constructor(expected: string, actual: string, exchange?: ReportedExchange, spelling = false) {
+  constructor(
+    expected: string,
+    actual: string,
+    exchange?: ReportedExchange,
+    isOnlySpelling = false,
+  ) {
     super(`expected ${expected}; actual ${actual}`);
     this.expected = expected;
     this.actual = actual;
-    this.spelling = spelling;
+    this.isOnlySpelling = isOnlySpelling;
     this.exchange = exchange;
   }
 }

@@ -61,7 +61,8 @@ function checkSender(value: unknown, { sender }: Exchange): Validity {
   return validity === 'open' && sender?.is === 'own' ? 'valid' : validity;
 }
 
-const e164 = /^\+[1-9][0-9]{1,14}$/;
+/** The form of a number in E.164. */
+export const e164 = /^\+[1-9][0-9]{1,14}$/;
 
 /** A JSON number or boolean is invalid: even its text (`typeCoercion`) lacks the plus sign. */
 function checkNumber(value: unknown): Validity {
