@@ -20,7 +20,6 @@ import {
   type Statements,
   spanText,
   undetermined,
-  without,
 } from './statement.ts';
 
 export interface Seen extends Askers {
@@ -112,9 +111,9 @@ function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
     : undetermined(spanText(evidence.limit), turning);
   const seconds = roundest(least, most);
   const isKnown = algorithm.value !== null;
-  const notTokens = isKnown
-    ? without(`${kindText(algorithm.value)} has none`)
-    : undetermined('the algorithm is not certain');
+  const notTokens = undetermined(
+    isKnown ? `${kindText(algorithm.value)} has none` : 'the algorithm is not certain',
+  );
   const perSecond: Span = [limit / most, highest / least];
   const refill = roundest(...perSecond);
   const refillStatement =

@@ -5,7 +5,7 @@
 import { clientRules, rules as ledger, type RuleId } from '#contract/rules.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
 import { table } from '#io/terminal.ts';
-import { recordedRules } from '#judging/recorded/shown-rules.ts';
+import { recordedRules } from '#judging/recorded/recorded-rules.ts';
 import { permittedAnswers } from '#src/config/given-assumptions.ts';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
 import { clientRulesTable } from './referee/referee-summary.ts';

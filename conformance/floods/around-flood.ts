@@ -163,7 +163,7 @@ const secondAddressTimes = 20;
 async function fromSecondAddress(t: Trial, headers: Readonly<Record<string, string>>) {
   if (!/^(localhost|127\.)/.test(new URL(t.target.client.baseUrl).hostname)) return;
   const localAddress = '127.0.0.2';
-  const request = { method: 'GET', path: paths.received, headers, localAddress, retried: false };
+  const request = { method: 'GET', path: paths.received, headers, localAddress, mayRetry: false };
   await flood(secondAddressTimes, () => t.request(request));
 }
 

@@ -29,9 +29,9 @@ export async function whyUnreachable(target: Target): Promise<string | undefined
       method: 'GET',
       path: paths.stats,
       headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-      retried: false,
+      mayRetry: false,
     });
-    if (reply.status !== 0 || reply.unusable === true) return undefined;
+    if (reply.status !== 0 || reply.isUnusable === true) return undefined;
     failure = reply.failure ?? 'no reply';
     if (failure === timedOut) break;
   }

@@ -3,7 +3,7 @@
  * with the same status. Finds also the exchange to compare a broken one with.
  */
 import type { Exchange } from '#judging/evidence/exchange.ts';
-import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
+import type { ReportedExchange } from '#judging/evidence/reply.ts';
 
 const mostLines = 20;
 

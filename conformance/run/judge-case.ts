@@ -4,8 +4,7 @@
  */
 import type { RuleId } from '#contract/rules.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
-import type { Reply } from '#judging/evidence/reply.ts';
-import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
+import type { Reply, ReportedExchange } from '#judging/evidence/reply.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import { judges } from '#judging/service/all.ts';
 import {
@@ -80,8 +79,8 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   const isRequested = anyCase.needs.some((need) => !usualNeeds.includes(need));
   if (found.verdict === 'skipped' && judgement.isLacking && isRequested && !trial.hasControl)
     found = { ...found, verdict: 'not_exercised' };
-  if (!isObservation && !isFailure(found.verdict) && trial.unusable !== undefined)
-    found = brokenBy(trial.unusable);
+  if (!isObservation && !isFailure(found.verdict) && trial.unusableReply !== undefined)
+    found = brokenBy(trial.unusableReply);
   const durationMs = performance.now() - started;
   const result = resultOf(anyCase, { ...judgement, found }, trial, durationMs);
   const { proof = [], isOutOfTime = false } = judgement;
@@ -208,7 +207,7 @@ function observed(seen: Seen): Found {
 function verdictOf(error: unknown): Found {
   if (error instanceof RuleBroken)
     return {
-      verdict: error.spelling ? 'spelling' : 'failed',
+      verdict: error.isOnlySpelling ? 'spelling' : 'failed',
       expected: error.expected,
       actual: error.actual,
       ...(error.exchange === undefined ? {} : { broken: error.exchange }),

@@ -4,10 +4,8 @@
  */
 import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
-import type { Exchange } from '#judging/evidence/exchange.ts';
-import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
-import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
+import { type Exchange, exchangeOf, routeIn } from '#judging/evidence/exchange.ts';
+import type { Reply, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { type Target, tooLong } from '../target/target.ts';
 import type { Bucket, Spends } from './budget.ts';
@@ -34,7 +32,7 @@ export class RecordedRequests {
   /** How often a connection broke and the request was retried. */
   interruptions = 0;
   /** The first reply that exceeded a bound of the client. */
-  unusable: Reply | undefined;
+  unusableReply: Reply | undefined;
 
   constructor(target: Target, waitsOut: Spends = {}) {
     this.target = target;
@@ -93,7 +91,7 @@ export class RecordedRequests {
     this.target.log.push(exchange);
     if (!this.hasControl) this.#noteSpending(exchange);
     this.interruptions += reply.interruptions;
-    if (reply.unusable === true) this.unusable ??= reply;
+    if (reply.isUnusable === true) this.unusableReply ??= reply;
     return reply;
   }
 

@@ -14,7 +14,7 @@ import { counted, table } from '#io/terminal.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
-import { recordedRules, unseen } from '#judging/recorded/shown-rules.ts';
+import { recordedRules, unrecordedRules } from '#judging/recorded/recorded-rules.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
 import { finish } from './finish.ts';
@@ -142,7 +142,11 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const about = { id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
   const own = { ...withoutExchanges, ...about };
   if (recordedRules[rule] === undefined)
-    return { ...own, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
+    return {
+      ...own,
+      verdict: 'skipped',
+      reason: unrecordedRules[rule] ?? 'traffic cannot show it',
+    };
   if (finding === undefined)
     return { ...own, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;
@@ -156,7 +160,7 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const excerpt = excerptOf(proof, last);
   return {
     ...own,
-    verdict: broken.spelling ? 'spelling' : 'failed',
+    verdict: broken.isOnlySpelling ? 'spelling' : 'failed',
     expected: broken.expected,
     actual: broken.actual,
     ...(last !== undefined && { broken: last }),

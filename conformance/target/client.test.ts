@@ -65,7 +65,7 @@ test('a request whose connection breaks every time gets no reply, which is judge
 test('the check that the target is reachable does not retry', async () => {
   const { baseUrl, requests } = await breaking(100);
   const client = new Client({ baseUrl, timeoutMs: 5_000, masks: new Masks() });
-  expect(await client.request({ ...stats, retried: false })).toMatchObject({ status: 0 });
+  expect(await client.request({ ...stats, mayRetry: false })).toMatchObject({ status: 0 });
   expect(requests()).toBe(1);
   client.close();
 });
@@ -103,7 +103,7 @@ test.each(tooMuch)(
   async (_, bytes, failure) => {
     const client = await answering(bytes);
     const reply = await client.request(stats);
-    expect(reply).toMatchObject({ status: 0, unusable: true, failure, interruptions: 0 });
+    expect(reply).toMatchObject({ status: 0, isUnusable: true, failure, interruptions: 0 });
     client.close();
   },
 );

@@ -122,7 +122,7 @@ export class Client {
   async #attempt(options: RequestOptions): Promise<Outcome & { interruptions: number }> {
     const { retries, signal } = this.#settings;
     const isRetried =
-      retries !== false && options.retried !== false && this.#broken < mostBrokenInARow;
+      retries !== false && options.mayRetry !== false && this.#broken < mostBrokenInARow;
     const pauses = isRetried ? pausesMs : [];
     let interruptions = 0;
     let outcome = await this.#attemptOnce(options);

@@ -1,6 +1,6 @@
 /**
  * The connections of the harness to the target: one attempt at a request, without a retry. Replies
- * are bounded in time, nesting and size, also together; one that exceeds a bound is `unusable`.
+ * are bounded in time, nesting and size, also together; one that exceeds a bound is `isUnusable`.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -44,8 +44,8 @@ export const timedOut = 'timed out';
 
 /** A reply, a timeout or an exceeded bound is final; only a broken connection is retried. */
 export function isBroken(outcome: Outcome): outcome is Outcome & { readonly failure: string } {
-  const { failure, unusable } = outcome;
-  return failure !== undefined && failure !== timedOut && unusable !== true;
+  const { failure, isUnusable } = outcome;
+  return failure !== undefined && failure !== timedOut && isUnusable !== true;
 }
 
 export class Connections {
@@ -80,7 +80,7 @@ export class Connections {
     this.#closeIdle();
     return new Promise((resolve) => {
       const failed = (failure: string) => resolve({ ...noReply, failure });
-      const exceeded = (failure: string) => resolve({ ...noReply, failure, unusable: true });
+      const exceeded = (failure: string) => resolve({ ...noReply, failure, isUnusable: true });
       const request = new ClientRequest(this.#optionsOf(options), (response) => {
         const refusal = this.#way.refusal(response.statusCode);
         if (refusal !== undefined) failed(refusal);
@@ -135,7 +135,7 @@ export class Connections {
   /** The outcome of a reply that has arrived. */
   #outcome(response: IncomingMessage, bytes: Buffer): Outcome {
     const status = response.statusCode ?? 0;
-    const unusable = (failure: string) => ({ ...noReply, failure, unusable: true });
+    const unusable = (failure: string) => ({ ...noReply, failure, isUnusable: true });
     if (isDeeplyNested(bytes.toString('latin1')))
       return unusable(`${status} with a body that nests deeper than ${maxNesting} levels`);
     const { bodies } = this.#settings;

@@ -2,8 +2,7 @@
  * Masks keys in what reports show. It does so when an exchange is recorded, before any report reads
  * it, so that no report can show a key by mistake.
  */
-import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
-import type { ReportedExchange } from '#judging/report/reported-exchange.ts';
+import type { Outcome, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
 
 /** Longer bodies are cut in the record. Judges use the complete reply. */
 const longestBody = 4_096;

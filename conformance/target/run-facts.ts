@@ -4,8 +4,7 @@
  * and what the sender number is to that account.
  */
 import { type Ahead, ClockOffset } from '#judging/evidence/clock-offset.ts';
-import type { Caller, Sender } from '#judging/evidence/exchange.ts';
-import type { Knowledge } from '#judging/evidence/knowledge.ts';
+import type { Caller, RequestKnowledge, Sender } from '#judging/evidence/exchange.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import type { TargetFlags } from './target-flags.ts';
 
@@ -32,7 +31,7 @@ interface KnownNumber {
 /** The name of the address from which the run calls by default. */
 const peer = 'peer';
 
-export class RunFacts implements Knowledge<RequestOptions> {
+export class RunFacts implements RequestKnowledge<RequestOptions> {
   readonly clock = new ClockOffset(true);
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #keys = new Map<string, KnownKey>();

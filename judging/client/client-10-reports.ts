@@ -3,7 +3,6 @@
  * of a record that the lines of the client's intents file are about: by the name of the intent if
  * the line and a send have a `request_id`, otherwise by recipient, sender and text.
  */
-
 import { grouped } from '#io/grouped.ts';
 import { requestIdOf } from '../evidence/exchange.ts';
 import {

@@ -2,7 +2,6 @@
  * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
  * a 400. CLIENT-16: a key is in the `Authorization` header alone.
  */
-
 import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { bodyOf, isSend, requestIdOf } from '../evidence/exchange.ts';

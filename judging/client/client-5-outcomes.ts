@@ -1,5 +1,4 @@
 /** CLIENT-5, CLIENT-8, CLIENT-9: the outcome of each intent, and how its client reacted to it. */
-
 import { dayMs } from '#contract/time.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { ReportedIntents } from './client-10-reports.ts';

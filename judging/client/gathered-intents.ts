@@ -1,8 +1,8 @@
 /**
- * What a record shows of intents while its sends are read: which of them used one `request_id` of
- * one caller, which message the service keeps under it for 24 hours, and which ended unresolved.
+ * The intents of a record while its sends are read: those that used one `request_id` of one caller,
+ * with the message that the service keeps under it for 24 hours; those to which the client's file
+ * gives one name; and those that ended unresolved.
  */
-
 import { dayMs } from '#contract/time.ts';
 import { push } from '#io/grouped.ts';
 import {
@@ -17,6 +17,7 @@ import {
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
+import { IntentNames, type Report } from './intents-file.ts';
 import { type Intent, lastAttempt } from './record.ts';
 
 /** An intent while its attempts are gathered. */
@@ -39,11 +40,14 @@ export interface Attempt {
   readonly send: ClientExchange;
 }
 
+/** The use of one `request_id` by one caller. */
 export class IdUse {
   /** The number of the last send in the record that carries the id. */
   lastNumber = 0;
-  #holder: GatheredIntent | undefined;
-  #isHolderAccepted = false;
+  /** The intent that got the id last; undefined before the first send under the id. */
+  holder: GatheredIntent | undefined;
+  /** True if the service accepted an attempt of the holder under this id. */
+  isHolderAccepted = false;
   /** The latest 202 under the id. */
   #created: Attempt | undefined;
   /** The latest 202 or 200 under the id. */
@@ -54,19 +58,11 @@ export class IdUse {
   /** By recipient and text: the intents with another attempt. Most ids have none. */
   #ofOthers: Map<string, GatheredIntent[]> | undefined;
 
-  /** The intent that got the id last; undefined before the first send under the id. */
-  get holder(): GatheredIntent | undefined {
-    return this.#holder;
-  }
-
-  /** True if the service accepted an attempt of the holder under this id. */
-  get isHolderAccepted(): boolean {
-    return this.#isHolderAccepted;
-  }
-
-  giveTo(intent: GatheredIntent): void {
-    this.#holder = intent;
-    this.#isHolderAccepted = false;
+  giveTo(intent: GatheredIntent, id: string): GatheredIntent {
+    this.holder = intent;
+    this.isHolderAccepted = false;
+    intent.requestId = id;
+    return intent;
   }
 
   add(intent: GatheredIntent, send: ClientExchange): void {
@@ -81,7 +77,7 @@ export class IdUse {
     if (!isAccepted(send)) return;
     this.#accepted = { intent, send };
     if (send.reply.status === 202) this.#created = this.#accepted;
-    if (this.#holder === intent) this.#isHolderAccepted = true;
+    if (this.holder === intent) this.isHolderAccepted = true;
   }
 
   /** The intents that had an attempt of this recipient and text. */
@@ -126,13 +122,78 @@ export function isOtherMessage(original: ClientExchange, send: ClientExchange): 
   return wasKnownTo(send, original) && !haveSameSenderAndTime(original, send);
 }
 
+/** The intents to which the client's file gives one name. */
+interface NamedIntents {
+  /** The number of the last send in the record whose id has the name. */
+  lastNumber: number;
+  /** The intent that got the name last; undefined before the first send with the name. */
+  latest: GatheredIntent | undefined;
+  readonly ids: Set<string>;
+  readonly byRecipientAndText: Map<string, GatheredIntent>;
+}
+
+/** Intents by the names that the client's file gives to their ids. */
+export class IntentsByName {
+  readonly names: IntentNames;
+  readonly #named = new Map<string, NamedIntents>();
+
+  constructor(reports: readonly Report[] | undefined) {
+    this.names = new IntentNames(reports);
+  }
+
+  /** Takes each send of the record once, before the first is grouped. */
+  noteSend(send: ClientExchange, id: string): void {
+    const named = this.#namedOf(send, id);
+    if (named !== undefined) named.lastNumber = send.number;
+  }
+
+  /**
+   * The intent with the name of the id. `mayDiffer`: the id may already have been used for another
+   * message. Then, and if two accounts use the id, only an equal message proves the intent.
+   */
+  intentFor(send: ClientExchange, id: string, mayDiffer: boolean): GatheredIntent | undefined {
+    const named = this.#namedOf(send, id);
+    const same = named?.byRecipientAndText.get(recipientAndTextOf(send));
+    if (same !== undefined && !isOver(same, send)) return same;
+    if (named?.latest === undefined || isOver(named.latest, send)) return undefined;
+    return mayDiffer || named.ids.has(id) ? undefined : named.latest;
+  }
+
+  record(intent: GatheredIntent, send: ClientExchange, id: string): void {
+    const named = this.#namedOf(send, id);
+    if (named === undefined) return;
+    intent.name = this.names.of(send, id);
+    named.latest = intent;
+    named.ids.add(id);
+    named.byRecipientAndText.set(recipientAndTextOf(send), intent);
+  }
+
+  /** The number of the last send in the record whose id has the name; 0 without one. */
+  lastNumberOf(name: string | undefined): number {
+    return this.#named.get(name ?? '')?.lastNumber ?? 0;
+  }
+
+  #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {
+    const name = this.names.of(send, id);
+    if (name === undefined) return undefined;
+    const named = this.#named.get(name) ?? {
+      lastNumber: 0,
+      latest: undefined,
+      ids: new Set(),
+      byRecipientAndText: new Map(),
+    };
+    this.#named.set(name, named);
+    return named;
+  }
+}
+
 /**
  * Intents that ended unresolved and whose `request_id` is not used again. A send under another id,
  * or without one, may continue them: it has the same content, or, after a 503 `device_inactive`,
  * the same message from any sender.
  */
 export class AbandonedIntents {
-  /** Of all that were ever added: most sends go to others, so that nothing is looked up for them. */
+  /** The recipients of all intents that were ever added: most sends go to others. */
   readonly #recipients = new Set<unknown>();
   readonly #byContent = new Map<string, GatheredIntent[]>();
   /** By message: the intents whose sender's SIM is deactivated. */

@@ -24,12 +24,10 @@ import {
   type Attempt,
   type GatheredIntent,
   IdUse,
+  IntentsByName,
   isOtherMessage,
-  isOver,
 } from './gathered-intents.ts';
-import { IntentNames } from './intents-file.ts';
 import {
-  attributableAttempts,
   type Intent,
   type Intents,
   isAttributable,
@@ -37,16 +35,6 @@ import {
   lastAttempt,
   type Reuse,
 } from './record.ts';
-
-/** The intents to which the client's file gives one name. */
-interface NamedIntents {
-  /** The number of the last send in the record whose id has the name. */
-  lastNumber: number;
-  /** The intent that got the name last; undefined before the first send with the name. */
-  latest: GatheredIntent | undefined;
-  readonly ids: Set<string>;
-  readonly byRecipientAndText: Map<string, GatheredIntent>;
-}
 
 const sendsPerSlice = 50;
 
@@ -62,15 +50,13 @@ class Grouping {
   readonly #sends: readonly ClientExchange[];
   readonly #isPartial: boolean;
   readonly #isCutAtStart: boolean;
-  readonly #names: IntentNames;
   readonly #all: GatheredIntent[] = [];
   readonly #reuses: Reuse[] = [];
   /** The use of the id of each send; undefined without one. */
   readonly #uses: (IdUse | undefined)[] = [];
   /** By caller and then by `request_id`; holds every id of the record from the start. */
   readonly #idUses = new Map<string, Map<string, IdUse>>();
-  /** By name in the client's file; holds every name of the record from the start. */
-  readonly #named = new Map<string, NamedIntents>();
+  readonly #byName: IntentsByName;
   /** By content: intents without a `request_id` that a later send may continue. */
   readonly #withoutId = new Map<string, GatheredIntent[]>();
   /** By `request_id` alone: intents that began with a key which the service did not know. */
@@ -83,7 +69,7 @@ class Grouping {
     this.#sends = sends;
     this.#isPartial = knowledge.isPartial;
     this.#isCutAtStart = knowledge.isCutAtStart;
-    this.#names = new IntentNames(knowledge.reports);
+    this.#byName = new IntentsByName(knowledge.reports);
     this.#equalMessages = new Map(knowledge.equalMessages);
     for (const send of sends) {
       const id = requestIdOf(send);
@@ -91,8 +77,7 @@ class Grouping {
       this.#uses.push(use);
       if (id === undefined || use === undefined) continue;
       use.lastNumber = send.number;
-      const named = this.#namedOf(send, id);
-      if (named !== undefined) named.lastNumber = send.number;
+      this.#byName.noteSend(send, id);
     }
   }
 
@@ -103,10 +88,10 @@ class Grouping {
       if (index++ % sendsPerSlice === 0) yield;
     }
     if (this.#isPartial) this.#markOpenAttempts();
-    let unattributable = 0;
-    for (const intent of this.#all) {
-      unattributable += intent.attempts.length - attributableAttempts(intent).length;
-    }
+    const unattributable = this.#all.reduce(
+      (sum, one) => sum + Math.max(0, one.attempts.length - one.unattributableFrom),
+      0,
+    );
     return { all: this.#all, reuses: this.#reuses, unattributable };
   }
 
@@ -132,7 +117,7 @@ class Grouping {
       intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.sentAt);
     }
     use?.add(intent, send);
-    if (id !== undefined) this.#recordName(intent, send, id);
+    if (id !== undefined) this.#byName.record(intent, send, id);
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
   }
 
@@ -162,15 +147,13 @@ class Grouping {
       this.#reuses.push({ first: original.send, second: send });
     }
     const isNewId = use.holder === undefined;
-    const named = this.#intentOfName(send, id, isNewId);
-    const holder = named === undefined ? this.#holderFor(send, use, original) : undefined;
-    if (holder !== undefined) return holder;
     const mayContinue = isNewId && !this.#takeEqualMessage(send);
-    const continued = named ?? (mayContinue ? this.#continuedUnderNewId(send, id) : undefined);
-    const intent = continued ?? this.#begin(send, id);
-    intent.requestId = id;
-    use.giveTo(intent);
-    return intent;
+    const named = this.#byName.intentFor(send, id, !isNewId || this.#isCutAtStart);
+    if (named !== undefined) return use.giveTo(named, id);
+    const holder = this.#holderFor(send, use, original);
+    if (holder !== undefined) return holder;
+    const continued = mayContinue ? this.#continuedUnderNewId(send, id) : undefined;
+    return use.giveTo(continued ?? this.#begin(send, id), id);
   }
 
   /** Takes one of the equal messages of `Knowledge`. If none is left, a new id can be a retry. */
@@ -181,19 +164,6 @@ class Grouping {
     if (left === 0) return false;
     this.#equalMessages.set(message, left - 1);
     return true;
-  }
-
-  /**
-   * The intent to which the client's file gives the id. Reuse of an id by one caller, or use of one
-   * id by two accounts, can mean another message: then only an equal message proves the intent.
-   */
-  #intentOfName(send: ClientExchange, id: string, isNewId: boolean): GatheredIntent | undefined {
-    const named = this.#namedOf(send, id);
-    const same = named?.byRecipientAndText.get(recipientAndTextOf(send));
-    if (same !== undefined && !isOver(same, send)) return same;
-    if (named?.latest === undefined || isOver(named.latest, send)) return undefined;
-    const mayDiffer = !isNewId || this.#isCutAtStart || named.ids.has(id);
-    return mayDiffer ? undefined : named.latest;
   }
 
   /** The intent that holds the id; undefined if the id is free for another message. */
@@ -238,7 +208,7 @@ class Grouping {
   #takeAbandoned(send: ClientExchange, id: string | undefined): GatheredIntent | undefined {
     // More exchanges may follow. If one reuses the earlier id, this send is another message.
     if (this.#isPartial) return undefined;
-    const name = id === undefined ? undefined : this.#names.of(send, id);
+    const name = id === undefined ? undefined : this.#byName.names.of(send, id);
     return this.#abandoned.take(send, name);
   }
 
@@ -266,7 +236,10 @@ class Grouping {
     return this.#isCutAtStart || (this.#isPartial && this.#abandoned.mayHold(send));
   }
 
-  /** The intents of this content that the send can continue. Drops the others for good. */
+  /**
+   * The intents of this content that the send can continue. Forgets the others: no later send can
+   * continue them.
+   */
   #continuableWithoutId(send: ClientExchange): readonly GatheredIntent[] {
     if (this.#withoutId.size === 0) return [];
     const content = contentOf(send);
@@ -279,21 +252,11 @@ class Grouping {
     return continuable;
   }
 
-  #recordName(intent: GatheredIntent, send: ClientExchange, id: string): void {
-    const named = this.#namedOf(send, id);
-    if (named === undefined) return;
-    intent.name = this.#names.of(send, id);
-    named.latest = intent;
-    named.ids.add(id);
-    named.byRecipientAndText.set(recipientAndTextOf(send), intent);
-  }
-
   /** True if the send left the intent unresolved and its id and name are not used again. */
   #isAbandonedAfter({ requestId, name }: GatheredIntent, send: ClientExchange): boolean {
     if (requestId === undefined || !isUnresolved(send)) return false;
     const lastOfId = this.#useOf(send, requestId).lastNumber;
-    const lastOfName = this.#named.get(name ?? '')?.lastNumber ?? 0;
-    return Math.max(lastOfId, lastOfName) <= send.number;
+    return Math.max(lastOfId, this.#byName.lastNumberOf(name)) <= send.number;
   }
 
   #useOf({ caller }: ClientExchange, id: string): IdUse {
@@ -303,23 +266,9 @@ class Grouping {
     uses.set(id, use);
     return use;
   }
-
-  /** Undefined if the client's file gives the id no name. */
-  #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {
-    const name = this.#names.of(send, id);
-    if (name === undefined) return undefined;
-    const named = this.#named.get(name) ?? {
-      lastNumber: 0,
-      latest: undefined,
-      ids: new Set(),
-      byRecipientAndText: new Map(),
-    };
-    this.#named.set(name, named);
-    return named;
-  }
 }
 
-/** The record cannot show to which intent the last attempt belongs, nor any that follows. */
+/** From its last attempt on, the record cannot show which intent an attempt belongs to. */
 function markUnattributable(intent: Intent): void {
   intent.unattributableFrom = Math.min(intent.unattributableFrom, intent.attempts.length - 1);
 }

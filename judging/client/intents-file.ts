@@ -2,7 +2,6 @@
  * The intents file: one JSON object per line, written by the client under test. It lists the
  * messages that the client meant to send, and the outcome of each that it reported.
  */
-
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { grouped } from '#io/grouped.ts';

@@ -1,12 +1,11 @@
 /**
  * The client rules on small records, written as lines: when, what, and how it was answered.
  */
-
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
-import { RecordedReply } from '../evidence/knowledge.ts';
 import { waitMs } from '../evidence/reading.ts';
+import { RecordedReply } from '../evidence/recorded-reply.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { ClientExchange } from './exchange.ts';
 import { latestReports, type Report } from './intents-file.ts';

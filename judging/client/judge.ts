@@ -2,7 +2,6 @@
  * Judges a client by its record: one verdict per client rule. Live and offline reports both use it,
  * so their verdicts are equal.
  */
-
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
 import { atOnce } from '#io/slices.ts';
 import { counted } from '#io/terminal.ts';
@@ -90,7 +89,7 @@ export function judge(
   return atOnce(judging(exchanges, options));
 }
 
-/** The same in slices, so that a running simulator can serve meanwhile. */
+/** Judges in slices, so that a running simulator can serve meanwhile. */
 export function* judging(
   exchanges: readonly ClientExchange[],
   options: JudgeOptions,

@@ -2,7 +2,6 @@
  * The matcher `expect(sim).toPassReferee()` for Vitest and, by `expect.extend`, for Jest. Its
  * failure message lists what the client did wrong.
  */
-
 import type { ClientRuleId } from '#contract/rules.ts';
 import { counted } from '#io/terminal.ts';
 import type { reportJson } from './report-json.ts';

@@ -3,7 +3,6 @@
  * intent is one message that a client means to send once. Its attempts are the sends that try to
  * queue that message. `intent-grouping.ts` finds the intents of a record.
  */
-
 import type { ClientRuleId } from '#contract/rules.ts';
 import { hourMs, isoTime } from '#contract/time.ts';
 import type { ClientExchange } from './exchange.ts';
@@ -72,7 +71,7 @@ export function lastAttempt({ attempts }: Intent): ClientExchange {
 
 export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly ClientExchange[];
-  /** All that showed the client a message, also where their callers are not known. */
+  /** All reads that showed the client a message, also those of unknown callers. */
   readonly reads: readonly ClientExchange[];
   readonly intents: Intents;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
@@ -113,7 +112,7 @@ export function judgement<T>(
   return { exercised: cases.length, findings: cases.filter(isBroken).map(findingOf) };
 }
 
-/** What several rules ask of one record: it is found once. */
+/** Finds what several rules need of a record, once for each record. */
 export function onceOf<V>(find: (record: ClientRecord) => V): (record: ClientRecord) => V {
   const known = new WeakMap<ClientRecord, V>();
   return (record) => {

@@ -2,7 +2,6 @@
  * The answers to assumptions that a single reply shows, in a run of the harness or in recorded
  * traffic. Each function returns undefined for a reply that no answer explains.
  */
-
 import type { ProbeReply } from '../evidence/reply.ts';
 import { codeOf, isObject } from '../service/expectations.ts';
 import { shapeOf } from './discovered-templates.ts';

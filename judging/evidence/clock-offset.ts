@@ -2,7 +2,6 @@
  * How far the target's clock is ahead of ours. The `created_at` of an accepted send shows it to the
  * millisecond. Judges need it to tell whether a time of the target is past.
  */
-
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Reply } from './reply.ts';
 

@@ -4,12 +4,13 @@
  * Judges know nothing else, so they can also judge traffic that somebody else recorded; a property
  * that a recording does not show is undefined.
  */
-
 import type { TrafficExchange } from '#contract/exchange.ts';
-import type { EndpointName } from '#contract/limits.ts';
+import { documentedLimits, type EndpointName } from '#contract/limits.ts';
+import { matchRoute, type RouteMatch } from '#contract/routes.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Ahead } from './clock-offset.ts';
-import type { Reply } from './reply.ts';
+import { objectIn } from './reading.ts';
+import type { Reply, RequestOptions } from './reply.ts';
 
 /** The account and the state of the key that a request carries. */
 export interface Caller {
@@ -61,6 +62,62 @@ export interface Exchange extends Pick<TrafficExchange, 'method' | 'path' | 'que
   readonly ahead?: Ahead;
   /** True if a connection broke and the request was sent again: it may have arrived twice. */
   readonly isRetried: boolean;
+}
+
+/** What is known of the caller and the sender number of a request. */
+export interface RequestKnowledge<R extends RequestParts> {
+  callerOf(request: R, reply: Reply): Caller;
+  senderOf(account: string | undefined, number: string, reply: Reply): Sender | undefined;
+  /** The target's time minus ours, as far as this reply may show it. */
+  aheadOf(reply: Reply): Ahead;
+}
+
+interface RequestParts extends Pick<RequestOptions, 'method' | 'path' | 'headers' | 'body'> {
+  /** Undefined if the path has it. */
+  readonly query?: string;
+}
+
+/** The route of a path. The last slash of a limited endpoint may be missing (`trailingSlash`). */
+export function routeIn(path: string): RouteMatch | undefined {
+  if (path.endsWith('/')) return matchRoute(path);
+  const match = matchRoute(`${path}/`);
+  return match !== undefined && match.route.endpoint in documentedLimits ? match : undefined;
+}
+
+/** A request and its reply, with what is known of its caller and its sender number. */
+export function exchangeOf<R extends RequestParts>(
+  request: R,
+  reply: Reply,
+  known: RequestKnowledge<R>,
+): Exchange {
+  const { method, headers = {}, body } = request;
+  const parts = request.path.includes('?') ? request.path.split('?', 2) : [request.path];
+  const [path = '', query = request.query ?? ''] = parts;
+  const match = routeIn(path);
+  const fields = method === 'POST' ? objectIn(body) : undefined;
+  const caller = known.callerOf(request, reply);
+  const number = fields?.['from'] ?? fields?.['from_number'];
+  const sender =
+    typeof number === 'string' ? known.senderOf(caller.account, number, reply) : undefined;
+  const ahead = known.aheadOf(reply);
+  // Each field is named, because a spread here would cost more than the rest of the function.
+  return {
+    method,
+    path,
+    query,
+    ahead,
+    headers,
+    body,
+    fields,
+    endpoint: match?.route.endpoint,
+    id: match?.id || undefined,
+    caller,
+    sender,
+    reply,
+    sentAt: reply.sentAt,
+    answeredAt: reply.answeredAt,
+    isRetried: reply.interruptions > 0,
+  };
 }
 
 /** The documented method of an endpoint. */

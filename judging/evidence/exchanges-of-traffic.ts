@@ -3,12 +3,12 @@
  * and from HAR files of browsers and proxies. Times are the recorder's. The API key identifies the
  * caller, because recorded traffic does not show accounts.
  */
-
 import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
+import { secondMs } from '#contract/time.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { RecordedReply } from './knowledge.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
+import { RecordedReply } from './recorded-reply.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
@@ -21,91 +21,29 @@ export function exchangesOfTraffic(
   traffic: readonly TrafficExchange[],
   keys = new KeyNames(),
 ): ReadTraffic {
-  const names = new Set([...keys.names, ...traffic.map(keyOf)]);
-  names.delete('');
+  const keyNames = new Set([...keys.names, ...traffic.map(keyOf)]);
+  keyNames.delete('');
   const isCallerShown = traffic.some((one) => one.showsCredential);
-  const callers = new Map<string, ClientCaller>();
+  const record = { keys, keyNames, callers: new Map(), isCallerShown };
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
-    .map((each, index) => exchangeOf(each, index + 1, { keys, names, callers, isCallerShown }));
+    .map((each, index) => exchangeOf(each, index + 1, record));
   setOverlaps(exchanges, leastLateMs);
   return { exchanges, otherReadings: () => otherReadingsOf(exchanges) };
-}
-
-/** Only exchanges that were certainly open together overlap: most clients wait for each reply. */
-function leastLateMs({ precisionMs = 0 }: ClientExchange): number {
-  return -precisionMs;
-}
-
-function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): number {
-  return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
-}
-
-/** Made on demand, because each is a copy of all exchanges. */
-function* otherReadingsOf(exchanges: readonly ClientExchange[]): Generator<Reading> {
-  if (!exchanges.some(isInexact)) return;
-  const overlapping = copied(exchanges);
-  setOverlaps(overlapping, mostLateMs);
-  if (overlapping.some(({ openUntil }, at) => openUntil !== exchanges[at]?.openUntil))
-    yield renumbered(overlapping);
-  if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
-  const reversed = withTiesReversed(copied(exchanges));
-  setOverlaps(reversed, leastLateMs);
-  yield renumbered(reversed);
-}
-
-function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
-  return precisionMs > 0 || lacksEnd;
-}
-
-function copied(exchanges: readonly ClientExchange[]): MutableExchange[] {
-  return exchanges.map((one) => ({ ...one }));
-}
-
-/** The exchanges, with those of equal times in reverse: their true order is not known. */
-function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchange[] {
-  const reversed: MutableExchange[] = [];
-  let start = 0;
-  for (const [at, one] of exchanges.entries()) {
-    if (one.sentAt !== exchanges[at - 1]?.sentAt) start = at;
-    reversed.splice(start, 0, one);
-  }
-  return reversed;
-}
-
-/** The exchanges numbered in their order, and the numbers that they had. */
-function renumbered(exchanges: readonly MutableExchange[]): Reading {
-  const numbers = exchanges.map(({ number }) => number);
-  for (const [at, one] of exchanges.entries()) Object.assign(one, { number: at + 1 });
-  return { exchanges, numbers };
-}
-
-/**
- * Sets which exchanges were open together. `lateMsOf`: how much later a reply may have come.
- * Numbers are places, from 1.
- */
-function setOverlaps(
-  exchanges: readonly MutableExchange[],
-  lateMsOf: (exchange: ClientExchange) => number,
-): void {
-  const lastMs = exchanges.at(-1)?.sentAt ?? 0;
-  for (const [at, exchange] of exchanges.entries()) {
-    const latestMs = exchange.answeredAt + lateMsOf(exchange);
-    let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
-    while ((exchanges[openUntil]?.sentAt ?? latestMs) < latestMs) openUntil++;
-    exchange.openUntil = openUntil;
-    exchange.isOpenAtEnd = latestMs > lastMs;
-  }
 }
 
 /** An exchange that is not complete yet: its overlaps depend on later ones. */
 export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExchange[K] };
 
-/** What is known of an exchange besides its traffic. Its texts have names in place of keys. */
+/** What is known of an exchange besides its traffic. The texts have names in place of keys. */
 type Known = Pick<
   MutableExchange,
   'number' | 'caller' | 'endpoint' | 'path' | 'query' | 'body' | 'showsKey'
-> & { readonly replyBody: string; readonly waitRate: number };
+> & {
+  readonly replyBody: string;
+  /** The service's seconds in each second of a `Retry-After`. */
+  readonly waitRate: number;
+};
 
 /** An exchange as the referee judges it, whatever recorded it. */
 export function clientExchangeOf(
@@ -150,12 +88,11 @@ export function clientExchangeOf(
   };
 }
 
-/** What is known of a whole record. */
-interface WholeRecord {
+/** What all exchanges of a record share. */
+interface SharedByRecord {
   readonly keys: KeyNames;
-  /** The names of all keys. */
-  readonly names: ReadonlySet<string>;
-  /** One object for all exchanges of a caller; see `callerOf`. */
+  readonly keyNames: ReadonlySet<string>;
+  /** One object for all exchanges of a caller. */
   readonly callers: Map<string, ClientCaller>;
   /** True if some exchange of the record shows its credential. */
   readonly isCallerShown: boolean;
@@ -164,7 +101,7 @@ interface WholeRecord {
 function exchangeOf(
   traffic: TrafficExchange,
   number: number,
-  { keys, names, callers, isCallerShown }: WholeRecord,
+  { keys, keyNames, callers, isCallerShown }: SharedByRecord,
 ): MutableExchange {
   const { status = 0, body: replyBody = '' } = traffic.reply ?? {};
   const path = keys.hiddenInAddress(traffic.path);
@@ -178,7 +115,7 @@ function exchangeOf(
     query,
     body,
     replyBody: keys.hiddenIn(replyBody),
-    showsKey: shows(path, names) || shows(query, names) || shows(body, names),
+    showsKey: [path, query, body].some((text) => hasAnyOf(keyNames, text)),
     waitRate: 1,
   });
   if (lacksBody(traffic)) exchange.lacksBody = true;
@@ -186,7 +123,7 @@ function exchangeOf(
   return exchange;
 }
 
-/** `key`: its name; empty without one. `callers`: one object for all exchanges of a caller. */
+/** `key`: its name; empty without one. */
 function callerOf(key: string, status: number, callers: Map<string, ClientCaller>): ClientCaller {
   const name = key || 'unauthenticated';
   const isKnown = key !== '' && status !== 401;
@@ -199,7 +136,7 @@ function callerOf(key: string, status: number, callers: Map<string, ClientCaller
 
 /** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */
 function serviceTimeOf(date: string | undefined, sentAt: number): number {
-  return date === undefined ? sentAt : Date.parse(date) + 1_000;
+  return date === undefined ? sentAt : Date.parse(date) + secondMs;
 }
 
 /** The name of the request's API key; empty if the file lacks it, as browsers' exports often do. */
@@ -207,8 +144,73 @@ function keyOf({ headers }: TrafficExchange): string {
   return keyIn(headers['authorization']) ?? '';
 }
 
-function shows(text: string, names: ReadonlySet<string>): boolean {
+function hasAnyOf(names: ReadonlySet<string>, text: string): boolean {
+  // Most texts have no key.
   if (!text.includes('key:')) return false;
   for (const name of names) if (text.includes(name)) return true;
   return false;
+}
+
+// How much later than recorded a reply may have come. The reading that is judged takes the least: only
+// exchanges that were certainly open together overlap, because most clients wait for each reply.
+function leastLateMs({ precisionMs = 0 }: ClientExchange): number {
+  return -precisionMs;
+}
+
+function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): number {
+  return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
+}
+
+/** Makes each reading on demand, because it is a copy of all exchanges. */
+function* otherReadingsOf(exchanges: readonly ClientExchange[]): Generator<Reading> {
+  if (!exchanges.some(isInexact)) return;
+  const overlapping = copied(exchanges);
+  setOverlaps(overlapping, mostLateMs);
+  if (overlapping.some(({ openUntil }, at) => openUntil !== exchanges[at]?.openUntil))
+    yield renumbered(overlapping);
+  if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
+  const reversed = withTiesReversed(copied(exchanges));
+  setOverlaps(reversed, leastLateMs);
+  yield renumbered(reversed);
+}
+
+function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
+  return precisionMs > 0 || lacksEnd;
+}
+
+function copied(exchanges: readonly ClientExchange[]): MutableExchange[] {
+  return exchanges.map((one) => ({ ...one }));
+}
+
+/** The exchanges, with those of equal times in reverse: their true order is not known. */
+function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchange[] {
+  const reversed: MutableExchange[] = [];
+  let start = 0;
+  for (const [at, one] of exchanges.entries()) {
+    if (one.sentAt !== exchanges[at - 1]?.sentAt) start = at;
+    reversed.splice(start, 0, one);
+  }
+  return reversed;
+}
+
+/** The exchanges numbered in their order, and the numbers that they had. */
+function renumbered(exchanges: readonly MutableExchange[]): Reading {
+  const numbers = exchanges.map(({ number }) => number);
+  for (const [at, one] of exchanges.entries()) Object.assign(one, { number: at + 1 });
+  return { exchanges, numbers };
+}
+
+/** Sets which exchanges were open together. Their numbers must be their places, from 1. */
+function setOverlaps(
+  exchanges: readonly MutableExchange[],
+  lateMsOf: (exchange: ClientExchange) => number,
+): void {
+  const lastMs = exchanges.at(-1)?.sentAt ?? 0;
+  for (const [at, exchange] of exchanges.entries()) {
+    const latestMs = exchange.answeredAt + lateMsOf(exchange);
+    let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
+    while ((exchanges[openUntil]?.sentAt ?? latestMs) < latestMs) openUntil++;
+    exchange.openUntil = openUntil;
+    exchange.isOpenAtEnd = latestMs > lastMs;
+  }
 }

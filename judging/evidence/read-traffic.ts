@@ -69,7 +69,7 @@ function timeOf({ list, at }: Head): number {
   return event === undefined || event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
 
-/** Of what kind a file is. Throws a CommandError that names a file of another kind. */
+/** The kind of a file. Throws a CommandError that names a file of another kind. */
 export async function trafficKindOf(path: string): Promise<TrafficKind> {
   const pieces = piecesOf(path, () => {});
   const { kind } = await opened(pieces, path);
@@ -83,7 +83,7 @@ const readers = {
   recording: recordingReader,
 } as const;
 
-/** The events of each piece that has some. The pieces of the text may end anywhere. */
+/** For each piece of the text that completes an event, its events. */
 export async function* listsOfText(
   pieces: AsyncGenerator<string>,
   reading: FileReading,
@@ -94,7 +94,7 @@ export async function* listsOfText(
     try {
       reader.take(piece);
     } finally {
-      // Also what precedes a mistake that ends the reading.
+      // Also if a mistake ends the reading: yields what precedes it.
       const list = reading.taken();
       if (list.length > 0) yield list;
     }

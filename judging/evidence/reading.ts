@@ -1,10 +1,6 @@
-/**
- * Parsing that both feeds share (`src/recording/judged-exchanges.ts` and
- * `exchanges-of-traffic.ts`): JSON objects, endpoints, waits, and API keys whose characters are
- * escaped.
- */
-
+/** Reads the parts of recorded requests and replies: JSON, paths, waits, and API keys. */
 import { matchRoute } from '#contract/routes.ts';
+import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { isObject } from '../service/expectations.ts';
 
@@ -85,7 +81,7 @@ export function waitMs(
 ): number | undefined {
   if (header === undefined || header.trim() === '') return undefined;
   const seconds = Number(header);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 * rate : undefined;
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * secondMs * rate : undefined;
   if (!dateForms.test(header)) return undefined;
   const untilEndMs = Math.max(0, Date.parse(`${header.replace(/ GMT$/, '')} GMT`) - nowMs());
   return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
@@ -127,13 +123,13 @@ export function plainAddress(text: string): string {
   });
 }
 
-/** The form of the service's keys, so that a key is found although no header has it. */
+/** The form of the service's keys: finds a key that no header has. */
 const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 
 /** Names for API keys, which stand for them wherever an exchange shows them. */
 export class KeyNames {
   readonly #names = new Map<string, string>();
-  /** Headers, and what they became. */
+  /** By header: the header with a name for its key. */
   readonly #headers = new Map<string, string>();
 
   /** The header with a name for its key. */
@@ -145,7 +141,6 @@ export class KeyNames {
     return named;
   }
 
-  /** The names that it has given. */
   get names(): Iterable<string> {
     return this.#names.values();
   }
@@ -155,7 +150,7 @@ export class KeyNames {
     return this.#hidden(text, plainJson(text));
   }
 
-  /** The same of a path or a query. */
+  /** A path or a query, with names for all keys that it shows. */
   hiddenInAddress(text: string): string {
     return this.#hidden(text, plainAddress(text));
   }

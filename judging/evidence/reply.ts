@@ -1,5 +1,4 @@
-/** A request that was made, what came of it, and when. */
-import type { ReportedExchange } from '../report/reported-exchange.ts';
+/** A request as a run makes it, and the reply to it, with its times. */
 
 export interface RequestOptions {
   readonly method: string;
@@ -8,16 +7,16 @@ export interface RequestOptions {
   readonly body?: string | undefined;
   /** The local address to call from, for limits by client IP. */
   readonly localAddress?: string;
-  /** False: a broken connection is not retried. */
-  readonly retried?: boolean;
+  /** Default: true. False: a request whose connection broke is not sent again. */
+  readonly mayRetry?: boolean;
 }
 
-/** What came of one attempt. */
+/** The reply to one attempt, or why none came. */
 export interface Outcome {
   /** 0 if no usable reply came. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** True if a recorder left them out. */
+  /** True if a recorder left out the headers. */
   readonly lacksHeaders?: boolean | undefined;
   /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
   readonly digest: string;
@@ -27,19 +26,33 @@ export interface Outcome {
   /** The reason if no usable reply came. */
   readonly failure?: string | undefined;
   /** True if a reply came, but exceeded a bound. */
-  readonly unusable?: boolean;
+  readonly isUnusable?: boolean;
 }
 
 export interface Reply extends Outcome {
   /** How often the connection broke. Each time, the request may have arrived or not. */
   readonly interruptions: number;
-  /** True if this process itself stood still meanwhile, so that the times are too rough for a limit. */
+  /** True if this process was blocked meanwhile: the times are then too rough to judge a limit. */
   readonly isLate?: boolean;
-  /** Milliseconds in the run's clock, as `answeredAt`. */
+  /** In milliseconds, by the run's clock. */
   readonly sentAt: number;
+  /** In milliseconds, by the run's clock. */
   readonly answeredAt: number;
   /** The request and its reply, as reports show them. */
   readonly exchange: ReportedExchange;
+}
+
+/** One request and its reply as reports show them, without full keys. */
+export interface ReportedExchange {
+  readonly method: string;
+  readonly url: string;
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  readonly requestBody?: string | undefined;
+  readonly status: number;
+  readonly replyHeaders: Readonly<Record<string, string>>;
+  readonly replyBody: string;
+  readonly failure?: string | undefined;
+  readonly durationMs: number;
 }
 
 /** The part of a reply that probes read. */

@@ -17,9 +17,9 @@ export type TrafficKind = 'journal' | 'recording' | 'HAR file';
 
 /** Small, so that a piece is freed soon: longer texts wait for a full garbage collection. */
 const pieceBytes = 65_536;
-/** As many characters as the kind is recognised by. */
+/** The number of characters by which the kind of a text is recognised. */
 const openingLength = 65_536;
-/** As many bytes as the kinds of binary files are recognised by. */
+/** The number of bytes by which the kind of a binary file is recognised. */
 const magicBytes = 512;
 /** Characters: a line, or an entry of a HAR file, must fit in memory. */
 export const longestPart = 64 * 1_048_576;
@@ -72,7 +72,7 @@ function* blocksOf(file: number): Generator<Buffer> {
   }
 }
 
-/** Tells the kind by the beginning. Throws a CommandError that names a file of another kind. */
+/** Recognises the kind by the beginning. Throws a CommandError that names a file of another kind. */
 export async function opened(pieces: AsyncGenerator<string>, path: string): Promise<OpenedText> {
   let start = '';
   while (start.length < openingLength) {

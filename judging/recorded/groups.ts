@@ -1,16 +1,12 @@
 /**
- * Groups of exchanges that are judged together, such as those of one message, in bounded memory. A
- * group is judged when nothing was added to it for a day, when there is no more room, or at the
- * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
- * never concludes anything from a missing exchange.
- *
- * Groups have two generations: one that is added to becomes recent. When the recent generation is
- * full, the older one is judged, and the recent one becomes the older one.
+ * Gathers the exchanges that are judged together, in bounded memory: those of one message or one
+ * `request_id` (`Groups`), and those that one limit counts (`Buckets`). Each class decides when a
+ * group is judged.
  */
-import { dayMs, hourMs } from '#contract/time.ts';
+import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 
-/** The exchanges that fill a generation. */
+/** The number of exchanges that fill a generation. */
 const mostInGeneration = 18_000;
 const mostInGroup = 400;
 /** A full group keeps this many of its first exchanges and drops as many after them. */
@@ -20,6 +16,14 @@ const longestQuietMs = dayMs + hourMs;
 /** A plain array, because tens of thousands of groups are held. */
 type Group = Exchange[];
 
+/**
+ * A group is judged when nothing was added to it for a day, when there is no more room, or at the
+ * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
+ * never concludes anything from a missing exchange.
+ *
+ * Groups have two generations: one that is added to becomes recent. When the recent generation is
+ * full, the older one is judged, and the recent one becomes the older one.
+ */
 export class Groups {
   #recent = new Map<string, Group>();
   /** Groups without an exchange since `#recent` began. */
@@ -75,6 +79,85 @@ export class Groups {
     const group = groups.get(name) ?? [];
     groups.delete(name);
     this.#judge(inOrder(group));
+  }
+}
+
+/** The exchanges of one limit that are not judged yet. */
+interface Bucket {
+  readonly exchanges: Exchange[];
+  /** All traffic of the bucket is known from this time on. */
+  readonly since: number;
+}
+
+/** `isFlood`: some exchanges of the time that the others cover may be missing. */
+type JudgeBucket = (exchanges: readonly Exchange[], since: number, isFlood: boolean) => void;
+
+/** The number of exchanges at which a bucket is judged. */
+const mostInBucket = 1_500;
+/** A recorder may write an exchange this much later than others that were sent after it. */
+const mostLateMs = 2 * minuteMs;
+
+/**
+ * A bucket is judged when it is full, when nothing can be added to its time any more, or at the
+ * end. A full bucket keeps its last minutes, which explain later exchanges.
+ */
+export class Buckets {
+  /** By host, endpoint and owner, in the order of their last use. */
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #judge: JudgeBucket;
+  /** When the latest exchange so far was sent. */
+  #latest = Number.NEGATIVE_INFINITY;
+  /** When idle buckets were last judged. */
+  #idleEndedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(judge: JudgeBucket) {
+    this.#judge = judge;
+  }
+
+  /** `knownSince`: when the recording began. */
+  add(host: string, exchange: Exchange, knownSince: number): void {
+    const { endpoint, caller, sentAt } = exchange;
+    this.#latest = Math.max(this.#latest, sentAt);
+    if (endpoint === undefined) return;
+    const name = `${host} ${endpoint} ${caller.account ?? caller.address ?? ''}`;
+    const bucket = this.#buckets.get(name) ?? { exchanges: [], since: knownSince };
+    bucket.exchanges.push(exchange);
+    this.#buckets.delete(name);
+    this.#buckets.set(name, bucket);
+    if (bucket.exchanges.length >= mostInBucket) this.#endPart(name, bucket);
+    if (this.#latest - this.#idleEndedAt >= minuteMs) this.#endIdle();
+  }
+
+  endAll(): void {
+    for (const [name, bucket] of this.#buckets) this.#end(name, bucket);
+  }
+
+  /** Judges buckets that get no more exchanges of their time, however late the recorder writes. */
+  #endIdle(): void {
+    this.#idleEndedAt = this.#latest;
+    for (const [name, bucket] of this.#buckets) {
+      const last = bucket.exchanges.at(-1)?.answeredAt ?? 0;
+      if (last > this.#latest - 2 * mostLateMs) break;
+      this.#end(name, bucket);
+    }
+  }
+
+  #end(name: string, { exchanges, since }: Bucket): void {
+    this.#buckets.delete(name);
+    this.#judge(inOrder(exchanges), since, false);
+  }
+
+  /** Judges the exchanges before which no more can come, and keeps the last minutes of them. */
+  #endPart(name: string, { exchanges, since }: Bucket): void {
+    const until = this.#latest - mostLateMs;
+    const all = inOrder(exchanges);
+    const settled = all.filter(({ sentAt }) => sentAt <= until);
+    // In a flood, most exchanges are so recent that others may still be written between them.
+    const isFlood = settled.length < all.length / 2;
+    this.#judge(isFlood ? all : settled, since, isFlood);
+    const keptFrom = isFlood ? this.#latest : until - mostLateMs;
+    const kept = all.filter(({ sentAt }) => sentAt > keptFrom);
+    this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
   }
 }
 

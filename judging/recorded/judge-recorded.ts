@@ -1,13 +1,11 @@
 /**
  * Judges recorded traffic in one pass. Each exchange joins the groups in which rules can be judged
- * (`shown-rules.ts`), and the judges of the harness look at each group as if it were a case. What
- * came before the recording is unknown. Exchanges may also be missing, except with
+ * (`recorded-rules.ts`), and the judges of the harness look at each group as if it were a case.
+ * What came before the recording is unknown. Exchanges may also be missing, except with
  * `--traffic-complete`.
  */
-
-import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
+import { lacksBody, type TrafficEvent, type TrafficExchange } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
-import { minuteMs } from '#contract/time.ts';
 import { type Ahead, around } from '../evidence/clock-offset.ts';
 import {
   type Exchange,
@@ -19,12 +17,12 @@ import {
 import { judges } from '../service/all.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Judge, type Recorded, type Trace } from '../service/judge.ts';
-import { Groups, inOrder } from './groups.ts';
+import { Buckets, Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
-import { recordedRules, type Shown, type Together } from './shown-rules.ts';
+import { type GroupKind, type RecordedRule, recordedRules } from './recorded-rules.ts';
 
-/** What all groups together showed of a rule. */
+/** What all groups together show about a rule. */
 export interface RuleFinding {
   /** How often the rule applied and held. */
   exercised: number;
@@ -48,25 +46,14 @@ export interface TrafficOptions {
   readonly observations?: Observations;
 }
 
-/** The exchanges of one limit that are not judged yet. */
-interface OpenBucket {
-  readonly exchanges: Exchange[];
-  /** All traffic of the bucket is known from this time on. */
-  readonly since: number;
-}
-
-/** Rules that share a filter (`fits`), and so a trace, with what was found of each so far. */
-type SameRules = Omit<Shown, 'together'> & {
+/** Rules that share a filter (`fits`), and so a trace. */
+type SameRules = Omit<RecordedRule, 'group'> & {
   readonly rules: { readonly judge: Judge; readonly finding: RuleFinding }[];
 };
 
 /** Whether a message of this length is too long depends on the unit of length (SEND-6). */
 const longMessage = 1_400;
-const mostLong = 1_000;
-/** The exchanges of a bucket after which it is judged. */
-const mostInBucket = 1_500;
-/** A recorder may write an exchange this much later than others that were sent after it. */
-const mostLateMs = 2 * minuteMs;
+const mostLongSends = 1_000;
 
 export class TrafficJudge {
   readonly findings = new Map<RuleId, RuleFinding>();
@@ -74,35 +61,29 @@ export class TrafficJudge {
   throttled = 0;
   readonly #options: TrafficOptions;
   readonly #knowledge: TrafficKnowledge;
-  readonly #rulesOf: Readonly<Record<Together, readonly SameRules[]>>;
+  readonly #rulesOf: Readonly<Record<GroupKind, readonly SameRules[]>>;
   readonly #messages: Groups;
   readonly #requestIds: Groups;
-  /** By host, endpoint and owner, in the order of their last use. */
-  readonly #buckets = new Map<string, OpenBucket>();
-  /** When idle buckets were last judged. */
-  #idleEndedAt = Number.NEGATIVE_INFINITY;
+  readonly #buckets: Buckets;
+  readonly #longSends: Exchange[] = [];
   /** What a judge finds of one group; cleared for each rule. */
   readonly #found = new Findings();
-  /** Sends of long messages. */
-  readonly #long: Exchange[] = [];
   #firstHost: string | undefined;
   /** When the first exchange of the recording was sent. */
   #knownSince = Number.POSITIVE_INFINITY;
   /** The bounds of how far the recorder's date differed from its steady clock. */
   #dateShift: Ahead | undefined;
-  /** When the latest exchange so far was sent. */
-  #latest = Number.NEGATIVE_INFINITY;
 
   constructor(options: TrafficOptions) {
     this.#options = options;
     this.#knowledge = new TrafficKnowledge(options.joined);
-    const judged = rules.flatMap(({ id }): [RuleId, Shown][] => {
+    const judged = rules.flatMap(({ id }): [RuleId, RecordedRule][] => {
       const how = recordedRules[id];
       const isJudged = options.rules.includes(id) && (options.isComplete || !how?.needsAll);
       return how !== undefined && isJudged ? [[id, how]] : [];
     });
-    const rulesOf = (together: Together) =>
-      this.#sameRulesIn(judged.filter(([, how]) => how.together === together));
+    const rulesOf = (kind: GroupKind) =>
+      this.#sameRulesIn(judged.filter(([, { group }]) => group === kind));
     this.#rulesOf = {
       message: rulesOf('message'),
       request_id: rulesOf('request_id'),
@@ -111,10 +92,13 @@ export class TrafficJudge {
     };
     this.#messages = new Groups((group) => this.#judge('message', group));
     this.#requestIds = new Groups((group) => this.#judge('request_id', group));
+    this.#buckets = new Buckets((bucket, since, isFlood) =>
+      this.#judge('bucket', bucket, since, isFlood),
+    );
   }
 
-  #sameRulesIn(judged: readonly (readonly [RuleId, Shown])[]): readonly SameRules[] {
-    const same = new Map<Shown['fits'], SameRules>();
+  #sameRulesIn(judged: readonly (readonly [RuleId, RecordedRule])[]): readonly SameRules[] {
+    const same = new Map<RecordedRule['fits'], SameRules>();
     for (const [id, how] of judged) {
       const finding: RuleFinding = { exercised: 0, proof: [] };
       this.findings.set(id, finding);
@@ -143,25 +127,24 @@ export class TrafficJudge {
     if (event.isForced) return;
     const exchange = this.#knowledge.exchangeOf(event);
     if (exchange.reply.status === 429) this.throttled++;
-    this.#dateShift = around(this.#dateShift, {
-      least: event.dateShiftMs ?? 0,
-      most: event.dateShiftMs ?? 0,
-    });
-    this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
-    this.#latest = Math.max(this.#latest, exchange.sentAt);
-    this.#addToBucket(event.host, exchange);
-    // An exchange without its body, the time of its reply or its wait counts only for limits.
-    const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
-    if (lacksBody(event) || event.lacksEnd || lacksWait || event.isScripted) return;
+    this.#noteTimes(event);
+    if (exchange.endpoint !== undefined) this.#knowledge.noteAccount(exchange);
+    this.#buckets.add(event.host, exchange, this.#knownSince);
+    if (!isWhole(event)) return;
     this.#options.observations?.note(exchange);
     this.#addToMessages(event.host, exchange);
     this.#addToRequestIds(event.host, exchange);
     const text = exchange.fields?.['message'];
-    if (typeof text === 'string' && text.length > longMessage && this.#long.length < mostLong)
-      this.#long.push(exchange);
+    const isLong = typeof text === 'string' && text.length > longMessage;
+    if (isLong && this.#longSends.length < mostLongSends) this.#longSends.push(exchange);
   }
 
-  /** The name with its host. The first host is left out: most recordings have no other. */
+  #noteTimes({ dateShiftMs = 0, sentAt }: TrafficExchange): void {
+    this.#dateShift = around(this.#dateShift, { least: dateShiftMs, most: dateShiftMs });
+    this.#knownSince = Math.min(this.#knownSince, sentAt);
+  }
+
+  /** The name after its host. The first host is left out: most recordings have no other. */
   #nameAt(host: string, name: string): string {
     this.#firstHost ??= host;
     return host === this.#firstHost ? name : `${host} ${name}`;
@@ -190,64 +173,27 @@ export class TrafficJudge {
 
   /** Judges all groups that are still open. */
   end(): void {
-    for (const name of [...this.#buckets.keys()]) this.#judgeBucket(name, Number.POSITIVE_INFINITY);
+    this.#buckets.endAll();
     this.#messages.endAll();
     this.#requestIds.endAll();
-    this.#judge('long', inOrder(this.#long.splice(0)));
+    this.#judge('long', inOrder(this.#longSends.splice(0)));
   }
 
-  #addToBucket(host: string, exchange: Exchange): void {
-    const { endpoint, caller } = exchange;
-    if (endpoint === undefined) return;
-    const owner = caller.account ?? caller.address ?? '';
-    this.#knowledge.noteAccount(exchange);
-    const name = `${host} ${endpoint} ${owner}`;
-    const bucket = this.#buckets.get(name) ?? { exchanges: [], since: this.#knownSince };
-    bucket.exchanges.push(exchange);
-    this.#buckets.delete(name);
-    this.#buckets.set(name, bucket);
-    if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - mostLateMs);
-    if (this.#latest - this.#idleEndedAt < minuteMs) return;
-    this.#idleEndedAt = this.#latest;
-    // An idle bucket gets no more exchanges of that time, however late the recorder writes.
-    for (const [idle, { exchanges }] of this.#buckets) {
-      const last = exchanges.at(-1)?.answeredAt ?? 0;
-      if (last > this.#latest - 2 * mostLateMs) break;
-      this.#judgeBucket(idle, Number.POSITIVE_INFINITY);
-    }
-  }
-
-  /** Judges the exchanges up to a time, and keeps the last minutes, which explain later ones. */
-  #judgeBucket(name: string, until: number): void {
-    const { exchanges, since } = this.#buckets.get(name) ?? { exchanges: [], since: 0 };
-    this.#buckets.delete(name);
-    const all = inOrder(exchanges);
-    const settled = all.filter(({ sentAt }) => sentAt <= until);
-    // In a flood, most exchanges are so recent that others may still be written between them.
-    const isFlood = settled.length < all.length / 2;
-    this.#judge('bucket', isFlood ? all : settled, since, isFlood);
-    if (until === Number.POSITIVE_INFINITY) return;
-    const keptFrom = isFlood ? this.#latest : until - mostLateMs;
-    const kept = all.filter(({ sentAt }) => sentAt > keptFrom);
-    this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
-  }
-
-  /** Judges a group by all rules of its kind. `isFlood`: some of the group may be missing. */
+  /** Judges a group by all rules of its kind. `isFlood`: see `Buckets`. */
   #judge(
-    together: Together,
+    kind: GroupKind,
     group: readonly Exchange[],
     since = this.#knownSince,
     isFlood = false,
   ): void {
     if (group.length === 0) return;
-    if (together === 'message' || together === 'request_id')
-      this.#options.observations?.noteGroup(group);
+    if (kind === 'message' || kind === 'request_id') this.#options.observations?.noteGroup(group);
     const recorded = this.#recorded();
     const whole = traceOf(group, group, since, recorded);
     let part = whole;
-    for (const { fits, needsAll, rules: rows } of this.#rulesOf[together]) {
+    for (const { fits, needsAll, rules: rows } of this.#rulesOf[kind]) {
       if (needsAll && isFlood) continue;
-      const exchanges = fittingIn(group, fits);
+      const exchanges = exchangesThatFit(group, fits);
       if (exchanges.length === 0) continue;
       // Rules with the same exchanges share one trace, and what judges computed for it.
       const isPart = exchanges !== group && !areEqual(exchanges, part.exchanges);
@@ -256,7 +202,7 @@ export class TrafficJudge {
       for (const { judge, finding } of rows) {
         this.#found.clear();
         judge(trace, this.#found);
-        noteIn(finding, this.#found);
+        addTo(finding, this.#found);
       }
     }
   }
@@ -272,8 +218,17 @@ export class TrafficJudge {
   }
 }
 
+/** True if an exchange shows what any rule but a limit needs: its body, its end and its wait. */
+function isWhole(event: TrafficExchange): boolean {
+  const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
+  return !(lacksBody(event) || event.lacksEnd || lacksWait || event.isScripted);
+}
+
 /** The whole group if all of it fits, so that judges share what they computed for its trace. */
-function fittingIn(group: readonly Exchange[], fits: Shown['fits']): readonly Exchange[] {
+function exchangesThatFit(
+  group: readonly Exchange[],
+  fits: RecordedRule['fits'],
+): readonly Exchange[] {
   const [only] = group;
   if (only !== undefined && group.length === 1) return fits(only) ? group : none;
   return group.every(fits) ? group : group.filter(fits);
@@ -283,7 +238,7 @@ function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boole
   return some.length === others.length && some.every((one, at) => one === others[at]);
 }
 
-function noteIn(finding: RuleFinding, found: Findings): void {
+function addTo(finding: RuleFinding, found: Findings): void {
   const { exercised, broken, proof } = found;
   finding.exercised += exercised;
   finding.isTouched = true;
@@ -294,6 +249,7 @@ function noteIn(finding: RuleFinding, found: Findings): void {
   finding.proof = proof;
 }
 
+// Made once, because each group has traces of its own.
 const none: readonly never[] = [];
 const noAnswer = () => undefined;
 

@@ -4,19 +4,24 @@
  * counts as an account of its own, except keys that `--same-account` joins, so a judge must not
  * conclude anything from a difference of accounts.
  */
-
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { type Ahead, ClockOffset } from '../evidence/clock-offset.ts';
-import type { Caller, Exchange, Sender } from '../evidence/exchange.ts';
-import { exchangeOf, type Knowledge, RecordedReply } from '../evidence/knowledge.ts';
+import {
+  type Caller,
+  type Exchange,
+  exchangeOf,
+  type RequestKnowledge,
+  type Sender,
+} from '../evidence/exchange.ts';
 import { keyIn } from '../evidence/reading.ts';
+import { RecordedReply } from '../evidence/recorded-reply.ts';
 import type { Reply } from '../evidence/reply.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
 const mostTellingKeys = 100_000;
 
-export class TrafficKnowledge implements Knowledge<TrafficExchange> {
+export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
   /** The accounts of joined keys, by key. */
   readonly #accounts = new Map<string, string>();
   /** Joined keys that no exchange has had yet. */
@@ -70,7 +75,7 @@ export class TrafficKnowledge implements Knowledge<TrafficExchange> {
     // A scripted 429 does not say whether the limiter counted the request.
     const reply = new RecordedReply(recorded, recorded.isScripted ? 0 : recorded.reply?.status);
     const exchange = exchangeOf(recorded, reply, this);
-    reply.to = exchange;
+    reply.of = exchange;
     return exchange;
   }
 

@@ -3,16 +3,21 @@
  * exchanges agree on it, and the shapes of replies, which `conformance/run/run-recorded.ts`
  * compares between recordings.
  */
-
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import * as single from '../discovery/single-replies.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../evidence/exchange.ts';
-import { routeIn } from '../evidence/knowledge.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isMessageSend,
+  isRead,
+  methodOf,
+  routeIn,
+} from '../evidence/exchange.ts';
 import type { Discovered } from '../report/outcome.ts';
 import { isObject } from '../service/expectations.ts';
 import { namesField } from '../service/named-fields.ts';
-import { holdEndOf, validityOf } from '../service/validity.ts';
-import { hasRequestId } from './shown-rules.ts';
+import { documentedNames, holdEndOf, validityOf } from '../service/validity.ts';
+import { hasRequestId, isDeclaredJson } from './recorded-rules.ts';
 
 /** The answer that an exchange shows; undefined if it shows none. */
 type Observe = (exchange: Exchange) => string | undefined;
@@ -45,9 +50,6 @@ const whiteSpaceIsRefused = byStatus(
   isAbout('message', (value) => typeof value === 'string' && /^\s+$/u.test(value)),
 );
 
-const documented = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
-const isDeclaredJson = ({ headers }: Exchange) =>
-  /^application\/json\b/i.test(headers['content-type'] ?? '');
 /** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
   id === undefined &&
@@ -88,7 +90,7 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     ({ method, endpoint, path }) => method === 'HEAD' && endpoint === 'stats' && path.endsWith('/'),
   ),
   unknownFields: (one) => {
-    const extra = Object.keys(one.fields ?? {}).find((name) => !documented.includes(name));
+    const extra = Object.keys(one.fields ?? {}).find((name) => !documentedNames.includes(name));
     if (extra === undefined || !isMessageSend(one)) return undefined;
     if (one.reply.status === 202) return 'ignore';
     return one.reply.status === 400 && namesField(one.reply.json, extra) ? 'reject' : undefined;

@@ -1,15 +1,5 @@
-/** One request and its reply as reports show them, without full keys. */
-export interface ReportedExchange {
-  readonly method: string;
-  readonly url: string;
-  readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly requestBody?: string | undefined;
-  readonly status: number;
-  readonly replyHeaders: Readonly<Record<string, string>>;
-  readonly replyBody: string;
-  readonly failure?: string | undefined;
-  readonly durationMs: number;
-}
+/** The texts of a request and its reply in reports. */
+import type { ReportedExchange } from '../evidence/reply.ts';
 
 /** The status, headers and body of the reply, as they came. */
 export function replyText({ failure, status, replyHeaders, replyBody }: ReportedExchange): string {

@@ -1,6 +1,6 @@
 /** The result of a case, its verdict, and the results of a whole run. */
 import { grouped } from '#io/grouped.ts';
-import type { ReportedExchange } from './reported-exchange.ts';
+import type { ReportedExchange } from '../evidence/reply.ts';
 
 export const verdicts = [
   // The rule applied and held.

@@ -2,9 +2,9 @@
 import { secondMs } from '#contract/time.ts';
 import { foreignTexts } from '#io/foreign-text.ts';
 import { counted } from '#io/terminal.ts';
+import type { ReportedExchange } from '../evidence/reply.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
-import type { ReportedExchange } from './reported-exchange.ts';
 import { type Result, verdicts } from './result.ts';
 import { because, factsOf, middleCut, type Summary, skipReasons } from './summary.ts';
 

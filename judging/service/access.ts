@@ -3,7 +3,6 @@
  * refuses everything proves nothing, so a judge of refusals first requires that the target accepts
  * a valid key or the account's own number.
  */
-
 import {
   bodyOf,
   type Exchange,

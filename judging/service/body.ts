@@ -3,13 +3,13 @@
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
-
 import { statuses } from '#contract/message-status.ts';
 import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
 import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
+import { e164 } from './validity.ts';
 
 export const bodyJudges = {
   'RES-1': judgeBodies(requireSevenStrings),
@@ -21,12 +21,11 @@ export const bodyJudges = {
   'SVC-4': judgeJson,
 } as const;
 
-export const sevenFields = 'created_at, device_id, from_number, message_id, request_id, status, to';
+const sevenFields = 'created_at, device_id, from_number, message_id, request_id, status, to';
 export const messageFields = sevenFields.split(', ');
 
 const knownStatuses: readonly string[] = statuses;
 export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const e164 = /^\+[1-9]\d{1,14}$/;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** How far a target's clock may differ from ours: never by a time zone. */
 const mostClockErrorMs = { exactTimes: 10 * secondMs, estimatedTimes: 15 * minuteMs };

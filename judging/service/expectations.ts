@@ -3,10 +3,8 @@
  * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
-
 import { changesBetween } from '#io/mistakes.ts';
-import type { Reply } from '../evidence/reply.ts';
-import type { ReportedExchange } from '../report/reported-exchange.ts';
+import type { Reply, ReportedExchange } from '../evidence/reply.ts';
 import { namesField } from './named-fields.ts';
 
 /** A rule does not hold. */
@@ -14,14 +12,19 @@ export class RuleBroken extends Error {
   readonly expected: string;
   readonly actual: string;
   /** True if only the spelling of a code is wrong. */
-  readonly spelling: boolean;
+  readonly isOnlySpelling: boolean;
   /** The request whose reply breaks the rule. */
   readonly exchange: ReportedExchange | undefined;
-  constructor(expected: string, actual: string, exchange?: ReportedExchange, spelling = false) {
+  constructor(
+    expected: string,
+    actual: string,
+    exchange?: ReportedExchange,
+    isOnlySpelling = false,
+  ) {
     super(`expected ${expected}; actual ${actual}`);
     this.expected = expected;
     this.actual = actual;
-    this.spelling = spelling;
+    this.isOnlySpelling = isOnlySpelling;
     this.exchange = exchange;
   }
 }
@@ -60,7 +63,7 @@ export function given<T>(check: () => T): T {
 /** A reply as failures show it: its status and the start of its body. */
 export function describe(reply: Reply): string {
   const { status, text, failure = 'unknown' } = reply;
-  if (reply.unusable === true) return `an unusable reply (${failure})`;
+  if (reply.isUnusable === true) return `an unusable reply (${failure})`;
   if (status === 0) return `no reply (${failure})`;
   // Makes a copy, because a slice would keep the whole text in memory.
   const body = text.length > 200 ? `${Buffer.from(text.slice(0, 200)).toString()}…` : text;

@@ -3,7 +3,6 @@
  * shows only that a status began since the read before, so each status has two bounds, and a status
  * that reads may have missed proves nothing. `status.ts` and `pace.ts` judge histories.
  */
-
 import { push } from '#io/grouped.ts';
 import {
   bodyOf,

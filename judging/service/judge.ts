@@ -3,7 +3,6 @@
  * trace, the exchanges of any client with the target, and records the results as findings. It never
  * sends, so the same judge serves a case of the harness and traffic that somebody else recorded.
  */
-
 import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import type { Reply } from '../evidence/reply.ts';
@@ -37,7 +36,7 @@ export interface Recorded {
   readonly ahead: Ahead;
   /** True if no exchange is missing since `knownSince`. */
   readonly isComplete: boolean;
-  /** True if all of it belongs to one account. */
+  /** True if all exchanges belong to one account. */
   readonly isOneAccount: boolean;
   /** By how much the recorder's date and its steady clock moved against each other. */
   readonly spanErrorMs: number;
@@ -70,7 +69,7 @@ export interface CreatedKey {
 
 export type Judge = (trace: Trace, findings: Findings) => void;
 
-/** What several judges ask in turn of one trace, or of one exchange: it is found once. */
+/** Finds what several judges need of a trace or an exchange, once while they ask in turn. */
 export function onceInTurn<T extends object, V>(find: (of: T) => V): (of: T) => V {
   let last: { readonly of: T; readonly value: V } | undefined;
   return (of) => {
@@ -93,7 +92,7 @@ export class Findings {
   /** The first observation that breaks no rule, but that a reader must hear. */
   firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
 
-  /** Forgets all, so that another rule can be judged: a new object for each would cost more. */
+  /** Forgets everything, so that another rule can be judged: a new object for each would cost more. */
   clear(): void {
     this.exercised = 0;
     this.broken = undefined;
@@ -177,6 +176,6 @@ export class Findings {
 /** The error with the last exchange of the proof, unless it already names an exchange. */
 function withProof(error: RuleBroken, proof: readonly Exchange[]): RuleBroken {
   if (error.exchange !== undefined || proof.length === 0) return error;
-  const { expected, actual, spelling } = error;
-  return new RuleBroken(expected, actual, proof.at(-1)?.reply.exchange, spelling);
+  const { expected, actual, isOnlySpelling } = error;
+  return new RuleBroken(expected, actual, proof.at(-1)?.reply.exchange, isOnlySpelling);
 }

@@ -2,10 +2,9 @@
  * Judges how fast messages move: when a device picks them up, how fast their statuses change, and
  * how long `send_at` holds them. Rules: SVC-3, SEND-7, and READ-1 in part. It looks at histories
  * (`histories.ts`), and skips a case, by `Lacking`, if a device that does not poll by itself may
- * explain a late pickup. `judge` counts as an exercise of the rule, `require` does not.
+ * explain a late pickup.
  */
-
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, isMessageSend, tasksIn } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import {
@@ -65,7 +64,7 @@ function judgePickup(trace: Trace, history: History, findings: Findings): void {
   findings.judge([history.start], () => {
     if (isLate) skipUnlessDeviceIsFree(trace, history);
     const since = holdEndOf(history.start) === undefined ? '' : ' of send_at';
-    const expected = `pickup within ${latestPickupMs(trace) / 1_000} s${since}`;
+    const expected = `pickup within ${latestPickupMs(trace) / secondMs} s${since}`;
     verify.that(!isLate, expected, () => describeHistory(history));
   });
 }
@@ -87,7 +86,7 @@ export function latestPickupMs(trace: Pick<Trace, 'assumption' | 'hasExactTimes'
 /** The device's poll interval that the target states, or else the documented one. */
 export function pollIntervalMs(target: Pick<Trace, 'assumption'>): number {
   const stated = target.assumption('pollIntervalSeconds');
-  return typeof stated === 'number' ? stated * 1000 : documentedPollMs;
+  return typeof stated === 'number' ? stated * secondMs : documentedPollMs;
 }
 
 /** Skips the case if the device may not have been free to pick up the message in time. */
@@ -120,7 +119,7 @@ function requireSlowChanges(trace: Trace, history: History, findings: Findings):
     trace.hasExactTimes && trace.assumption('progressPace') !== 'own_delay';
   const shortestMs = Math.min(documentedPollMs, pollIntervalMs(trace)) * (1 - tolerance);
   findings.alsoRequire([history.start], () => {
-    const expected = `${shortestMs / 1000} s between two changes`;
+    const expected = `${shortestMs / secondMs} s between two changes`;
     for (const durationMs of changesOnlyAtPolls ? durationsMs.slice(1) : [])
       verify.that(durationMs >= shortestMs, expected, () => describeHistory(history));
     // Progress does not depend on reads, whatever its pace (`progressPace`). Only a whole history,
@@ -165,7 +164,7 @@ function judgeHolds(trace: Trace, findings: Findings): void {
 /** `heldUntil`: the time before which the hold has certainly not ended. */
 function judgeHold(trace: Trace, history: History, heldUntil: number, findings: Findings): void {
   const { start, reads, messageId } = history;
-  const seconds = Math.round((heldUntil - start.sentAt) / 1000);
+  const seconds = Math.round((heldUntil - start.sentAt) / secondMs);
   for (const read of reads.filter(({ answeredAt }) => answeredAt < heldUntil)) {
     const isHeld = !pickedUpStatuses.includes(statusOf(read)) || mayFail(trace, read);
     const actual = `${statusOf(read)} before its send_at`;

@@ -2,7 +2,6 @@
  * Judges reads of a message, and the paths of the service. Rules: READ-1, READ-2, VER-1. In
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
-
 import { dayMs } from '#contract/time.ts';
 import {
   bodyOf,

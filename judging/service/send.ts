@@ -3,7 +3,6 @@
  * SEND-5 to SEND-7, STATE-1, SVC-2. `validity.ts` says which fields are invalid or open; these
  * judges compare that with the replies.
  */
-
 import { messageMaxCharacters } from '#contract/limits.ts';
 import {
   bodyOf,

@@ -1,10 +1,8 @@
 /**
  * Judges which statuses a message takes, and in which order. Rules: STATE-2 to STATE-5. Each judge
  * looks at histories (`histories.ts`): what the reads of a message show of its statuses. A judge
- * skips a case, by `Lacking`, if reads were too rare to show a status. `judge` counts as an
- * exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
+ * skips a case, by `Lacking`, if reads were too rare to show a status.
  */
-
 import {
   bodyOf,
   type Exchange,

@@ -1,11 +1,9 @@
 /**
  * Judges need to know, for each field of a send, whether a service must accept it. Rules: SEND-2,
  * SEND-5 to SEND-7. The document leaves gaps that assumptions answer (`numberCheck`,
- * `characterUnit`,
- * `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid if all of them
+ * `characterUnit`, `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid if all of them
  * refuse it, and open if they differ: then a judge accepts either reply.
  */
-
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
@@ -24,7 +22,8 @@ export interface FieldValidity {
 }
 
 const senderNames = ['from', 'from_number'];
-const documentedNames = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
+/** The fields of a send that the document names. */
+export const documentedNames = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
 
 const withExactTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, true));
 const withEstimatedTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, false));
@@ -62,7 +61,8 @@ function checkSender(value: unknown, { sender }: Exchange): Validity {
   return validity === 'open' && sender?.is === 'own' ? 'valid' : validity;
 }
 
-const e164 = /^\+[1-9][0-9]{1,14}$/;
+/** The form of a number in E.164. */
+export const e164 = /^\+[1-9][0-9]{1,14}$/;
 
 /** A JSON number or boolean is invalid: even its text (`typeCoercion`) lacks the plus sign. */
 function checkNumber(value: unknown): Validity {

@@ -7,17 +7,19 @@ import type { RuleId } from '#contract/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
 import { isObject } from '../service/expectations.ts';
 import { onceInTurn } from '../service/judge.ts';
+import { documentedNames } from '../service/validity.ts';
 import { isOfService } from './knowledge.ts';
 
 /**
- * `message`: a message's send and reads, or one exchange that names no message; `request_id`: the
- * sends of one key under one id; `bucket`: what spends from one limit; `long`: long messages.
+ * The exchanges that are judged together. `message`: the send and the reads of one message, or one
+ * exchange that names no message; `request_id`: the sends of one key under one id; `bucket`: the
+ * requests that one limit counts; `long`: the sends of long messages.
  */
-export type Together = 'message' | 'request_id' | 'bucket' | 'long';
+export type GroupKind = 'message' | 'request_id' | 'bucket' | 'long';
 
-/** How recorded traffic shows a rule. */
-export interface Shown {
-  readonly together: Together;
+/** How recorded traffic is judged by a rule. */
+export interface RecordedRule {
+  readonly group: GroupKind;
   /** True if the rule is judged only with `--traffic-complete`. */
   readonly needsAll?: true;
   /** True for the exchanges that the judge of the rule looks at. */
@@ -25,6 +27,7 @@ export interface Shown {
 }
 
 const documentedErrors = [400, 401, 402, 403, 404, 429];
+
 /** True for the statuses that refuse a sender number. */
 function refusesSender({ reply }: Exchange): boolean {
   return reply.status === 403 || reply.status === 503;
@@ -34,7 +37,7 @@ function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** True for a send that is not a replay: a sound service never gives this reply to a replay. */
+/** True for a send that is certainly not a replay: a correct service never replays this reply. */
 const isFirstUse = (one: Exchange) => isMessageSend(one) && isFirstUseOfSend(one);
 
 const isFirstUseOfSend = onceInTurn((one: Exchange): boolean => {
@@ -43,14 +46,14 @@ const isFirstUseOfSend = onceInTurn((one: Exchange): boolean => {
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
   const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
-  return isRefused && isObject(one.reply.json) && saysJson(one);
+  return isRefused && isObject(one.reply.json) && isDeclaredJson(one);
 });
 
 const replayed = 200;
 /** Not documented, but many frameworks refuse a field with it. */
 const unprocessable = 422;
 
-function saysJson({ headers }: Exchange): boolean {
+export function isDeclaredJson({ headers }: Exchange): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
 }
 
@@ -59,7 +62,7 @@ export function hasRequestId({ fields }: Exchange): boolean {
   return id !== undefined && id !== '';
 }
 
-const fieldNames = ['"to"', '"from"', '"from_number"', '"message"', '"request_id"', '"send_at"'];
+const quotedNames = documentedNames.map((name) => `"${name}"`);
 
 /** True if a name occurs twice in the body: services differ in which of the two counts. */
 function repeatsFields({ body = '' }: Exchange): boolean {
@@ -67,7 +70,7 @@ function repeatsFields({ body = '' }: Exchange): boolean {
     const at = body.indexOf(name);
     return at >= 0 && body.includes(name, at + 1);
   };
-  if (!fieldNames.some(isTwice)) return false;
+  if (!quotedNames.some(isTwice)) return false;
   const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
@@ -99,17 +102,17 @@ const isLimited = ({ endpoint }: Exchange) =>
   endpoint !== undefined && endpoint !== 'read' && endpoint !== 'stats';
 const isOfAccount = (one: Exchange) => isLimited(one) && one.caller.account !== undefined;
 
-const message = (fits: Shown['fits']): Shown => ({ together: 'message', fits });
-const limit: Shown = { together: 'bucket', needsAll: true, fits: isOfAccount };
-const free: Shown = {
-  together: 'bucket',
+const message = (fits: RecordedRule['fits']): RecordedRule => ({ group: 'message', fits });
+const limit: RecordedRule = { group: 'bucket', needsAll: true, fits: isOfAccount };
+const unlimited: RecordedRule = {
+  group: 'bucket',
   fits: ({ endpoint, caller, reply }) =>
     (endpoint === 'read' || endpoint === 'stats') &&
     caller.account !== undefined &&
     [200, 404, 429].includes(reply.status),
 };
 
-export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
+export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
   'SVC-2': message(isHistory),
   'SVC-4': message(
     (one) => isDocumented(one) && (isTaken(one) || documentedErrors.includes(one.reply.status)),
@@ -128,7 +131,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
   'SEND-2': message(isFirstUse),
   'SEND-3': message(isFirstUse),
   'SEND-4': {
-    together: 'request_id',
+    group: 'request_id',
     fits: (one) =>
       isMessageSend(one) &&
       one.caller.key === 'valid' &&
@@ -136,7 +139,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
       isOfService(one),
   },
   'SEND-5': message(isMalformed),
-  'SEND-6': { together: 'long', fits: isFirstUse },
+  'SEND-6': { group: 'long', fits: isFirstUse },
   'SEND-7': message((one) => isFirstUse(one) || isHistory(one)),
   'READ-1': message((one) => isHistory(one) || (isRead(one) && one.reply.status === 404)),
   'READ-2': message(
@@ -146,7 +149,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
       [200, 400, 403, 404].includes(one.reply.status) &&
       isObject(one.reply.json),
   ),
-  'READ-3': free,
+  'READ-3': unlimited,
   'AUTH-1': message(
     (one) =>
       one.caller.key === 'missing' &&
@@ -166,14 +169,14 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
   'AUTH-6': limit,
   'ERR-1': message((one) => one.reply.status === 402),
   'ERR-2': message(refusesSender),
-  'ERR-3': { together: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
+  'ERR-3': { group: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
   'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
   'LIMIT-1': limit,
   'LIMIT-2': limit,
   'LIMIT-3': limit,
   'LIMIT-4': limit,
   'LIMIT-5': limit,
-  'LIMIT-6': free,
+  'LIMIT-6': unlimited,
   'LIMIT-7': limit,
   'VER-1': message(
     (one) =>
@@ -187,7 +190,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, Shown>>> = {
 };
 
 /** Why recorded traffic cannot show the other rules. */
-export const unseen: Readonly<Partial<Record<RuleId, string>>> = {
+export const unrecordedRules: Readonly<Partial<Record<RuleId, string>>> = {
   'SVC-1': 'traffic does not say which SIMs an account has',
   'SVC-3': 'traffic does not say whether a SIM was connected, nor how fast it reports',
   'RES-6': 'traffic does not say which SIM has a number',
