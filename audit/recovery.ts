@@ -20,7 +20,7 @@ const mostMixed = 16;
 /** The most stated waits to try: one that is too short would be tried again and again. */
 const mostStated = 4;
 /** A limiter has no window that is longer than this many of its stated waits. */
-const mostHeld = 4;
+const mostWaitsInWindow = 4;
 
 /** The first wait after a refusal. */
 const firstWaitMs = 30;
@@ -35,7 +35,7 @@ const longWaitMs = 10_000;
 /** After this many of the longest windows, any window is over. */
 const surelyLonger = 1.05;
 /** Parts of the stated wait, in turn: pauses of one length could each be two windows of a counter. */
-const holdShares = [0.4, 0.29];
+const waitShares = [0.4, 0.29];
 /** The rest of a limit is spent this share of a window after the first part. */
 const restShare = 0.45;
 /** Pauses, in windows, in which a part of a limit comes back. */
@@ -65,8 +65,8 @@ export class Recovery {
   readonly #allowance: Allowance;
   /** True if a refusal has moved the time at which a request passes. */
   #isMoved = false;
-  /** True after `#hold`, which is tried once. */
-  #isHeld = false;
+  /** True after `#waitOut`, which is tried once. */
+  #hasWaitedOut = false;
   /** True if a request passed when a refusal had said so. */
   #isWaitKept = false;
 
@@ -102,7 +102,7 @@ export class Recovery {
     const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
     for (const waitMs of waits) {
       if (waitMs > this.#evidence.longestMs * surelyLonger) return false;
-      if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
+      if (this.#isMoved && !this.#hasWaitedOut && (await this.#waitOut(begin))) return true;
       let isStated: boolean;
       do {
         const planned = begin + waitMs;
@@ -131,16 +131,17 @@ export class Recovery {
    * For limiters whose refusals prolong the wait: asks until any other window would be over, then
    * waits as long as the last refusal said.
    */
-  async #hold(begin: number): Promise<boolean> {
-    this.#isHeld = true;
+  async #waitOut(begin: number): Promise<boolean> {
+    this.#hasWaitedOut = true;
     const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
-    const until = begin + Math.min(this.#evidence.longestMs * nearlySame, mostHeld * stated);
+    const until =
+      begin + Math.min(this.#evidence.longestMs * nearlySame, mostWaitsInWindow * stated);
     for (let step = 0; ; step += 1) {
       const now = this.#run.now();
       const readyAt = this.#readyAt();
       if (readyAt === undefined) return false;
       const isOver = now >= until;
-      const pauseMs = (readyAt - now) * (holdShares[step % 2] ?? 1);
+      const pauseMs = (readyAt - now) * (waitShares[step % 2] ?? 1);
       await this.#run.until(isOver ? readyAt + afterWaitMs : Math.min(now + pauseMs, until));
       if ((await this.ask()).outcome === 'passed') {
         this.span = [now - begin, this.#run.now() - begin];
