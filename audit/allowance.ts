@@ -39,14 +39,15 @@ const plannedBesides = 40;
 /** Fewer passes than this show nothing about how fast tokens return. */
 const fewPasses = 3;
 /** The longest window to plan for, as a multiple of the usual one. */
-export const usualSpan = 1.15;
+const usualSpan = 1.15;
 
 export class Allowance {
   /** The time between two recoveries, if all came back at once. */
   measuredMs: Span | undefined;
+  /** When this audit began, or began again, and what it had sent before. */
+  readonly begin: { readonly ms: number; readonly requests: number };
   readonly #run: Run;
   readonly #evidence: Evidence;
-  readonly begin: { readonly ms: number; readonly requests: number };
 
   constructor(run: Run, evidence: Evidence) {
     this.#run = run;

@@ -92,7 +92,7 @@ export class Evidence {
     this.numbers.push(exchange.number);
   }
 
-  /** Requests that were sent at once. */
+  /** Adds requests that were sent at once. */
   addTogether(exchanges: readonly AuditedExchange[]): void {
     this.decisions.push(...decisionsAtOnce(exchanges));
     this.numbers.push(...inOrderOfReplies(exchanges).map(({ number }) => number));

@@ -24,7 +24,7 @@ export interface Caller {
 }
 
 /** So that the owner of a target sees whose requests they are. */
-export const userAgent = 'smstwin-audit (rate limit audit)';
+const userAgent = 'smstwin-audit (rate limit audit)';
 
 export class HttpRequests {
   readonly #url: URL;

@@ -26,7 +26,6 @@ const mostOfOther = 4;
 const mostRounds = 4;
 /** Tokens of a shared limit let pass at most this part of another caller's requests. */
 const tokenShare = 4;
-
 /** How often each other subject is tested if the limit is one request: a test then shows little. */
 const roundsForOne = 3;
 /** A test that shows little is made again, up to this often. */

@@ -156,10 +156,8 @@ function restarts(evidence: Evidence, contradiction: number): Fault | undefined 
   const refusal = decisions.findIndex(({ passed }, i) => i > contradiction && !passed);
   const end = refusal < 0 ? decisions.length : refusal;
   const run = firstOfRun(evidence, contradiction);
-  const limits = versionsOf(decisions.slice(0, contradiction), longestMs).flatMap(({ version }) => [
-    version.limit[0],
-    version.limit[1],
-  ]);
+  const versions = versionsOf(decisions.slice(0, contradiction), longestMs);
+  const limits = versions.flatMap(({ version }) => version.limit);
   const starts = [contradiction, ...limits.map((limit) => end - limit)];
   const tried = [...new Set(starts)].filter((at) => at >= Math.max(1, run) && at <= contradiction);
   for (const at of tried.slice(0, mostTried)) {

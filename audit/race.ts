@@ -10,7 +10,7 @@ import { type AuditedExchange, decisionOf, type Run, type Subject } from './run.
 
 export interface Race {
   readonly sent: readonly AuditedExchange[];
-  /** The requests that would have passed one by one. */
+  /** How many would have passed one by one. */
   readonly most: number;
   readonly passed: number;
 }
@@ -40,6 +40,7 @@ export class Races {
     await pause();
     const now = this.#run.now();
     const ready = mostPasses(this.#evidence, [now, now]);
+    // What is sent one by one before, so that only `halfRace` may still pass.
     const alone = Math.max(0, ready - halfRace);
     for (let i = 0; i < alone; i += 1) if ((await recovery.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');

@@ -20,21 +20,22 @@ const mostMixed = 16;
 /** The most stated waits to try: one that is too short would be tried again and again. */
 const mostStated = 4;
 /** A limiter has no window that is longer than this many of its stated waits. */
-const mostHeld = 4;
+const mostWaitsInWindow = 4;
 
 /** The first wait after a refusal. */
 const firstWaitMs = 30;
-/** A stated wait is surely over this long after its end; in whole seconds, this long before not. */
+/** So long after its end, a stated wait is surely over. */
 const afterWaitMs = 25;
+/** So long before its end, a wait in whole seconds is surely not over. */
 const beforeWaitMs = 1_040;
-/** A refusal has moved the stated time if it is later by this: less may come from rounding. */
+/** A refusal has moved the stated time if it is later by more: less may come from rounding. */
 const movedMs = 2_000;
-/** In a wait that is longer than this, a second is a small part. */
+/** A longer wait than this is nearly exact, although it is in whole seconds. */
 const longWaitMs = 10_000;
-/** A wait of this many longest windows ends any. */
+/** After this many of the longest windows, any window is over. */
 const surelyLonger = 1.05;
-/** Waits between refusals that prolong: pauses of one length could each be two windows of a counter. */
-const holdShares = [0.4, 0.29];
+/** Parts of the stated wait, in turn: pauses of one length could each be two windows of a counter. */
+const waitShares = [0.4, 0.29];
 /** The rest of a limit is spent this share of a window after the first part. */
 const restShare = 0.45;
 /** Pauses, in windows, in which a part of a limit comes back. */
@@ -56,7 +57,7 @@ const evenWindows = 1.3;
 const longerWait = 1.4;
 
 export class Recovery {
-  /** The waits after which a request was still refused, and passed, since a burst began. */
+  /** The time since a burst began until the last refusal, and until the first pass after it. */
   span: Span = [0, 0];
   readonly #run: Run;
   readonly #subject: Subject;
@@ -64,8 +65,8 @@ export class Recovery {
   readonly #allowance: Allowance;
   /** True if a refusal has moved the time at which a request passes. */
   #isMoved = false;
-  /** True after `#hold`, which is tried once. */
-  #isHeld = false;
+  /** True after `#waitOut`, which is tried once. */
+  #hasWaitedOut = false;
   /** True if a request passed when a refusal had said so. */
   #isWaitKept = false;
 
@@ -101,27 +102,27 @@ export class Recovery {
     const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
     for (const waitMs of waits) {
       if (waitMs > this.#evidence.longestMs * surelyLonger) return false;
-      if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
-      for (let isPlanned = false; !isPlanned; ) {
+      if (this.#isMoved && !this.#hasWaitedOut && (await this.#waitOut(begin))) return true;
+      let isStated: boolean;
+      do {
         const planned = begin + waitMs;
         const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
-        isPlanned = said === undefined || said > planned;
         // If each refusal prolongs the wait, only a pause ends it.
-        const isPause = said !== undefined && this.#run.now() > firstReadyAt;
-        if (isPause || (said !== undefined && this.#isWaitKept)) isPlanned = false;
-        const at = isPlanned || said === undefined ? planned : said;
+        const isPause = this.#isWaitKept || this.#run.now() > firstReadyAt;
+        isStated = said !== undefined && (said <= planned || isPause);
+        const at = isStated ? (said as number) : planned;
         if (at < this.#run.now()) break;
-        if (!isPlanned) stated += 1;
+        if (isStated) stated += 1;
         await this.#run.until(at);
         const { outcome } = await this.ask();
         if (outcome === 'passed') {
           // A wait in whole seconds is exact for a long window alone.
-          this.#isWaitKept ||= !isPlanned && waitMs > longWaitMs;
+          this.#isWaitKept ||= isStated && waitMs > longWaitMs;
           this.span = [refusedAt - begin, this.#run.now() - begin];
           return true;
         }
         refusedAt = this.#run.now();
-      }
+      } while (isStated);
     }
     return false;
   }
@@ -130,16 +131,17 @@ export class Recovery {
    * For limiters whose refusals prolong the wait: asks until any other window would be over, then
    * waits as long as the last refusal said.
    */
-  async #hold(begin: number): Promise<boolean> {
-    this.#isHeld = true;
+  async #waitOut(begin: number): Promise<boolean> {
+    this.#hasWaitedOut = true;
     const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
-    const until = begin + Math.min(this.#evidence.longestMs * nearlySame, mostHeld * stated);
+    const until =
+      begin + Math.min(this.#evidence.longestMs * nearlySame, mostWaitsInWindow * stated);
     for (let step = 0; ; step += 1) {
       const now = this.#run.now();
       const readyAt = this.#readyAt();
       if (readyAt === undefined) return false;
       const isOver = now >= until;
-      const pauseMs = (readyAt - now) * (holdShares[step % 2] ?? 1);
+      const pauseMs = (readyAt - now) * (waitShares[step % 2] ?? 1);
       await this.#run.until(isOver ? readyAt + afterWaitMs : Math.min(now + pauseMs, until));
       if ((await this.ask()).outcome === 'passed') {
         this.span = [now - begin, this.#run.now() - begin];

@@ -98,11 +98,9 @@ export interface Planned {
   readonly at: number;
   /** The burst ends at a refusal, or after this many requests. */
   readonly count: number;
-  /** How likely two of the remaining versions expect different outcomes. */
-  readonly separated: number;
 }
 
-export interface BurstChoice {
+interface BurstChoice {
   readonly now: number;
   readonly paceMs: number;
   /** After this time, a request passes again. */
@@ -138,7 +136,7 @@ export function bestBurst(
       if (lead.length + count > requests || separated < leastSeparated) continue;
       const cost = leastCost + (at - now) / timeMs + (lead.length + expected) / requests;
       const score = separated ** 2 / cost;
-      if (score > (best?.score ?? 0)) best = { lead, at, count, separated, score };
+      if (score > (best?.score ?? 0)) best = { lead, at, count, score };
     }
   }
   return best;
@@ -167,8 +165,7 @@ function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): read
 }
 
 interface Sampled {
-  readonly span: OneVersion;
-  /** The version in its middle, if it is possible. */
+  /** The version in the middle of a candidate, if it is possible; otherwise the candidate. */
   readonly candidate: OneVersion;
   readonly weight: number;
   /** What it answers to the question that is open. */
@@ -177,15 +174,14 @@ interface Sampled {
 
 type Sample = readonly Sampled[];
 
-/** How likely two remaining versions with different answers certainly have different outcomes. */
-function separation(sample: Sample, ...outcomes: readonly (readonly Span[])[]): number {
+/** How likely two remaining versions with different answers certainly expect different passes. */
+function separation(sample: Sample, passes: readonly Span[]): number {
   let [separated, all] = [0, 0];
   for (const [i, one] of sample.entries())
     for (const [j, other] of sample.entries()) {
       if (one.answer === other.answer) continue;
       all += one.weight * other.weight;
-      if (outcomes.some((spans) => areApart(spans[i] as Span, spans[j] as Span)))
-        separated += one.weight * other.weight;
+      if (areApart(passes[i] as Span, passes[j] as Span)) separated += one.weight * other.weight;
     }
   return all === 0 ? 0 : separated / all;
 }
@@ -271,7 +267,6 @@ function sampleOf(candidates: readonly Candidate[]): Sample {
     const step = Math.ceil(spans.length / size);
     const sample = spans.filter((_, i) => i % step === step >> 1);
     return sample.map((each, i) => ({
-      span: each,
       candidate: each.middle ?? each,
       weight: 1 / groups.size / sample.length,
       answer: kinds.size > 1 ? kindOf(each) : `${i}`,

@@ -37,7 +37,7 @@ export interface AuditedExchange extends Subject, Required<Reply> {
   readonly outcome: 'passed' | 'refused' | 'broken';
 }
 
-export interface RunSettings {
+interface RunSettings {
   readonly request: (subject: Subject) => Promise<Reply>;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -196,7 +196,7 @@ export function decisionsAtOnce(exchanges: readonly AuditedExchange[]): Decision
   return decisions;
 }
 
-/** Those that were decided. */
+/** Those that the limiter has decided. */
 export function inOrderOfReplies(
   exchanges: readonly AuditedExchange[],
 ): readonly AuditedExchange[] {

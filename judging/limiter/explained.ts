@@ -3,7 +3,7 @@
  * breaks its rule if every permitted limiter (`models.ts`) is contradicted. Rules:
  * LIMIT-1 to LIMIT-7, AUTH-6.
  */
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
 import type { Bucket, Excess, SplitBucket } from './bucket.ts';
 import { models, type Refill } from './models.ts';
@@ -46,9 +46,7 @@ export interface Unexplained {
  */
 export type Others = 'none' | 'possible' | 'certain';
 
-/**
- * Undefined if a hypothesis explains the bucket; otherwise what the best hypothesis cannot explain.
- */
+/** What the best hypothesis cannot explain; undefined if one explains the whole bucket. */
 export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplained | undefined {
   const { exchanges, limit } = bucket;
   if (exchanges.length <= limit && !exchanges.some(isRefused)) return undefined;
@@ -61,9 +59,7 @@ export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplaine
   return best;
 }
 
-/**
- * A later contradiction is clearer, but a 429 after at least N requests looks right to a reader.
- */
+/** A later contradiction is clearer, but a 429 after at least N requests looks right. */
 function isClearer(found: Unexplained, best: Unexplained, limit: number): boolean {
   const looksRight = ({ isTooFew, passed }: Unexplained) => isTooFew && passed >= limit;
   if (looksRight(found) !== looksRight(best)) return looksRight(best);
@@ -117,7 +113,7 @@ function tooMany({ exchange, passed, spanMs }: Excess, { limit, name }: Bucket):
     passed,
     isTooFew: false,
     expected: `429 for ${name} after ${limit} requests in a minute`,
-    actual: `${passed} passed within ${(spanMs / 1000).toFixed(1)} s`,
+    actual: `${passed} passed within ${(spanMs / secondMs).toFixed(1)} s`,
   };
 }
 

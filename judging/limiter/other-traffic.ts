@@ -5,7 +5,7 @@
  * a figure, a limit is too small for certain only if two floods of its bucket agree.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from '../evidence/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';
@@ -203,13 +203,13 @@ function isPolledByOthers({ exchanges, limit }: Bucket): boolean {
   const refusal = exchanges.find(({ reply }) => reply.status === 429);
   if (refusal === undefined) return false;
   const seconds = Number(refusal.reply.headers['retry-after']);
-  const backAt = refusal.answeredAt + seconds * 1000;
+  const backAt = refusal.answeredAt + seconds * secondMs;
   const spent = exchanges.filter(
     ({ reply, answeredAt }) => reply.status < 400 && answeredAt > refusal.sentAt - minuteMs,
   );
   return (
     spent.length < limit &&
     seconds > fewSeconds &&
-    spent.every(({ sentAt }) => sentAt + minuteMs - fewSeconds * 1000 > backAt)
+    spent.every(({ sentAt }) => sentAt + minuteMs - fewSeconds * secondMs > backAt)
   );
 }

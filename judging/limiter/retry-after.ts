@@ -1,6 +1,7 @@
 /**
  * Judges what a 429 says: the wait of its `Retry-After`, and its `detail`. Rules: ERR-3, ERR-4.
  */
+import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import {
   type Exchange,
@@ -39,7 +40,8 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
       const expected = `between 1 and ${longestWaitSeconds} seconds`;
       verify.that(isPermitted, expected, refusal.reply);
     });
-    const wait = waitAfter(trace, refusal, buckets.get(bucketNameOf(refusal) ?? ''));
+    const requests = buckets.get(bucketNameOf(refusal) ?? '');
+    const wait = requests && waitAfter(trace, refusal, requests);
     if (wait === undefined) continue;
     judgeEarlyRequests(trace, wait, findings);
     isFollowed = judgeNextRequest(trace, wait, findings) || isFollowed;
@@ -100,10 +102,8 @@ interface Wait {
 function waitAfter(
   trace: Trace,
   refusal: Exchange,
-  requests: BucketRequests | undefined,
+  { exchanges, exactFrom }: BucketRequests,
 ): Wait | undefined {
-  if (requests === undefined) return undefined;
-  const { exchanges, exactFrom } = requests;
   const spanErrorMs = spanErrorOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   const answeredBy = refusal.answeredAt + spanErrorMs;
@@ -114,8 +114,8 @@ function waitAfter(
   return {
     refusal,
     seconds,
-    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000 - spanErrorMs,
-    enoughAt: refusal.answeredAt + seconds * 1_000 + spanErrorMs,
+    tooEarlyUntil: refusal.sentAt + (seconds - 1) * secondMs - spanErrorMs,
+    enoughAt: refusal.answeredAt + seconds * secondMs + spanErrorMs,
     later: exchanges.slice(from),
   };
 }
@@ -144,11 +144,8 @@ function judgeNextRequest(trace: Trace, wait: Wait, findings: Findings): boolean
   if (isRefused(next) && mayBeTaken(trace, wait, next, findings)) return false;
   // A deactivated SIM is refused with 503 after the limit has let the send pass.
   const hasPassed = next.reply.status < 500 || next.sender?.is === 'inactive';
-  findings.judgeThat(
-    [refusal, next],
-    hasPassed && next.reply.status !== 429,
-    `a success when Retry-After (${seconds} s) is over`,
-  );
+  const expected = `a success when Retry-After (${seconds} s) is over`;
+  findings.judgeThat([refusal, next], hasPassed && next.reply.status !== 429, expected);
   return true;
 }
 

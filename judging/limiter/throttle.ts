@@ -217,9 +217,7 @@ function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings)
 const fewestInAMinute = documentedLimits.send + 1;
 
 /** The most requests that were sent and answered within one minute. */
-export function mostInAMinute(
-  exchanges: readonly Pick<Exchange, 'sentAt' | 'answeredAt'>[],
-): number {
+function mostInAMinute(exchanges: readonly Exchange[]): number {
   const sent = exchanges.map(({ sentAt }) => sentAt).sort((a, b) => a - b);
   const answered = exchanges.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
   const long = exchanges.filter(({ sentAt, answeredAt }) => answeredAt - sentAt > minuteMs);
