@@ -77,6 +77,7 @@ export class FileReading {
   #nextHeaders = 0;
   #events: TrafficEvent[] = [];
   #cuts = 0;
+  /** When the last exchanges ended, within `sameMomentMs`. */
   #moment = Number.NEGATIVE_INFINITY;
   /** By checksum: how often each exchange has come at this moment. */
   readonly #timesAtMoment = new Map<number, number>();
@@ -89,7 +90,7 @@ export class FileReading {
     this.shared = shared;
   }
 
-  /** `text`: of the exchange in the file. */
+  /** `text`: the text of the exchange in the file. */
   add(exchange: TrafficExchange, text: string): void {
     const { host, answeredAt } = exchange;
     if (this.#isCopy(exchange, text)) return;
@@ -111,7 +112,7 @@ export class FileReading {
     return known ?? headers;
   }
 
-  /** The exchanges before it do not explain those after it. */
+  /** Notes that the exchanges before this place do not explain those after it. */
   addCut(): void {
     this.#cuts++;
     this.#events.push('cut');
