@@ -17,19 +17,25 @@ const shortAuditMs = 17_500;
 const longAuditMs = 32_000;
 /** The shortest audit while something that is asked is undetermined. */
 const openAuditMs = 75_000;
-/** For each millisecond that an answer takes longer than `quickMs`, an audit takes `slowly` more. */
+/** For each millisecond that an answer takes longer than `quickMs`, an audit takes this much more. */
 const quickMs = 7;
-const slowly = 2_000;
+const moreMsPerSlowMs = 2_000;
 /** A small limit is learned in this many windows. */
 const fewWindows = 14;
 /** With a smaller limit than this, `shortAuditMs` also holds for short windows. */
 const fewInAWindow = 8;
 /** A window is short up to this length. */
 const shortWindowMs = 5_000;
-/** The fewest requests to allow for short windows: enough to show a limit of 100 behind another. */
+/** Further requests cost little time in windows up to this length. */
+const cheapWindowMs = 20_000;
+/** The fewest requests to allow for cheap windows: enough to show a limit of 100 behind another. */
 const mostInShortWindows = 300;
-/** The fewest requests to allow for short windows while something that is asked is undetermined. */
+/** The fewest requests to allow for cheap windows while something that is asked is undetermined. */
 const mostWhileOpen = 450;
+/** A limit of N takes at most `timesLimit` N + `besidesLimit` requests, fewer of them planned. */
+const timesLimit = 4;
+const besidesLimit = 60;
+const plannedBesides = 40;
 /** Fewer passes than this show nothing about how fast tokens return. */
 const fewPasses = 3;
 /** The longest window to plan for, as a multiple of the usual one. */
@@ -40,14 +46,12 @@ export class Allowance {
   measuredMs: Span | undefined;
   readonly #run: Run;
   readonly #evidence: Evidence;
-  readonly #longestMs: number;
   readonly begin: { readonly ms: number; readonly requests: number };
 
-  constructor(run: Run, evidence: Evidence, longestMs: number) {
+  constructor(run: Run, evidence: Evidence) {
     this.#run = run;
     this.begin = { ms: run.now(), requests: run.requests };
     this.#evidence = evidence;
-    this.#longestMs = longestMs;
   }
 
   /** The windows that remain, as far as a pause or a plan for the rest of the audit needs them. */
@@ -75,11 +79,20 @@ export class Allowance {
     return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs + slowMs);
   }
 
-  /** A limit of N takes 4 N + 60 requests at most; over a short window a few more cost no time. */
+  /** The most requests of one burst: so high a limit can still be learned with the budget. */
+  get mostInBurst(): number {
+    const { budget } = this.#run.settings;
+    return Math.max(1, Math.floor((budget - besidesLimit) / timesLimit)) + 1;
+  }
+
+  /** How many requests may still be sent. Over a short window, a few more cost no time. */
   get requests(): number {
-    const isShort = this.windowMs[1] <= 4 * shortWindowMs;
+    const isShort = this.windowMs[1] <= cheapWindowMs;
     const mostIfShort = isOpen(this.#evidence) ? mostWhileOpen : mostInShortWindows;
-    const most = Math.max(4 * usualLimit(this.#evidence) + 40, isShort ? mostIfShort : 0);
+    const most = Math.max(
+      timesLimit * usualLimit(this.#evidence) + plannedBesides,
+      isShort ? mostIfShort : 0,
+    );
     const { requests, settings } = this.#run;
     return Math.min(settings.budget, this.begin.requests + most) - requests;
   }
@@ -94,7 +107,7 @@ export class Allowance {
   get #slowMs(): number {
     const { recent } = this.#evidence;
     const sumMs = recent.reduce((sum, { from, to }) => sum + to - from, 0);
-    return Math.min(openAuditMs, Math.max(0, sumMs / recent.length - quickMs) * slowly);
+    return Math.min(openAuditMs, Math.max(0, sumMs / recent.length - quickMs) * moreMsPerSlowMs);
   }
 
   /** Longer than a whole limit takes to return, if its tokens return one by one. */
@@ -103,7 +116,7 @@ export class Allowance {
     const first = recent.findIndex(({ passed }) => !passed);
     const later = recent.slice(first).filter(({ passed }) => passed);
     const lengthMs = (later.at(-1)?.to ?? 0) - (recent[first]?.from ?? 0);
-    if (later.length < fewPasses) return this.#longestMs;
+    if (later.length < fewPasses) return this.#evidence.longestMs;
     return (2 * usualLimit(this.#evidence) * lengthMs) / later.length;
   }
 }

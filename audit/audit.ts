@@ -4,7 +4,7 @@
  * milliseconds.
  */
 import { Evidence } from './evidence.ts';
-import { Audit } from './plan.ts';
+import { Plan } from './plan.ts';
 import {
   type AuditedExchange,
   type Reply,
@@ -101,9 +101,8 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     differences = [by, 'path', 'query'],
   } = options;
   const run = newRun(options);
-  const longestMs = maxWindow * roomForWindow;
-  const evidence = new Evidence(longestMs);
-  const plan = new Audit(run, { subject: { caller, path }, others, longestMs }, evidence);
+  const evidence = new Evidence(maxWindow * roomForWindow);
+  const plan = new Plan(run, { first: { caller, path }, others }, evidence);
   let stopped: StopReason | undefined;
   try {
     await plan.learn();
@@ -111,8 +110,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     if (!(error instanceof Stopped)) throw error;
     stopped = error.reason;
   }
-  const { keyTests } = plan;
-  const races = plan.finish();
+  const { keyTests, races } = plan.finish();
   const { exchanges, requests } = run;
   const askers = { exchanges, keyTests, others, differencesOf, differences };
   const statements = statementsOf({ ...askers, evidence, races });

@@ -3,11 +3,11 @@
  * that permit all of them. Requests of other callers that share its limit are among the decisions.
  *
  * What was sent before the audit is unknown, and may still count in a long window. At first the
- * audit takes it that nothing counts. Once windows about as long as those that remain have passed
- * twice, limiters that had counted earlier requests are candidates too. If no other limiter
- * explains the decisions, such limiters are candidates whatever their window.
+ * audit assumes that nothing sent before counts. Once windows about as long as those that remain
+ * have passed twice, limiters that had counted earlier requests are candidates too. If no other
+ * limiter explains the decisions, such limiters are candidates whatever their window.
  */
-import { type Decision, firstThat, History, type Span } from '#judging/limiter/space/decision.ts';
+import { type Decision, History, hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
 import {
   anyLimit,
@@ -16,32 +16,30 @@ import {
   type OneVersion,
   Space,
 } from '#judging/limiter/space/space.ts';
-import { type AuditedExchange, decisionOf } from './run.ts';
+import { type AuditedExchange, decisionOf, decisionsAtOnce, inOrderOfReplies } from './run.ts';
 
 /** After this many windows, the last ones show the limit, whatever was sent before the audit. */
-const fewWindows = 2;
+const coveredWindows = 2;
 /**
  * A window up to this many times as long as those that remain may have counted earlier requests:
  * then it can look like another limiter with a shorter window.
  */
-const longerWindow = 1.5;
+const nearWindows = 1.5;
 /**
- * The same if each request seems to prolong the window, because a pause also ends long windows.
- * Where refusals spend, they prolong the window alike, so `longerWindow` is enough.
+ * `nearWindows` if each request seems to prolong the window: a pause then also ends long windows.
+ * Where refusals spend, they also prolong the window, so `nearWindows` is enough.
  */
-const longerPause = 3;
-
-/** How often `isDoubtedBy` cuts spans that may hold no possible version. */
+const nearIfProlonged = 3;
+/** How often `mayExplainWith` cuts spans that may hold no possible version. */
 const mostLooks = 6;
 /** It cuts finer while fewer spans of a family remain than this. */
 const manySpans = 4_000;
 
-export interface Race {
-  readonly sent: readonly AuditedExchange[];
-  /** The requests that would have passed one by one. */
-  readonly most: number;
-  readonly passed: number;
-}
+/** What the decisions so far permit. */
+type Found = Pick<Evidence, 'candidates' | 'withoutPast' | 'windowMs' | 'limit'>;
+
+const noSpan: Span = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+const nothingFound: Found = { candidates: [], withoutPast: [], windowMs: noSpan, limit: noSpan };
 
 /** Requests that are not among the decisions. `at`: how many decisions came before them. */
 export interface Omitted {
@@ -53,28 +51,26 @@ export class Evidence {
   readonly decisions: Decision[] = [];
   /** The exchange of each decision. */
   readonly numbers: number[] = [];
-  readonly #longestMs: number;
-  /** The versions that remain: if nothing before counts, and if anything before may count. */
-  readonly #spaces: { afterNothing: Space; readonly afterAny: Space };
-  /** The number of the decision with which `afterNothing` begins. */
-  #since = 0;
-  /** Set by `learn`. */
-  #isLearned = false;
-  /** How many decisions `#candidates` and the fields after it take into account. */
-  #seen = 0;
+  /** The longest window to look for. */
+  readonly longestMs: number;
   /** True if requests that are not among the decisions may have counted. */
   isDoubted = false;
-  /** `longerWindow` or `longerPause`, by the versions that remain. */
-  #longer = longerWindow;
-  #candidates: readonly Candidate[] = [];
-  #plain: readonly Candidate[] = [];
-  #windowMs: Span = hull([]);
-  #limit: Span = hull([]);
+  /** The versions that remain: if nothing before counts, and if anything before may count. */
+  readonly #spaces: { withoutPast: Space; readonly withPast: Space };
+  /** The number of the decision with which `withoutPast` begins. */
+  #since = 0;
+  /** Set by `settle`. */
+  #isSettled = false;
+  /** `nearWindows` or `nearIfProlonged`, by the versions that remain. */
+  #nearFactor = nearWindows;
+  /** How many decisions `#found` takes into account. */
+  #seen = 0;
+  #found = nothingFound;
 
   constructor(longestMs: number) {
-    this.#longestMs = longestMs;
-    this.#spaces = { afterNothing: new Space(), afterAny: new Space(0) };
-    this.#spaces.afterNothing.widen(longestMs);
+    this.longestMs = longestMs;
+    this.#spaces = { withoutPast: new Space(), withPast: new Space(0) };
+    this.#spaces.withoutPast.widen(longestMs);
   }
 
   /** The decisions since the last restart. */
@@ -86,9 +82,9 @@ export class Evidence {
   restart(): void {
     this.#since = this.decisions.length;
     this.isDoubted = false;
-    this.#spaces.afterNothing = new Space();
-    this.#spaces.afterNothing.widen(this.#longestMs);
-    this.#spaces.afterAny.widen(this.#longestMs);
+    this.#spaces.withoutPast = new Space();
+    this.#spaces.withoutPast.widen(this.longestMs);
+    this.#spaces.withPast.widen(this.longestMs);
   }
 
   add(exchange: AuditedExchange): void {
@@ -104,112 +100,136 @@ export class Evidence {
 
   /**
    * True if a version permits the decisions with these requests inserted, each list at its place.
-   * Then what was learned without them is not certain.
+   * Then what was learned without them is not certain: see `isDoubted`.
    */
-  isDoubtedBy(omitted: readonly Omitted[]): boolean {
+  mayExplainWith(omitted: readonly Omitted[]): boolean {
     let decisions: readonly Decision[] = this.decisions;
     for (const { sent, at } of omitted.toReversed())
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
-    const longestMs = Math.min(this.#plainMs * this.#longer, this.#coveredMs);
-    const isDoubted = [undefined, 0].some((knownSince) => {
+    const longestMs = Math.min(this.#knownMs * this.#nearFactor, this.#coveredMs);
+    return [undefined, 0].some((knownSince) => {
       const space = new Space(knownSince, manySpans);
-      space.widen(knownSince === undefined ? this.#longestMs : longestMs);
+      space.widen(knownSince === undefined ? this.longestMs : longestMs);
       // Each look goes further into what is neither excluded nor shown to be possible.
       for (let look = 0; look < mostLooks; look += 1) {
         space.update(knownSince === undefined ? decisions.slice(this.#since) : decisions);
-        const candidates = space.candidates.filter((each) => this.#isNear(each, this.#plainMs));
+        const candidates = space.candidates.filter((each) => this.#isNear(each, this.#knownMs));
         if (candidates.length === 0) return false;
         if (candidates.some(({ middle }) => middle !== undefined)) return true;
       }
       // Undecided. That is a doubt, unless no version explains the decisions themselves.
       return this.candidates.length > 0;
     });
-    this.isDoubted ||= isDoubted;
-    return isDoubted;
   }
 
   /** The versions that all decisions so far permit. */
   get candidates(): readonly Candidate[] {
-    if (this.#seen === this.decisions.length) return this.#candidates;
-    this.#seen = this.decisions.length;
-    const { afterNothing, afterAny } = this.#spaces;
-    afterNothing.update(this.recent);
-    if (!afterNothing.isBegun) return [];
-    const known = afterNothing.candidates;
+    return this.#latest.candidates;
+  }
+
+  /** The candidates with nothing before, or all if there are none. The audit plans by these. */
+  get withoutPast(): readonly Candidate[] {
+    return this.#latest.withoutPast;
+  }
+
+  /** The shortest and the longest window that a version permits. */
+  get windowMs(): Span {
+    return this.#latest.windowMs;
+  }
+
+  /** The lowest and the highest limit that a version permits. */
+  get limit(): Span {
+    return this.#latest.limit;
+  }
+
+  get #latest(): Found {
+    if (this.#seen < this.decisions.length) {
+      this.#seen = this.decisions.length;
+      this.#spaces.withoutPast.update(this.recent);
+      // Before the first refusal, nothing is known.
+      if (this.#spaces.withoutPast.isBegun) this.#found = this.#search();
+    }
+    return this.#found;
+  }
+
+  /** The versions that permit the decisions, once `withoutPast` has taken them in. */
+  #search(): Found {
+    const { withoutPast, withPast } = this.#spaces;
+    const known = withoutPast.candidates;
     const knownMs = this.#memoryMs(known);
     const isKnown = known.length > 0;
     if (isKnown) {
       const isProlonged = known.every(({ family }) => family.isProlonged);
-      this.#longer = isProlonged ? longerPause : longerWindow;
+      this.#nearFactor = isProlonged ? nearIfProlonged : nearWindows;
     }
-    const nearMs = isKnown ? knownMs * this.#longer : Number.POSITIVE_INFINITY;
+    const nearMs = isKnown ? knownMs * this.#nearFactor : Number.POSITIVE_INFINITY;
     const coveredMs = Math.min(nearMs, this.#coveredMs);
-    afterAny.widen(isKnown || this.#isLearned ? coveredMs : this.#longestMs);
-    afterAny.update(this.decisions);
-    const others = afterAny.candidates.filter((each) => !isKnown || this.#isNear(each, knownMs));
+    withPast.widen(isKnown || this.#isSettled ? coveredMs : this.longestMs);
+    withPast.update(this.decisions);
     // After a restart, a known limiter must also explain the decisions from before it.
-    const isUnknown = this.#since > 0 && afterAny.candidates.length === 0;
-    this.#candidates = isUnknown ? [] : [...known, ...others];
-    this.#plain = known.length === 0 ? this.#candidates : known;
-    this.#windowMs = hull(this.#candidates.map(({ version }) => version.windowMs));
-    const limits = this.#candidates.map(({ version }) => version.limit);
+    if (this.#since > 0 && withPast.candidates.length === 0) return nothingFound;
+    const others = withPast.candidates.filter((each) => !isKnown || this.#isNear(each, knownMs));
+    const candidates = [...known, ...others];
+    const limits = candidates.map(({ version }) => version.limit);
     const bounded = limits.filter(([, most]) => most < anyLimit);
-    this.#limit = hull(bounded.length > 0 ? bounded : limits);
-    return this.#candidates;
+    return {
+      candidates,
+      withoutPast: isKnown ? known : candidates,
+      windowMs: windowOf(candidates),
+      limit: hullOf(bounded.length > 0 ? bounded : limits) ?? noSpan,
+    };
   }
 
   /** True if the window is not much longer than `knownMs`: longer ones are not candidates. */
   #isNear({ family, version }: Candidate, knownMs: number): boolean {
-    const longer = family.refusals === 'spend' ? longerWindow : this.#longer;
-    return version.windowMs[0] <= knownMs * longer;
+    const factor = family.refusals === 'spend' ? nearWindows : this.#nearFactor;
+    return version.windowMs[0] <= knownMs * factor;
   }
 
   /**
    * Call this when everything is known. From then on, earlier requests in a much longer window no
    * longer explain a contradiction.
    */
-  learn(): void {
+  settle(): void {
     // A span of versions that were not excluded may hold none that is possible.
     const isShown = this.candidates.some(({ middle }) => middle !== undefined);
-    this.#isLearned ||= isShown && !this.isAfterOthers;
-  }
-
-  /** The candidates with nothing before, or all if there are none. The audit plans by these. */
-  get plain(): readonly Candidate[] {
-    return this.candidates.length === 0 ? [] : this.#plain;
+    this.#isSettled ||= isShown && !this.isAfterOthers;
   }
 
   /** True if known limiters explain the decisions only with requests that are not among them. */
   get isAfterOthers(): boolean {
-    const isUnexplained = this.#spaces.afterNothing.candidates.length === 0;
+    const isUnexplained = this.#spaces.withoutPast.candidates.length === 0;
     return this.isDoubted || (this.candidates.length > 0 && isUnexplained);
   }
 
   /** True if the candidates allow for earlier requests in every window that remains. */
   get isPastCovered(): boolean {
-    return this.#plainMs * this.#longer <= this.#coveredMs || this.#coveredMs === this.#longestMs;
+    return (
+      this.#knownMs * this.#nearFactor <= this.#coveredMs || this.#coveredMs === this.longestMs
+    );
   }
 
   /** When `isPastCovered` becomes true. */
   get coveredAtMs(): number {
-    return (this.decisions[0]?.from ?? 0) + fewWindows * this.#plainMs * this.#longer;
+    return (this.decisions[0]?.from ?? 0) + coveredWindows * this.#knownMs * this.#nearFactor;
   }
 
-  get #plainMs(): number {
+  /** How long a request counts by the versions that the audit plans by. */
+  get #knownMs(): number {
     const isUnknown = this.candidates.length === 0;
-    return isUnknown ? this.#longestMs : this.#memoryMs(this.plain);
+    return isUnknown ? this.longestMs : this.#memoryMs(this.withoutPast);
   }
 
-  /** How long a request can matter: for a window, or for the block that a refusal begins. */
+  /** How long a request counts: for a window, or for the block that a refusal begins. */
   #memoryMs(candidates: readonly Candidate[]): number {
-    const [, windowMs] = hull(candidates.map(({ version }) => version.windowMs));
+    const [, windowMs] = windowOf(candidates);
     if (candidates.every(({ family }) => family.refusals !== 'block')) return windowMs;
     const [leastBlockMs] = blockMs(History.of(this.recent));
     return Math.max(windowMs, leastBlockMs);
   }
 
   get #coveredMs(): number {
-    return Math.min(this.#longestMs, this.#lengthMs / fewWindows);
+    return Math.min(this.longestMs, this.#lengthMs / coveredWindows);
   }
 
   get #lengthMs(): number {
@@ -227,72 +247,20 @@ export class Evidence {
   }
 
   /**
-   * True if a window longer than `#longestMs` may explain the decisions: it lets its limit pass at
+   * True if a window longer than `longestMs` may explain the decisions: it lets its limit pass at
    * first, and as many again in each such window.
    */
   get isLongerPossible(): boolean {
-    if (this.#isLearned) return false;
+    if (this.#isSettled) return false;
     const passes = this.decisions.filter(({ passed }) => passed).length;
-    return passes <= this.longestRun * (2 + this.#lengthMs / this.#longestMs);
+    return passes <= this.longestRun * (2 + this.#lengthMs / this.longestMs);
   }
 
-  /** The number of the first decision that contradicts every version; for use if none remains. */
-  get contradiction(): number {
-    return this.firstContradicted(this.decisions);
-  }
-
-  /** The number of these decisions before the first contradiction; all if there is none. */
-  firstContradicted(decisions: readonly Decision[]): number {
-    return lastThat(decisions.length, (count) => this.isPermitted(decisions.slice(0, count)));
-  }
-
-  /** True if a version permits these decisions, with nothing before them. */
-  isPermitted(decisions: readonly Decision[]): boolean {
-    return decisions.every(({ passed }) => passed) || this.versionsOf(decisions).length > 0;
-  }
-
-  /** The versions that permit these decisions, with nothing before them. */
-  versionsOf(decisions: readonly Decision[]): readonly Candidate[] {
-    const space = new Space();
-    space.widen(this.#longestMs);
-    space.update(decisions);
-    return space.candidates;
-  }
-
-  /** The shortest and the longest window that a version permits. */
-  get windowMs(): Span {
-    return this.candidates.length === 0 ? hull([]) : this.#windowMs;
-  }
-
-  /** The lowest and the highest limit that a version permits. */
-  get limit(): Span {
-    return this.candidates.length === 0 ? hull([]) : this.#limit;
-  }
-
-  /**
-   * How many requests in a row pass by each version: the least and the most, up to `limit`. The
-   * first is sent at `from`, and `count` requests take `timeFor(count)`. `before`: what passed
-   * before them.
-   */
-  passesAt(
-    from: number,
-    timeFor: (count: number) => number,
-    versions: readonly OneVersion[],
-    limit: number,
-    before: readonly Decision[] = [],
-  ): readonly Span[] {
-    const passes = (count: number): readonly Decision[] =>
-      count === 0 ? before : [...before, { from, to: from + timeFor(count), passed: true, count }];
-    const refusal = (count: number): readonly Decision[] => {
-      const at = from + timeFor(count);
-      return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
-    };
-    const { afterNothing, afterAny } = this.#spaces;
-    return versions.map((version) => {
-      const space = version.version.knownSince === 0 ? afterAny : afterNothing;
-      const most = lastThat(limit, (count) => space.permits(version, passes(count)));
-      return [lastThat(most, (count) => !space.permits(version, refusal(count))), most];
-    });
+  /** True if a candidate also permits these decisions, after those so far. */
+  permits(candidate: OneVersion, further: readonly Decision[]): boolean {
+    const { withoutPast, withPast } = this.#spaces;
+    const space = candidate.version.knownSince === 0 ? withPast : withoutPast;
+    return space.permits(candidate, further);
   }
 
   /** True if a candidate permits `count` more passes in this span, before decision number `at`. */
@@ -303,34 +271,6 @@ export class Evidence {
   }
 }
 
-/** In the order of their replies: if a window ends meanwhile, passes can follow a refusal. */
-function decisionsAtOnce(exchanges: readonly AuditedExchange[]): Decision[] {
-  let from = Number.POSITIVE_INFINITY;
-  const decisions = inOrderOfReplies(exchanges).map(decisionOf);
-  for (const [i, each] of [...decisions.entries()].toReversed()) {
-    from = Math.min(from, each.from);
-    decisions[i] = { ...each, from };
-  }
-  return decisions;
-}
-
-function inOrderOfReplies(exchanges: readonly AuditedExchange[]): readonly AuditedExchange[] {
-  return exchanges
-    .filter(({ outcome }) => outcome !== 'broken')
-    .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
-}
-
-/** The span from the first request to the last reply. */
-export function timesOf(exchanges: readonly AuditedExchange[]): Span {
-  const decisions = exchanges.map(decisionOf);
-  return hull(decisions.map(({ from, to }) => [from, to]));
-}
-
-/** The highest count up to `limit` that holds, if all below it hold; 0 if none does. */
-function lastThat(limit: number, holds: (count: number) => boolean): number {
-  return firstThat(1, limit + 1, (count) => !holds(count)) - 1;
-}
-
-function hull(spans: readonly Span[]): Span {
-  return [Math.min(...spans.map(([least]) => least)), Math.max(...spans.map(([, most]) => most))];
+function windowOf(candidates: readonly Candidate[]): Span {
+  return hullOf(candidates.map(({ version }) => version.windowMs)) ?? noSpan;
 }

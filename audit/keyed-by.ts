@@ -109,10 +109,8 @@ function targetOf({ caller, path }: Subject, difference: string): string {
 /** `another path (/other)`. */
 function sharerText(subject: Subject, differences: readonly string[]): string {
   const [difference = ''] = differences;
-  const target = targetOf(subject, difference).replace(
-    `${difference.replace('header:', '')}: `,
-    '',
-  );
+  const prefix = `${difference.replace('header:', '')}: `;
+  const target = targetOf(subject, difference).replace(prefix, '');
   return `another ${wordFor(differences)} (${target})`;
 }
 

@@ -1,23 +1,22 @@
-/** Which other callers and paths share the limit of the first caller. */
+/** Tests which other callers and paths share the limit of the first caller. */
 import type { Evidence, Omitted } from './evidence.ts';
 import type { AuditedExchange, Run, Subject } from './run.ts';
 
-/** Who asks. */
-export interface Plan {
-  readonly subject: Subject;
+/** Who is asked. */
+export interface Subjects {
+  readonly first: Subject;
   /** Other callers, and other paths of the first caller. */
   readonly others: readonly Subject[];
-  readonly longestMs: number;
 }
 
-/** Which other subjects share the limit of the first one, and what showed it. */
+/** Whether another subject shares the limit of the first one, and what showed it. */
 export interface KeyTest {
   readonly subject: Subject;
   readonly isShared: boolean;
   /** False if the first caller's limit may have come back meanwhile: then this shows little. */
   readonly isClear: boolean;
   readonly exchanges: readonly number[];
-  /** What passed, if it had a limit of its own. */
+  /** Its requests, if it has a limit of its own. */
   readonly own: Omitted;
 }
 
@@ -28,18 +27,52 @@ const mostRounds = 4;
 /** Tokens of a shared limit let pass at most this part of another caller's requests. */
 const tokenShare = 4;
 
-/** Asks which other callers are refused while the first is. `limit`: how many passed at first. */
-export async function testKeys(
-  run: Run,
-  evidence: Evidence,
-  { subject, others }: Plan,
-  limit: number,
-): Promise<readonly KeyTest[]> {
-  run.doing('who shares the limit');
-  const tests: KeyTest[] = [];
-  const most = Math.min(limit, mostOfOther + Math.min(limit >> 2, 3 * mostOfOther));
-  for (const other of others) {
-    const at = evidence.decisions.length;
+/** How often each other subject is tested if the limit is one request: a test then shows little. */
+const roundsForOne = 3;
+/** A test that shows little is made again, up to this often. */
+const mostTests = 3;
+
+export class KeyTests {
+  readonly done: KeyTest[] = [];
+  readonly #run: Run;
+  readonly #evidence: Evidence;
+  readonly #subjects: Subjects;
+
+  constructor(run: Run, evidence: Evidence, subjects: Subjects) {
+    this.#run = run;
+    this.#evidence = evidence;
+    this.#subjects = subjects;
+  }
+
+  /** True if tests are still to be made. `limit`: how many requests passed at first. */
+  areNeeded(limit: number): boolean {
+    const asked = (limit === 1 ? roundsForOne : 1) * this.#subjects.others.length;
+    const clear = this.done.filter(({ isClear }) => isClear);
+    return clear.length < asked && this.done.length < mostTests * asked;
+  }
+
+  /** Requests of others that passed may still have counted in the first subject's limit. */
+  doubt(): void {
+    const own = this.done.map((test) => test.own).filter(({ sent }) => sent.length > 0);
+    if (own.length > 0 && this.#evidence.mayExplainWith(own)) this.#evidence.isDoubted = true;
+  }
+
+  /** Asks which other subjects are refused while the first is, unless that is known. */
+  async make(limit: number): Promise<void> {
+    if (!this.areNeeded(limit)) return;
+    this.#run.doing('who shares the limit');
+    const most = Math.min(limit, mostOfOther + Math.min(limit >> 2, 3 * mostOfOther));
+    const tests: KeyTest[] = [];
+    for (const other of this.#subjects.others) {
+      const test = await this.#test(other, most);
+      if (test !== undefined) tests.push(test);
+    }
+    this.done.push(...tests);
+  }
+
+  /** Undefined if the other subject gave no answer. */
+  async #test(other: Subject, most: number): Promise<KeyTest | undefined> {
+    const at = this.#evidence.decisions.length;
     const asked: AuditedExchange[] = [];
     const sent: AuditedExchange[] = [];
     let isShared = false;
@@ -47,26 +80,27 @@ export async function testKeys(
     for (let round = 0; round < mostRounds && !isShared; round += 1) {
       const begin = sent.length;
       while (sent.length < begin + most && (sent.length === begin || !isRefused(sent.at(-1))))
-        sent.push(await run.ask(other));
+        sent.push(await this.#run.ask(other));
       isShared = isRefused(sent[begin]);
-      asked.push(...sent.slice(begin), await run.ask(subject));
+      asked.push(...sent.slice(begin), await this.#run.ask(this.#subjects.first));
       const isToken = (sent.length - begin - 1) * tokenShare <= most;
       if (!isToken || !isRefused(sent.at(-1)) || !isRefused(asked.at(-1))) break;
     }
     for (const each of asked)
-      if ((isShared || !sent.includes(each)) && each.outcome !== 'broken') evidence.add(each);
+      if ((isShared || !sent.includes(each)) && each.outcome !== 'broken') this.#evidence.add(each);
+    if (sent.every(({ outcome }) => outcome === 'broken')) return undefined;
     const isClear = isShared || isRefused(asked.at(-1));
-    const own = { sent: isShared ? [] : sent, at };
-    if (sent.some(({ outcome }) => outcome !== 'broken'))
-      tests.push({ subject: other, isShared, isClear, exchanges: asked.map(numberOf), own });
+    const exchanges = asked.map(({ number }) => number);
+    return {
+      subject: other,
+      isShared,
+      isClear,
+      exchanges,
+      own: { sent: isShared ? [] : sent, at },
+    };
   }
-  return tests;
 }
 
 function isRefused(exchange: AuditedExchange | undefined): boolean {
   return exchange?.outcome === 'refused';
-}
-
-function numberOf({ number }: AuditedExchange): number {
-  return number;
 }

@@ -3,7 +3,8 @@
  * show a limiter. A fault is named if it explains the answers that contradict the known limiters;
  * all that do are named.
  */
-import type { Decision } from '#judging/limiter/space/decision.ts';
+import { type Decision, firstThat } from '#judging/limiter/space/decision.ts';
+import { type Candidate, Space } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import type { AuditedExchange } from './run.ts';
 import {
@@ -61,7 +62,8 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
 
 /** What the limiter did that none of the known ones does. */
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {
-  const { contradiction, decisions, numbers } = evidence;
+  const { decisions, numbers, longestMs } = evidence;
+  const contradiction = firstContradicted(decisions, longestMs);
   const none = 'none of the known limiters answers like this one';
   // All at once, the answers may not be looked into as finely as one by one.
   if (contradiction === decisions.length) return [none, turningPoints(evidence)];
@@ -94,11 +96,11 @@ function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
 
 /** Without one that passed, or a few, all answers are those of one limiter. */
 function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined {
-  const { decisions, numbers } = evidence;
+  const { decisions, numbers, longestMs } = evidence;
   const run = firstOfRun(evidence, contradiction);
   const tried = Array.from({ length: contradiction - run + 1 }, (_, i) => contradiction - i);
   const one = [...tried.slice(0, mostTried), run].find(
-    (at) => decisions[at]?.passed === true && evidence.isPermitted(decisions.toSpliced(at, 1)),
+    (at) => decisions[at]?.passed === true && isPermitted(decisions.toSpliced(at, 1), longestMs),
   );
   if (one !== undefined) return openFailure([numbers[one] ?? 0]);
   const left = [...decisions];
@@ -108,7 +110,7 @@ function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined
     if (left[at]?.passed !== true || shown.length === mostExceptions) return undefined;
     left.splice(at, 1);
     shown.push(...leftNumbers.splice(at, 1));
-    at = evidence.isPermitted(left) ? left.length : evidence.firstContradicted(left);
+    at = isPermitted(left, longestMs) ? left.length : firstContradicted(left, longestMs);
   }
   return openFailure(shown);
 }
@@ -121,6 +123,25 @@ function openFailure(shown: readonly number[]): Fault {
   };
 }
 
+/** The number of these decisions before the first contradiction; all if there is none. */
+function firstContradicted(decisions: readonly Decision[], longestMs: number): number {
+  const isBroken = (count: number) => !isPermitted(decisions.slice(0, count), longestMs);
+  return firstThat(1, decisions.length + 1, isBroken) - 1;
+}
+
+/** True if a version permits these decisions, with nothing before them. */
+function isPermitted(decisions: readonly Decision[], longestMs: number): boolean {
+  return decisions.every(({ passed }) => passed) || versionsOf(decisions, longestMs).length > 0;
+}
+
+/** The versions that permit these decisions, with nothing before them. */
+function versionsOf(decisions: readonly Decision[], longestMs: number): readonly Candidate[] {
+  const space = new Space();
+  space.widen(longestMs);
+  space.update(decisions);
+  return space.candidates;
+}
+
 /** The first of the passes in a row before a decision. */
 function firstOfRun({ decisions }: Evidence, at: number): number {
   return decisions.findLastIndex(({ passed }, i) => i < at && !passed) + 1;
@@ -131,17 +152,18 @@ function firstOfRun({ decisions }: Evidence, at: number): number {
  * spent.
  */
 function restarts(evidence: Evidence, contradiction: number): Fault | undefined {
-  const { decisions, numbers } = evidence;
+  const { decisions, numbers, longestMs } = evidence;
   const refusal = decisions.findIndex(({ passed }, i) => i > contradiction && !passed);
   const end = refusal < 0 ? decisions.length : refusal;
   const run = firstOfRun(evidence, contradiction);
-  const limits = evidence
-    .versionsOf(decisions.slice(0, contradiction))
-    .flatMap(({ version }) => [version.limit[0], version.limit[1]]);
+  const limits = versionsOf(decisions.slice(0, contradiction), longestMs).flatMap(({ version }) => [
+    version.limit[0],
+    version.limit[1],
+  ]);
   const starts = [contradiction, ...limits.map((limit) => end - limit)];
   const tried = [...new Set(starts)].filter((at) => at >= Math.max(1, run) && at <= contradiction);
   for (const at of tried.slice(0, mostTried)) {
-    if (!evidence.isPermitted(forgetting(decisions, at))) continue;
+    if (!isPermitted(forgetting(decisions, at), longestMs)) continue;
     const number = numbers[at] ?? 0;
     return {
       sentence: `it restarted, and forgot what was spent (all answers fit one that forgets before #${number})`,
@@ -179,10 +201,10 @@ function severalCounters({ decisions, numbers, longestRun }: Evidence): Fault | 
 
 /** Some known limiter gives all answers but refusals from this one on. */
 function secondLimit(evidence: Evidence, contradiction: number): Fault | undefined {
-  const { decisions, numbers } = evidence;
+  const { decisions, numbers, longestMs } = evidence;
   const first = decisions[contradiction];
   const left = decisions.filter(({ passed }, i) => passed || i < contradiction);
-  if (first?.passed !== false || !evidence.isPermitted(left)) return undefined;
+  if (first?.passed !== false || !isPermitted(left, longestMs)) return undefined;
   const passes = decisions.slice(0, contradiction).filter(({ passed }) => passed);
   const seconds = ((first.to - (passes[0]?.from ?? 0)) / 1_000).toFixed(1);
   return {

@@ -3,6 +3,7 @@
  * request passes again.
  */
 import type { Span } from '#judging/limiter/space/decision.ts';
+import type { Allowance } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { waitOf } from './fields.ts';
 import type { AuditedExchange, Run, Subject } from './run.ts';
@@ -21,9 +22,26 @@ const mostStated = 4;
 /** A limiter has no window that is longer than this many of its stated waits. */
 const mostHeld = 4;
 
+/** The first wait after a refusal. */
+const firstWaitMs = 30;
+/** A stated wait is surely over this long after its end; in whole seconds, this long before not. */
+const afterWaitMs = 25;
+const beforeWaitMs = 1_040;
+/** A refusal has moved the stated time if it is later by this: less may come from rounding. */
+const movedMs = 2_000;
+/** In a wait that is longer than this, a second is a small part. */
+const longWaitMs = 10_000;
+/** A wait of this many longest windows ends any. */
+const surelyLonger = 1.05;
+/** Waits between refusals that prolong: pauses of one length could each be two windows of a counter. */
+const holdShares = [0.4, 0.29];
+/** The rest of a limit is spent this share of a window after the first part. */
+const restShare = 0.45;
+/** Pauses, in windows, in which a part of a limit comes back. */
+const gradualShares = [0.12, 0.25];
 /** How long single requests show how often one passes: the longer of a time and some windows. */
-const trickledMs = 9_000;
-const trickledWindows = 3;
+const singlyMs = 9_000;
+const singlyWindows = 3;
 /** Each burst after a pause begins this share of a window later, so no place repeats. */
 export const goldenShare = 0.382;
 /** Single requests end after this many refusals at times when one should pass. */
@@ -31,9 +49,9 @@ const mostLate = 3;
 /** Two times are as good as the same up to this quotient. */
 const nearlySame = 1.02;
 /** The number of requests, spread over a window, that look for its end. */
-const sweeps = 40;
+const waitsInWindow = 40;
 /** Evenly spaced requests go on for this many windows, as a window may be longer than expected. */
-const sweptWindows = 1.3;
+const evenWindows = 1.3;
 /** After that, each wait is this many times as long as the previous one. */
 const longerWait = 1.4;
 
@@ -43,18 +61,19 @@ export class Recovery {
   readonly #run: Run;
   readonly #subject: Subject;
   readonly #evidence: Evidence;
-  readonly #longestMs: number;
+  readonly #allowance: Allowance;
   /** True if a refusal has moved the time at which a request passes. */
-  isMoved = false;
+  #isMoved = false;
+  /** True after `#hold`, which is tried once. */
   #isHeld = false;
   /** True if a request passed when a refusal had said so. */
   #isWaitKept = false;
 
-  constructor(run: Run, subject: Subject, evidence: Evidence, longestMs: number) {
+  constructor(run: Run, subject: Subject, evidence: Evidence, allowance: Allowance) {
     this.#run = run;
     this.#subject = subject;
     this.#evidence = evidence;
-    this.#longestMs = longestMs;
+    this.#allowance = allowance;
   }
 
   async ask(): Promise<AuditedExchange> {
@@ -79,10 +98,10 @@ export class Recovery {
   /** Asks these times after `begin`, and when a refusal said that a request passes, until one does. */
   async recover(begin: number, waits: Iterable<number>): Promise<boolean> {
     let [refusedAt, stated] = [this.#run.now(), 0];
-    const firstReadyAt = this.readyAt() ?? Number.POSITIVE_INFINITY;
+    const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
     for (const waitMs of waits) {
-      if (waitMs > this.#longestMs * 1.05) return false;
-      if (this.isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
+      if (waitMs > this.#evidence.longestMs * surelyLonger) return false;
+      if (this.#isMoved && !this.#isHeld && (await this.#hold(begin))) return true;
       for (let isPlanned = false; !isPlanned; ) {
         const planned = begin + waitMs;
         const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
@@ -97,7 +116,7 @@ export class Recovery {
         const { outcome } = await this.ask();
         if (outcome === 'passed') {
           // A wait in whole seconds is exact for a long window alone.
-          this.#isWaitKept ||= !isPlanned && waitMs > 10_000;
+          this.#isWaitKept ||= !isPlanned && waitMs > longWaitMs;
           this.span = [refusedAt - begin, this.#run.now() - begin];
           return true;
         }
@@ -113,16 +132,15 @@ export class Recovery {
    */
   async #hold(begin: number): Promise<boolean> {
     this.#isHeld = true;
-    const stated = (this.readyAt() ?? this.#run.now()) - this.#run.now();
-    const until = begin + Math.min(this.#longestMs * 1.02, mostHeld * stated);
+    const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
+    const until = begin + Math.min(this.#evidence.longestMs * nearlySame, mostHeld * stated);
     for (let step = 0; ; step += 1) {
       const now = this.#run.now();
-      const readyAt = this.readyAt();
+      const readyAt = this.#readyAt();
       if (readyAt === undefined) return false;
       const isOver = now >= until;
-      // Pauses of one length could each be two windows of a counter.
-      const pauseMs = (readyAt - now) * (step % 2 === 0 ? 0.4 : 0.29);
-      await this.#run.until(isOver ? readyAt + 25 : Math.min(now + pauseMs, until));
+      const pauseMs = (readyAt - now) * (holdShares[step % 2] ?? 1);
+      await this.#run.until(isOver ? readyAt + afterWaitMs : Math.min(now + pauseMs, until));
       if ((await this.ask()).outcome === 'passed') {
         this.span = [now - begin, this.#run.now() - begin];
         return true;
@@ -132,12 +150,34 @@ export class Recovery {
   }
 
   /** Waits that are evenly spaced over a window, closer at first, and longer after its end. */
-  *sweep(begin: number, windowMs: number): Generator<number> {
+  *#waitsOver(begin: number, windowMs: number): Generator<number> {
     const from = this.#run.now() - begin;
     for (let waitMs = from; ; ) {
-      const evenly = Math.min(30 + (waitMs - from) / 4, windowMs / sweeps);
-      waitMs += waitMs < sweptWindows * windowMs ? evenly : waitMs * (longerWait - 1);
+      const evenly = Math.min(firstWaitMs + (waitMs - from) / 4, windowMs / waitsInWindow);
+      waitMs += waitMs < evenWindows * windowMs ? evenly : waitMs * (longerWait - 1);
       yield waitMs;
+    }
+  }
+
+  /**
+   * Asks from time to time until the window that began at `begin` is over, and then whether more
+   * comes back than `part`, which was spent at its start.
+   */
+  async watchReturn(begin: number, windowMs: number, part: number): Promise<void> {
+    this.#run.doing('when the window is over');
+    const readyAt = this.#readyAt();
+    if (this.#isMoved && readyAt !== undefined) {
+      // If each refusal prolongs the wait, only a pause ends it.
+      await this.#run.until(readyAt + afterWaitMs);
+      await this.exhaust(this.#allowance.mostInBurst, 1);
+      return;
+    }
+    if (!(await this.recover(begin, this.#waitsOver(begin, windowMs)))) return;
+    await this.exhaust(part + 2, 1);
+    // If a request passed early, the limit may come back bit by bit.
+    for (const share of this.#run.now() < begin + windowMs / 2 ? gradualShares : []) {
+      await this.#run.until(this.#run.now() + share * windowMs);
+      await this.exhaust(Math.min(this.#allowance.mostInBurst, this.#allowance.requests), 1);
     }
   }
 
@@ -153,7 +193,7 @@ export class Recovery {
     if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
     for (let passed = 1; passed < limit / 3; passed += 1)
       if ((await this.ask()).outcome === 'refused') return false;
-    await this.#run.until(begin + 0.45 * high);
+    await this.#run.until(begin + restShare * high);
     await this.exhaust(limit * 2 + 2, firmRefusals - 1);
     return true;
   }
@@ -163,11 +203,11 @@ export class Recovery {
    * that was refused and the shortest that passed, then earlier. A pass after a refusal shows that
    * refusals do not block; early refusals show that no window of a clock has begun meanwhile.
    */
-  async trickle(): Promise<void> {
+  async askSingly(): Promise<void> {
     this.#run.doing('how often one request passes');
     let [low, high] = this.span;
     let last = this.#run.exchanges.at(-1);
-    const end = this.#run.now() + Math.max(trickledWindows * high, trickledMs);
+    const end = this.#run.now() + Math.max(singlyWindows * high, singlyMs);
     let [step, wasRefused, late] = [0, false, 0];
     while (last !== undefined && late < mostLate && this.#run.now() + high < end) {
       const earlyMs = high * (0.5 + ((step * goldenShare) % 0.45));
@@ -195,35 +235,35 @@ export class Recovery {
   async takeBitByBit(limit: number): Promise<void> {
     this.#run.doing('how many come back in a pause');
     const begin = this.#run.now();
-    if (!(await this.recover(begin, doubling(30)))) return;
+    if (!(await this.recover(begin, doublingWaits()))) return;
     const [, gapMs] = this.span;
+    const { longestMs } = this.#evidence;
     let sum = 0;
-    for (let waitMs = 2 * gapMs; sum < limit / 4 && waitMs < this.#longestMs; waitMs *= 2) {
+    for (let waitMs = 2 * gapMs; sum < limit / 4 && waitMs < longestMs; waitMs *= 2) {
       await this.#run.until(this.#run.now() + waitMs);
       sum += (await this.exhaust(limit + 2, 1)).passed;
     }
   }
 
   /** When a request passes again, as the last reply said. */
-  readyAt(): number | undefined {
+  #readyAt(): number | undefined {
     const last = this.#run.exchanges.at(-1);
-    const stated = last === undefined ? undefined : waitOf(last);
-    if (last === undefined || stated === undefined || Number.isNaN(stated)) return undefined;
-    return stated * 1_000 > this.#longestMs ? undefined : last.answeredAtMs + stated * 1_000;
+    const waitMs = ((last && waitOf(last)) ?? Number.NaN) * 1_000;
+    return last && waitMs <= this.#evidence.longestMs ? last.answeredAtMs + waitMs : undefined;
   }
 
   /** First a second before the stated wait is over, then right after it. */
   #statedTime(firstReadyAt: number, stated: number): number | undefined {
-    const readyAt = this.readyAt();
+    const readyAt = this.#readyAt();
     if (readyAt === undefined) return undefined;
-    const [early, late] = [readyAt - 1_040, readyAt + 25];
-    this.isMoved ||= readyAt > firstReadyAt + 2_000;
-    if (stated === 0 && !this.isMoved && this.#run.now() < early) return early;
+    const [early, late] = [readyAt - beforeWaitMs, readyAt + afterWaitMs];
+    this.#isMoved ||= readyAt > firstReadyAt + movedMs;
+    if (stated === 0 && !this.#isMoved && this.#run.now() < early) return early;
     return this.#run.now() < late ? late : undefined;
   }
 }
 
-/** Waits of twice the length before. */
-export function* doubling(waitMs: number): Generator<number> {
-  for (let wait = waitMs; ; wait *= 2) yield wait;
+/** Waits, each twice as long as the one before. */
+export function* doublingWaits(): Generator<number> {
+  for (let waitMs = firstWaitMs; ; waitMs *= 2) yield waitMs;
 }

@@ -1,13 +1,20 @@
 /** What the versions that remain leave open, and the requests that would separate them. */
 import { grouped } from '#io/grouped.ts';
-import type { Decision, Span, Version } from '#judging/limiter/space/decision.ts';
+import {
+  type Decision,
+  firstThat,
+  type Span,
+  type Version,
+} from '#judging/limiter/space/decision.ts';
 import type { Algorithm } from '#judging/limiter/space/families.ts';
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 
+/** A window that is known to within 5 % counts as one number. */
+export const sameWindow = 1.05;
 /** A burst that separates less of what remains is not worth its requests. */
 const leastSeparated = 0.1;
-/** The share of what is left that a burst costs in any case. */
+/** The share of the requests and the time left that a burst costs in any case. */
 const leastCost = 0.03;
 /** The number of times for a burst that are compared. */
 const mostTimes = 20;
@@ -31,7 +38,7 @@ export function isOpen(evidence: Evidence): boolean {
 export function disagrees({ candidates, windowMs, limit }: Evidence): boolean {
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
   const kinds = new Set(candidates.map(kindOf));
-  return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > 1.05;
+  return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > sameWindow;
 }
 
 function kindOf(version: OneVersion): string {
@@ -59,22 +66,22 @@ export function sizeOf({ candidates }: Evidence): number {
 /** The most that may pass between these times. */
 export function mostPasses(evidence: Evidence, [from, to]: Span): number {
   const limit = 2 * usualLimit(evidence);
-  const passes = evidence.passesAt(from, () => to - from, evidence.candidates, limit);
+  const passes = passesAt(evidence, from, () => to - from, evidence.candidates, limit);
   return Math.max(...passes.map(([, most]) => most));
 }
 
-/** As long as half of the windows that remain, where each family counts the same. */
+/** The median of the windows that remain; each family has the same weight. */
 export function usualWindow(evidence: Evidence): number {
   return usual(evidence, ({ windowMs }) => windowMs[1]);
 }
 
-/** As high as half of the limits that remain. */
+/** The median of the limits that remain; each family has the same weight. */
 export function usualLimit(evidence: Evidence): number {
   return usual(evidence, ({ limit }) => limit[1]);
 }
 
-function usual({ plain }: Evidence, numberOf: (version: Version) => number): number {
-  const rows = weighted(plain)
+function usual({ withoutPast }: Evidence, numberOf: (version: Version) => number): number {
+  const rows = weighted(withoutPast)
     .map(({ candidate, weight }) => ({ value: numberOf(candidate.version), weight }))
     .sort((one, other) => one.value - other.value);
   let sum = 0;
@@ -91,7 +98,7 @@ export interface Planned {
   readonly at: number;
   /** The burst ends at a refusal, or after this many requests. */
   readonly count: number;
-  /** How likely two of what remains expect different outcomes. */
+  /** How likely two of the remaining versions expect different outcomes. */
   readonly separated: number;
 }
 
@@ -102,13 +109,13 @@ export interface BurstChoice {
   readonly restMs: number;
   /** Times within this are compared. */
   readonly horizonMs: number;
-  /** Requests that are left. */
+  /** How many requests may still be sent. */
   readonly requests: number;
-  /** Time that is left. */
+  /** How long the audit may still take. */
   readonly timeMs: number;
 }
 
-/** When to ask until a refusal, so that what remains is separated most for what that takes. */
+/** The burst until a refusal that separates the remaining versions most for what it costs. */
 export function bestBurst(
   evidence: Evidence,
   { now, paceMs, restMs, horizonMs, requests, timeMs }: BurstChoice,
@@ -170,7 +177,7 @@ interface Sampled {
 
 type Sample = readonly Sampled[];
 
-/** How likely two of what remains that answer differently surely have different outcomes. */
+/** How likely two remaining versions with different answers certainly have different outcomes. */
 function separation(sample: Sample, ...outcomes: readonly (readonly Span[])[]): number {
   let [separated, all] = [0, 0];
   for (const [i, one] of sample.entries())
@@ -187,10 +194,40 @@ function areApart(one: Span, other: Span): boolean {
   return one[1] < other[0] || other[1] < one[0];
 }
 
+/**
+ * How many requests in a row pass by each version: the least and the most, up to `limit`. The first
+ * is sent at `from`, and `count` requests take `timeFor(count)`. `before`: what passed before them.
+ */
+function passesAt(
+  evidence: Evidence,
+  from: number,
+  timeFor: (count: number) => number,
+  versions: readonly OneVersion[],
+  limit: number,
+  before: readonly Decision[] = [],
+): readonly Span[] {
+  const passes = (count: number): readonly Decision[] =>
+    count === 0 ? before : [...before, { from, to: from + timeFor(count), passed: true, count }];
+  const refusal = (count: number): readonly Decision[] => {
+    const at = from + timeFor(count);
+    return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
+  };
+  return versions.map((version) => {
+    const most = lastThat(limit, (count) => evidence.permits(version, passes(count)));
+    return [lastThat(most, (count) => !evidence.permits(version, refusal(count))), most];
+  });
+}
+
+/** The highest count up to `limit` that holds, if all below it hold; 0 if none does. */
+function lastThat(limit: number, holds: (count: number) => boolean): number {
+  return firstThat(1, limit + 1, (count) => !holds(count)) - 1;
+}
+
 /** What the versions that remain expect of a burst at this time, which ends at a refusal. */
 function outcomesAt(evidence: Evidence, at: number, paceMs: number, lead: readonly number[]) {
   const sample = weighted(evidence.candidates);
-  const passes = evidence.passesAt(
+  const passes = passesAt(
+    evidence,
     at,
     (count) => Math.max(0, count - 1) * paceMs,
     sample.map(({ candidate }) => candidate),
@@ -229,10 +266,10 @@ function sampleOf(candidates: readonly Candidate[]): Sample {
   const size = Math.ceil(mostSampled / groups.size);
   const kinds = new Set(candidates.map(kindOf));
   return [...groups.values()].flatMap((group) => {
-    const shown = group.filter(({ middle }) => middle !== undefined);
-    const known = shown.length > 0 ? shown : group;
-    const step = Math.ceil(known.length / size);
-    const sample = known.filter((_, i) => i % step === step >> 1);
+    const certain = group.filter(({ middle }) => middle !== undefined);
+    const spans = certain.length > 0 ? certain : group;
+    const step = Math.ceil(spans.length / size);
+    const sample = spans.filter((_, i) => i % step === step >> 1);
     return sample.map((each, i) => ({
       span: each,
       candidate: each.middle ?? each,

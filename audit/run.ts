@@ -24,17 +24,13 @@ export interface Reply {
 }
 
 /** A request and its reply, with their times since the audit began. */
-export interface AuditedExchange extends Subject {
+export interface AuditedExchange extends Subject, Required<Reply> {
   /** From 1 on, in the order of sending. */
   readonly number: number;
   /** Since the audit began. */
   readonly sentAtMs: number;
   /** Since the audit began. */
   readonly answeredAtMs: number;
-  /** 0: no whole reply came. */
-  readonly status: number;
-  /** Lower-case names. */
-  readonly headers: Headers;
   /** Milliseconds since 1970, by the audit's clock. */
   readonly answeredAt: number;
   /** `broken`: no whole reply, or a server error. */
@@ -187,4 +183,24 @@ export function decisionOf({ sentAtMs, answeredAtMs, outcome }: AuditedExchange)
     passed: outcome === 'passed',
     count: 1,
   };
+}
+
+/** In the order of their replies: if a window ends meanwhile, passes can follow a refusal. */
+export function decisionsAtOnce(exchanges: readonly AuditedExchange[]): Decision[] {
+  let from = Number.POSITIVE_INFINITY;
+  const decisions = inOrderOfReplies(exchanges).map(decisionOf);
+  for (const [i, each] of [...decisions.entries()].toReversed()) {
+    from = Math.min(from, each.from);
+    decisions[i] = { ...each, from };
+  }
+  return decisions;
+}
+
+/** Those that were decided. */
+export function inOrderOfReplies(
+  exchanges: readonly AuditedExchange[],
+): readonly AuditedExchange[] {
+  return exchanges
+    .filter(({ outcome }) => outcome !== 'broken')
+    .toSorted((one, other) => one.answeredAtMs - other.answeredAtMs);
 }

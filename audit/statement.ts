@@ -6,7 +6,7 @@ import { ValueError } from '#io/flags.ts';
 
 /** One answer, with how far it is known and the requests that show it. */
 export interface Statement<Value = unknown> {
-  /** The answer; null if it is not known, or, if that is certain, if the limiter has none. */
+  /** The answer; null if it is not known, or if the limiter has none. */
   readonly value: Value | null;
   /** `certain`: no limiter of a known kind that answers like this one has another value. */
   readonly certainty: 'certain' | 'likely' | 'undetermined';
@@ -84,11 +84,6 @@ export function undetermined(
   return { value: null, certainty: 'undetermined', sentence, exchanges };
 }
 
-/** For a number that limiters of this kind do not have. */
-export function without(sentence: string): Statement<never> {
-  return { value: null, certainty: 'certain', sentence, exchanges: [] };
-}
-
 /** The number of the fewest digits between two others: a limiter's own, as people choose it. */
 export function roundest(least: number, most: number): number {
   for (let digits = 1; digits <= 15; digits += 1) {
@@ -152,10 +147,9 @@ export function differencesFrom(
   });
 }
 
-/** Fields are as expected (`true`) if all of them are; a number that a limiter has not is `none`. */
+/** Fields are as expected (`true`) if all of them are. */
 function textOf(value: unknown): string {
-  if (value === null) return 'none';
   if (Array.isArray(value)) return value.join(',');
-  if (typeof value !== 'object') return String(value);
+  if (value === null || typeof value !== 'object') return String(value);
   return String(Object.values(value).every((each) => each === true));
 }

@@ -3,10 +3,11 @@ import { grouped } from '#io/grouped.ts';
 import { History, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
-import type { Evidence, Race } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';
 import { turningPoints, whyNone, withoutRefusal } from './none-of-these.ts';
-import { algorithmOf } from './remaining.ts';
+import type { Race } from './race.ts';
+import { algorithmOf, sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import {
@@ -19,16 +20,12 @@ import {
   type Statements,
   spanText,
   undetermined,
-  without,
 } from './statement.ts';
 
 export interface Seen extends Askers {
   readonly evidence: Evidence;
   readonly races: readonly Race[];
 }
-
-/** A window that is known to within 5 % counts as one number. */
-const sameWindow = 1.05;
 
 export function statementsOf(seen: Seen): Statements {
   const { evidence } = seen;
@@ -114,9 +111,9 @@ function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
     : undetermined(spanText(evidence.limit), turning);
   const seconds = roundest(least, most);
   const isKnown = algorithm.value !== null;
-  const notTokens = isKnown
-    ? without(`${kindText(algorithm.value)} has none`)
-    : undetermined('the algorithm is not certain');
+  const notTokens = undetermined(
+    isKnown ? `${kindText(algorithm.value)} has none` : 'the algorithm is not certain',
+  );
   const perSecond: Span = [limit / most, highest / least];
   const refill = roundest(...perSecond);
   const refillStatement =

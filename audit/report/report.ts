@@ -49,7 +49,6 @@ export function entriesOf({ statements }: AuditResult): readonly (readonly [stri
 /** A statement's value for one cell. Of several fields, each false one is marked with `(!)`. */
 export function shownValue({ value, certainty }: Statement): string {
   if (certainty === 'undetermined') return '-';
-  if (value === null) return 'none';
   if (Array.isArray(value)) return value.join(', ');
   if (value !== null && typeof value === 'object') {
     const parts = Object.entries(value).map(([name, said]) =>

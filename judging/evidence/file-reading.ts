@@ -7,9 +7,10 @@
 import { basename } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import { scriptedRecipients } from '#contract/refusals.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { Elsewhere } from './foreign-file.ts';
-import type { KeyNames } from './reading.ts';
+import { type KeyNames, objectIn } from './reading.ts';
 import type { SteadyClocks } from './recorded-line.ts';
 
 /** What all files that are read together share. */
@@ -57,6 +58,9 @@ const sameMomentMs = 5;
 /** A line may be written this much later than the line of a reply that came after it. */
 const lateMs = 1_000;
 
+/** An exchange while it is read. */
+export type MutableExchange = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };
+
 type Headers = TrafficExchange['headers'];
 /** The latest different headers that are kept, so that equal ones become one object. */
 const rememberedHeaders = 8;
@@ -74,6 +78,8 @@ export class FileReading {
   isCut = false;
   readonly #elsewhere = new Elsewhere();
   readonly #headers: Headers[] = [];
+  /** The recipients whose sends a simulator refuses with 429, whatever its limiter says. */
+  readonly #throttled = [formOf(scriptedRecipients.throttled)];
   #nextHeaders = 0;
   #events: TrafficEvent[] = [];
   #cuts = 0;
@@ -91,9 +97,13 @@ export class FileReading {
   }
 
   /** `text`: the text of the exchange in the file. */
-  add(exchange: TrafficExchange, text: string): void {
+  add(exchange: MutableExchange, text: string): void {
     const { host, answeredAt } = exchange;
     if (this.#isCopy(exchange, text)) return;
+    if (exchange.reply?.status === 429) {
+      const { to } = objectIn(exchange.body) ?? {};
+      exchange.isScripted = typeof to === 'string' && this.#throttled.some((form) => form.test(to));
+    }
     // Lines are in the order of their replies, the entries of a HAR file may be in any.
     if (host !== '') this.#isInOrder = false;
     else if (answeredAt < this.#latestMs - lateMs) {
@@ -103,6 +113,11 @@ export class FileReading {
     }
     this.#latestMs = Math.max(this.#latestMs, answeredAt);
     this.#events.push(exchange);
+  }
+
+  /** A world scripts that sends to these recipients are refused with 429; `*` is any digits. */
+  scriptThrottled(to: string): void {
+    this.#throttled.push(formOf(to));
   }
 
   /** Equal headers as one object: those of many exchanges are held at once, and most are equal. */
@@ -158,4 +173,9 @@ export class FileReading {
     }
     return !this.shared.known.isNew(checksum, answeredAt, this.#cuts + number * 2 ** 16);
   }
+}
+
+/** The numbers that an outcome's recipient stands for: `*` is any digits. */
+function formOf(to: string): RegExp {
+  return new RegExp(`^${to.replaceAll(/[^\d*]/g, '\\$&').replaceAll('*', '\\d*')}$`);
 }

@@ -1,11 +1,9 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
-import type { TrafficExchange } from '#contract/exchange.ts';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
-import { scriptedRecipients } from '#contract/refusals.ts';
-import type { FileReading, TextReader } from './file-reading.ts';
+import type { FileReading, MutableExchange, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
-import { objectIn, valueIn } from './reading.ts';
+import { valueIn } from './reading.ts';
 import { readerOfLines } from './traffic-file.ts';
 
 /** Operations after which earlier exchanges still explain later ones. */
@@ -17,11 +15,9 @@ export function journalReader(reading: FileReading): TextReader {
   let requests = 0;
   /** By the number of their request: the exchanges whose replies are late. */
   const late = new Map<number, MutableExchange>();
-  /** The recipients whose sends are refused, whatever the limiter says (`outcomes`). */
-  const throttled = [formOf(scriptedRecipients.throttled)];
   const noteOutcomes = (outcomes: unknown) => {
     for (const { to, refuse } of Array.isArray(outcomes) ? outcomes.map(Object) : [])
-      if (refuse === 'throttled') throttled.push(formOf(String(to)));
+      if (refuse === 'throttled') reading.scriptThrottled(String(to));
   };
   return readerOfLines(reading, (text) => {
     const entry = text === '' ? undefined : read(text);
@@ -32,10 +28,6 @@ export function journalReader(reading: FileReading): TextReader {
     if ('request' in entry) {
       const exchange = exchangeOfEntry(entry, faults > 0, reading);
       requests++;
-      if (entry.reply.status === 429) {
-        const { to } = objectIn(exchange.body) ?? {};
-        exchange.isScripted = typeof to === 'string' && throttled.some((form) => form.test(to));
-      }
       if (entry.reply.delivery !== undefined) late.set(requests, exchange);
       reading.isOfService(exchange);
       reading.add(exchange, text);
@@ -56,16 +48,9 @@ export function journalReader(reading: FileReading): TextReader {
   });
 }
 
-/** The numbers that an outcome's recipient stands for: `*` is any digits. */
-function formOf(to: string): RegExp {
-  return new RegExp(`^${to.replaceAll(/[^\d*]/g, '\\$&').replaceAll('*', '\\d*')}$`);
-}
-
 function changesReplies({ args: [added] }: OperationEntry): boolean {
   return mayChangeReply(String(Object(Object(added).fault).kind));
 }
-
-type MutableExchange = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };
 
 function end(exchange: MutableExchange, { at, seen }: EndedEntry): void {
   exchange.answeredAt = Date.parse(at);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Exchange } from '../evidence/exchange.ts';
+import type { Bucket } from './bucket.ts';
 import { unexplained } from './explained.ts';
-import type { Bucket } from './models.ts';
 
 const limit = 3;
 

@@ -5,7 +5,8 @@
  */
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
-import { type Bucket, type Excess, models, type Refill, type SplitBucket } from './models.ts';
+import type { Bucket, Excess, SplitBucket } from './bucket.ts';
+import { models, type Refill } from './models.ts';
 
 /**
  * One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`,

@@ -6,52 +6,19 @@
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
-import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
-import { type Minutes, minuteStart, minutesOf } from './minutes.ts';
+import {
+  type Excess,
+  excessIn,
+  excessOf,
+  type Minutes,
+  minuteStart,
+  minutesOf,
+  type SplitBucket,
+  type Window,
+} from './bucket.ts';
 
 export type Refill = NamedAnswer<'limiterRefill'>;
-
-/** The requests that spend from one limit: those to one endpoint from one account or address. */
-export interface Bucket {
-  /** The endpoint. */
-  readonly name: string;
-  /** Requests per minute. */
-  readonly limit: number;
-  /** Calls without an account are answered 401 until their address is throttled. */
-  readonly isOfAddress: boolean;
-  /** In the order in which they were sent. */
-  readonly exchanges: readonly Exchange[];
-  /** `exchanges` has every request to the bucket since this time. */
-  readonly knownSince: number;
-  /** See `Trace`. */
-  readonly hasExactTimes: boolean;
-  /** How far a span of time between two exchanges may be wrong. */
-  readonly spanErrorMs: number;
-  /** The target's clock minus ours, as far as replies have shown it. */
-  readonly ahead?: Ahead | undefined;
-}
-
-/** A bucket under one hypothesis of what spends from it. */
-export interface SplitBucket extends Bucket {
-  /** The requests that passed and spent a token. */
-  readonly granted: readonly Exchange[];
-  /** The 429s. */
-  readonly refused: readonly Exchange[];
-  /** The tries without a reply, each of which may have spent a token or not. */
-  readonly doubtful: readonly Exchange[];
-  readonly refusalsSpend: boolean;
-  /** True if clients whose requests are unknown spend from the bucket. */
-  readonly othersSpend: boolean;
-}
-
-/** A request that passed although the limit was certainly reached: the proof of an excess. */
-export interface Excess {
-  readonly exchange: Exchange;
-  /** How many requests passed within `spanMs`. */
-  readonly passed: number;
-  readonly spanMs: number;
-}
 
 /** A model with one value for each thing that is unknown. */
 interface Version {
@@ -102,7 +69,8 @@ export const models: Readonly<Record<Refill, Model>> = {
       }
       const { knownSince } = bucket;
       const end = { earliest: knownSince, latest: knownSince + minuteMs };
-      for (const excess of excessesOfIntervals(bucket, end)) yield { excess, hasToken };
+      for (const excess of excessesOfIntervals(bucket, end, { tried: 0 }))
+        yield { excess, hasToken };
     },
   },
   interval_aligned: {
@@ -139,27 +107,6 @@ export const models: Readonly<Record<Refill, Model>> = {
   },
 };
 
-/** A span of time in which at most N requests may pass. */
-interface Window {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The first of these windows that certainly holds more requests than the limit. */
-function excessIn({ granted, limit }: SplitBucket, windows: Iterable<Window>): Excess | undefined {
-  for (const { from, to } of windows) {
-    const inside = granted.filter((each) => each.sentAt >= from && each.answeredAt < to);
-    const exchange = inside[limit];
-    if (exchange !== undefined) return excessOf(exchange, inside);
-  }
-  return undefined;
-}
-
-function excessOf(exchange: Exchange, inside: readonly Exchange[]): Excess {
-  const from = inside[0]?.sentAt ?? exchange.sentAt;
-  return { exchange, passed: inside.length, spanMs: exchange.answeredAt - from };
-}
-
 /** The minute after each request that passed. */
 function* minutesFromEach({ granted, spanErrorMs }: SplitBucket): Generator<Window> {
   for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs - spanErrorMs };
@@ -194,23 +141,25 @@ interface Instant {
   readonly latest: number;
 }
 
-/** At most this many ways to place the intervals are tried; more ways show no excess. */
+/** The most ways to place the intervals that are tried. More ways would only find more explanations. */
 const mostWays = 2_000;
 
 /**
  * For each way to place the intervals, the first excess. An interval is opened by the first request
- * after the end of the last one, and requests near that end may come before or after it. `end`: of
- * the interval that may be open where the record begins.
+ * after the end of the last one, and requests near that end may come before or after it. `end`:
+ * when the interval ends that may be open where the record begins. `ways`: those tried so far.
  */
 function* excessesOfIntervals(
   bucket: SplitBucket,
   end: Instant,
-  ways = { tried: 0 },
+  ways: { tried: number },
 ): Generator<Excess | undefined> {
   const { granted, doubtful, spanErrorMs } = bucket;
+  // The first request that certainly came after the end of the last interval …
   const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
   if (certain.length === 0 || ways.tried++ > mostWays) return yield undefined;
   const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
+  // … or one before it, near that end, opened the next interval.
   const openers = [...granted, ...doubtful]
     .filter(({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy)
     .sort((a, b) => a.sentAt - b.sentAt);
@@ -225,13 +174,14 @@ function* excessesOfIntervals(
       earliest: window.to,
       latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
     };
+    // Without an excess, the next interval is looked into.
     if (found !== undefined) yield found;
     else yield* excessesOfIntervals(bucket, next, ways);
   }
 }
 
 /** Requests within this time of each other count as one opener of an interval. */
-const openersMs = 200;
+const sameOpenerMs = 200;
 
 /** The times of the openers, with those close together as one. */
 function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
@@ -239,7 +189,7 @@ function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
   for (const { sentAt, answeredAt } of openers) {
     const last = groups.at(-1);
     const latest = Math.max(last?.latest ?? answeredAt, answeredAt);
-    if (last !== undefined && latest - last.earliest < openersMs) last.latest = latest;
+    if (last !== undefined && latest - last.earliest < sameOpenerMs) last.latest = latest;
     else groups.push({ earliest: sentAt, latest: answeredAt });
   }
   return groups;
@@ -257,7 +207,7 @@ function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefine
       );
     const last = within(start - minuteMs).length;
     const current = within(start).toSorted((a, b) => a.answeredAt - b.answeredAt);
-    // Of the requests answered up to here, the one counted last met all others.
+    // The request that the limiter counted last found all others counted.
     const at = current.findIndex(({ answeredAt }, i) => {
       const share = Math.max(0, (start + minuteMs - errorMs - answeredAt) / minuteMs);
       return Math.floor(last * share) + i >= limit;

@@ -4,13 +4,12 @@
  * that counts messages: whatever its name, it grows at least as fast as the run sends. Without such
  * a figure, a limit is too small for certain only if two floods of its bucket agree.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from '../evidence/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';
-import type { Bucket } from './models.ts';
+import type { Bucket } from './bucket.ts';
 
 /** A smaller excess of messages does not show another client for certain. */
 const fewestOfOthers = 4;

@@ -1,7 +1,6 @@
 /**
  * Judges what a 429 says: the wait of its `Retry-After`, and its `detail`. Rules: ERR-3, ERR-4.
  */
-
 import { grouped } from '#io/grouped.ts';
 import {
   type Exchange,
@@ -21,25 +20,32 @@ export const retryAfterJudges = {
   'ERR-4': judgeDetail,
 } as const;
 
+/** A window of one minute, and a second for rounding up. */
+const longestWaitSeconds = 61;
+
 /**
  * ERR-3: after `Retry-After` a request passes, and a second earlier it does not. Refused requests
  * may prolong the wait (`refusedSpendsToken`), so only the last 429 states it.
  */
 function judgeRetryAfter(trace: Trace, findings: Findings): void {
-  const refusals = throttledIn(trace);
-  if (refusals.length === 0) lack429(trace, findings);
+  const refusals = limited429sIn(trace);
+  if (refusals.length === 0) noteMissing429(trace, findings);
   const buckets = requestsIn(trace);
   let isFollowed = false;
   for (const refusal of refusals) {
     findings.judge([refusal], () => {
       const seconds = verify.retryAfter(refusal.reply);
-      verify.that(seconds >= 1 && seconds <= 61, 'between 1 and 61 seconds', refusal.reply);
+      const isPermitted = seconds >= 1 && seconds <= longestWaitSeconds;
+      const expected = `between 1 and ${longestWaitSeconds} seconds`;
+      verify.that(isPermitted, expected, refusal.reply);
     });
-    const bucket = buckets.get(bucketNameOf(refusal) ?? '');
-    if (bucket !== undefined)
-      isFollowed = judgeWait(trace, refusal, bucket, findings) || isFollowed;
+    const wait = waitAfter(trace, refusal, buckets.get(bucketNameOf(refusal) ?? ''));
+    if (wait === undefined) continue;
+    judgeEarlyRequests(trace, wait, findings);
+    isFollowed = judgeNextRequest(trace, wait, findings) || isFollowed;
   }
   if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
+    // A wait in the permitted range alone does not exercise the rule: that takes a request after it.
     findings.exercised = 0;
     findings.lack(
       'a 429 and a request that follows it after its wait, with a whole reply: --timeout 2m',
@@ -47,11 +53,11 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
   }
 }
 
-function throttledIn({ exchanges }: Trace): Exchange[] {
+function limited429sIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter((each) => isRefused(each) && bucketNameOf(each) !== undefined);
 }
 
-function lack429(trace: Trace, findings: Findings): void {
+function noteMissing429(trace: Trace, findings: Findings): void {
   const isOfAddress = trace.exchanges.some(({ caller }) => caller.account === undefined);
   findings.lack(
     isOfAddress
@@ -61,20 +67,20 @@ function lack429(trace: Trace, findings: Findings): void {
 }
 
 /** The requests to one bucket, in the order in which they were sent. */
-interface Requests {
+interface BucketRequests {
   readonly exchanges: readonly Exchange[];
   /** From this index on, each request has exact times, and the target did not restart. */
-  readonly clearFrom: number;
+  readonly exactFrom: number;
 }
 
-function requestsIn({ exchanges, hasExactTimes }: Trace): ReadonlyMap<string, Requests> {
+function requestsIn({ exchanges, hasExactTimes }: Trace): ReadonlyMap<string, BucketRequests> {
   const isRough = (one: Exchange) =>
     mayHaveRestarted(one) || (!hasExactTimes && one.reply.isLate === true);
   const buckets = grouped(exchanges, (one) => bucketNameOf(one) ?? '');
   return new Map(
     [...buckets].map(([name, requests]) => {
-      const clearFrom = requests.findLastIndex(isRough) + 1;
-      return [name, { exchanges: requests, clearFrom }];
+      const exactFrom = requests.findLastIndex(isRough) + 1;
+      return [name, { exchanges: requests, exactFrom }];
     }),
   );
 }
@@ -94,15 +100,17 @@ interface Wait {
 function waitAfter(
   trace: Trace,
   refusal: Exchange,
-  { exchanges, clearFrom }: Requests,
+  requests: BucketRequests | undefined,
 ): Wait | undefined {
+  if (requests === undefined) return undefined;
+  const { exchanges, exactFrom } = requests;
   const spanErrorMs = spanErrorOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   const answeredBy = refusal.answeredAt + spanErrorMs;
   const isLater = (i: number) => (exchanges[i]?.sentAt ?? 0) >= answeredBy;
   const from = firstThat(0, exchanges.length, isLater);
   const isRough = !trace.hasExactTimes && refusal.reply.isLate;
-  if (isRough || from < clearFrom) return undefined;
+  if (isRough || from < exactFrom) return undefined;
   return {
     refusal,
     seconds,
@@ -110,19 +118,6 @@ function waitAfter(
     enoughAt: refusal.answeredAt + seconds * 1_000 + spanErrorMs,
     later: exchanges.slice(from),
   };
-}
-
-/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
-function judgeWait(
-  trace: Trace,
-  refusal: Exchange,
-  requests: Requests,
-  findings: Findings,
-): boolean {
-  const wait = waitAfter(trace, refusal, requests);
-  if (wait === undefined) return false;
-  judgeEarlyRequests(trace, wait, findings);
-  return judgeNextRequest(trace, wait, findings);
 }
 
 /** A request before the wait is over must also be refused. */
@@ -166,20 +161,21 @@ function mayBeTaken(
 ): boolean {
   const bucket = bucketsOf(trace).find(({ exchanges }) => exchanges.includes(refusal));
   if (bucket === undefined) return false;
-  const isTaken = bucket.exchanges.some(
+  const isTakenByRun = bucket.exchanges.some(
     (exchange) =>
       (!isRefused(exchange) || isUncertain(exchange)) &&
       exchange.answeredAt > tooEarlyUntil &&
       exchange.sentAt < next.answeredAt,
   );
-  const others = isTaken || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
+  const others = isTakenByRun || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
   if (others !== undefined) findings.lack(others.need);
-  return isTaken || others !== undefined;
+  return isTakenByRun || others !== undefined;
 }
 
 /**
- * True if nothing else of the recording may have spent at the same time as the refusal. A 429 does
- * not say whose key it refused: until another reply does, its requests are spread over two buckets.
+ * True if no other exchange of the recording overlaps the refusal, so nothing else can have spent.
+ * A 429 does not say whose key it refused: until another reply does, its requests are spread over
+ * two buckets.
  */
 function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolean {
   const { exchanges, recorded } = trace;
@@ -191,8 +187,8 @@ function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolea
 
 /** ERR-4: `detail` states the header's seconds, rounded up. */
 function judgeDetail(trace: Trace, findings: Findings): void {
-  const refusals = throttledIn(trace);
-  if (refusals.length === 0) lack429(trace, findings);
+  const refusals = limited429sIn(trace);
+  if (refusals.length === 0) noteMissing429(trace, findings);
   for (const refusal of refusals)
     findings.judge([refusal], () => {
       const { reply } = refusal;

@@ -11,8 +11,8 @@ import { type Exchange, isRefused, mayHaveRestarted } from '../evidence/exchange
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
+import type { Bucket } from './bucket.ts';
 import { type Unexplained, unexplained } from './explained.ts';
-import type { Bucket } from './models.ts';
 import { othersIn } from './other-traffic.ts';
 
 export const throttleJudges = {
@@ -79,20 +79,9 @@ export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined
 }
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
-  if (bucket.exchanges.some(mayHaveRestarted)) {
-    findings.lack(
-      new verify.PreconditionMissing(
-        'needed a target that stays up: a connection broke twice in a row, so it may have restarted',
-      ),
-    );
-    return;
-  }
-  if (!trace.hasExactTimes && bucket.exchanges.some(({ reply }) => reply.isLate)) {
-    findings.lack(
-      new verify.PreconditionMissing(
-        'needed a machine that keeps up: this one stood still during the requests',
-      ),
-    );
+  const need = needOf(trace, bucket);
+  if (need !== undefined) {
+    findings.lack(new verify.PreconditionMissing(need));
     return;
   }
   const { recorded } = trace;
@@ -111,6 +100,16 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   else if (others !== undefined) findings.lack(others.need);
 }
 
+/** What a judgement needs and these exchanges lack; undefined if nothing. */
+function needOf({ hasExactTimes }: Trace, { exchanges }: Bucket): string | undefined {
+  if (exchanges.some(mayHaveRestarted))
+    return 'needed a target that stays up: a connection broke twice in a row, so it may have restarted';
+  const isTooLate = !hasExactTimes && exchanges.some(({ reply }) => reply.isLate);
+  return isTooLate
+    ? 'needed a machine that keeps up: this one stood still during the requests'
+    : undefined;
+}
+
 /** A bucket without a fault exercises its rule if it was full once, and then throttled. */
 function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
   const { exchanges, limit, isOfAddress, knownSince } = bucket;
@@ -118,13 +117,8 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
   const granted = exchanges.filter((exchange) => !isRefused(exchange));
   if (refusals.length === 0) {
     const refusal = refusalInsteadOf429(bucket);
-    if (refusal !== undefined)
-      findings.judgeThat(
-        [refusal],
-        false,
-        `429 after ${limit} requests in a minute`,
-        refusal.reply,
-      );
+    const expected = `429 after ${limit} requests in a minute`;
+    if (refusal !== undefined) findings.judgeThat([refusal], false, expected, refusal.reply);
     else if (exchanges.length <= limit) findings.lack(`more than ${limit} requests`);
     // Calls without a key may never meet a 429 (`errorsSpendToken`, `unauthenticatedThrottle`).
     else if (isOfAddress) findings.exercised += 1;

@@ -2,8 +2,9 @@
  * The audit of real limiters over HTTP, as their users configure them: `npx vitest run --project
  * release verify/audit`. The
  * packages of npm come into a temporary folder; Debian has the others: python3-flask-limiter,
- * python3-djangorestframework, ruby-rack-attack, puma, nginx, haproxy. Nothing that is certain may
- * be false. `SMSTWIN_RUNS`: how often each is examined; `SMSTWIN_SIZES`: `5/1,20/4,120/60`.
+ * python3-djangorestframework, ruby-rack-attack, ruby-activesupport, puma, nginx, haproxy. Nothing
+ * that is certain may be false. `SMSTWIN_RUNS`: how often each is examined; `SMSTWIN_SIZES`:
+ * `5/1,20/4,120/60`.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

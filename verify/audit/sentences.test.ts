@@ -151,12 +151,12 @@ test('fields are said with what was compared, and how often', async () => {
   );
 });
 
-test('a number that a limiter of this kind does not have is certain to be none', async () => {
+test('a number that a limiter of this kind does not have is said to be none', async () => {
   const log = new LimitedServer(perKey(slidingLog(5, 4_000)));
   const result = await learn({ request: log.request, ...log.clock, ...audited });
-  expect(result.statements.burst).toMatchObject({ value: null, certainty: 'certain' });
+  expect(result.statements.burst).toMatchObject({ value: null, certainty: 'undetermined' });
   const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
-  expect(text).toMatch(/ {2}burst +none +certain +a sliding log has none/);
+  expect(text).toMatch(/ {2}burst +- +undetermined +a sliding log has none/);
 });
 
 test('what is still possible is said, and the first requests that show it', async () => {

@@ -203,6 +203,23 @@ test("ERR-3 a 429 that a journal was scripted to answer is not judged as its lim
   expect(results()).toMatchObject([{ subject: 'ERR-3', verdict: 'not_exercised' }]);
 });
 
+test.each([
+  ['ndjson', asRecording],
+  ['har', asHar],
+])('ERR-3 in a file .%s, a 429 that every world scripts shows no limiter', async (type, textOf) => {
+  const headers = { 'content-type': 'application/json', 'retry-after': '60' };
+  const reply = { status: 429, headers, body: '{"detail":"Expected in 60 seconds."}' };
+  const verdictFor = async (to: string) => {
+    const body = JSON.stringify({ ...JSON.parse(send.body), to, request_id: '' });
+    const refused = exchange(0, { ...send, body, reply }, 429, '');
+    const exchanges = [refused, exchange(1, send, 202, message())];
+    const { results } = await run('--traffic', fileOf(`sends.${type}`, textOf(exchanges)), 'ERR-3');
+    return results()[0]?.verdict;
+  };
+  expect(await verdictFor('+12025550174')).toBe('not_exercised');
+  expect(await verdictFor('+12025550175')).toBe('passed');
+});
+
 test('a changed byte in a journal is an error, not a verdict', async () => {
   const simulator = new Simulator({ clock: 'manual' });
   sendBy(simulator, 0, { message: 'Hi' });

@@ -1,6 +1,7 @@
 /**
- * What a limiter decided, as far as an observer knows it. Each instant is an interval: a request
- * was decided at some time between its start and its reply.
+ * What a limiter decided, as far as an observer knows it, and the same decisions in groups of
+ * several widths. Each instant is an interval: a request was decided at some time between its start
+ * and its reply.
  */
 
 /** Requests of one caller that followed each other, each decided between these times. */
@@ -96,7 +97,7 @@ export class Decisions {
   }
 }
 
-/** The same as below, without a closure: an audit asks it most. */
+/** `firstThat` for times, without a closure: an audit calls it most. */
 function firstTime(times: readonly number[], at: number, begin: number, until: number): number {
   let [low, high] = [begin, until];
   while (low < high) {
@@ -142,6 +143,8 @@ export class History {
   readonly blocks: number[] = [];
   /** The group that contradicted a version last: it also contradicts its neighbours. */
   suspect = -1;
+  /** How many groups were there before the last update; set by `Histories`. */
+  known = 0;
   readonly #withinMs: number;
 
   /** Decisions of one outcome within this time make one group. */
@@ -191,5 +194,41 @@ export class History {
     this.groups.length = since;
     while ((this.blocks.at(-1) ?? -1) >= since) this.blocks.pop();
     return judged;
+  }
+}
+
+/** Decisions within this share of the shortest window of a level make one group. */
+const joinedShare = 1 / 200;
+/** The shortest window that is considered: a request takes about as long. */
+export const shortestWindowMs = 10;
+/** Windows of each level are this many times as long as those of the previous one. */
+const levelStep = 4;
+const levelCount = 12;
+
+/** The decisions in groups of several widths: long windows need not tell close ones apart. */
+export class Histories {
+  readonly #decisions = new Decisions();
+  readonly #levels = Array.from({ length: levelCount }, (_, level) => {
+    const withinMs = shortestWindowMs * levelStep ** level * joinedShare;
+    return new History(this.#decisions, withinMs);
+  });
+
+  update(decisions: readonly Decision[]): void {
+    // The last group may still grow.
+    for (const each of this.#levels) each.known = Math.max(0, each.groups.length - 1);
+    for (const decision of decisions.slice(this.#decisions.all.length)) {
+      this.#decisions.add(decision);
+      for (const history of this.#levels) history.add();
+    }
+  }
+
+  get lengthMs(): number {
+    const { all } = this.#decisions;
+    return (all.at(-1)?.to ?? 0) - (all[0]?.from ?? 0);
+  }
+
+  forWindow([shortest]: Span): History {
+    const level = Math.floor(Math.log(shortest / shortestWindowMs) / Math.log(levelStep));
+    return this.#levels[Math.max(0, Math.min(levelCount - 1, level))] as History;
   }
 }

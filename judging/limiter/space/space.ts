@@ -9,10 +9,11 @@
  */
 import {
   type Decision,
-  Decisions,
-  History,
+  Histories,
+  type History,
   type Part,
   type Span,
+  shortestWindowMs,
   type Version,
 } from './decision.ts';
 import { type Family, families } from './families.ts';
@@ -29,8 +30,6 @@ export interface Candidate extends OneVersion {
   readonly middle: OneVersion | undefined;
 }
 
-/** The shortest window that is considered: a request takes about as long. */
-const shortestWindowMs = 10;
 /** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
 /** The longest window grows by this share at least. */
@@ -41,44 +40,41 @@ export const anyLimit = 1e9;
  * How wide a span may stay whose middle is possible: of a window, as a logarithm; of the place
  * where a window begins, as a share of the window or of the time that the decisions take.
  */
-const coarse = { window: 0.1, place: 1 / 8 };
+const widthIfPossible = { window: 0.1, place: 1 / 8 };
 /** How wide a span may stay whose middle is impossible. */
-const fine = { window: 0.008, place: 1 / 32 };
-/** While few remain, they are cut finer, down to this width of a window. */
-const usuallyFew = 400;
+const widthIfImpossible = { window: 0.008, place: 1 / 32 };
+/** While a family has fewer spans than this, they are cut finer. */
+const fewSpans = 400;
+/** Each finer cut divides the widths by this. */
 const finer = 4;
-const hairline = 1e-5;
-/** How exact the outermost numbers become. */
-const finest = { window: 0.0005, place: 1 / 256 };
-/** After this many cuts, one number is exact enough. */
-const mostTrims = 24;
+/** No window is cut finer than this. */
+const finestWindow = 1e-5;
+/** How wide the outermost spans may stay: an audit states the numbers at their ends. */
+const widthOfOutermost = { window: 0.0005, place: 1 / 256 };
+/** After this many cuts, an outermost number is exact enough. */
+const mostOutermostCuts = 24;
 /** Looking into more spans of one family after a request would take longer than the request. */
 const mostChecks = 2_000;
-/** Requests within this share of the shortest remaining window are judged as one. */
-const joinedShare = 1 / 200;
-/** Windows of each level are this many times as long as those of the previous one. */
-const levelStep = 4;
-const levels = 12;
 
-type Widths = typeof coarse;
+type Widths = typeof widthIfPossible;
 
 export class Space {
   /** What remains of each family, and of each of the spans of windows that it was widened by. */
   #groups: readonly (readonly Candidate[])[] = [];
-  readonly #judged = new Judged();
+  readonly #histories = new Histories();
   readonly #knownSince: number;
-  readonly #few: number;
+  readonly #fewSpans: number;
   #longestMs = 0;
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
 
   /**
-   * `knownSince`: before it, others may have spent; without it, they have not. `few`: while fewer
-   * spans of a family remain, each update cuts them finer.
+   * `knownSince`: before it, others may have spent; without it, they have not. `few`: while a family
+   * has fewer spans than this, each update cuts them finer.
    */
-  constructor(knownSince = Number.NEGATIVE_INFINITY, few = usuallyFew) {
+  constructor(knownSince = Number.NEGATIVE_INFINITY, few = fewSpans) {
     this.#knownSince = knownSince;
-    this.#few = few;
+    this.#fewSpans = few;
   }
 
   /** Also searches windows up to this length. */
@@ -101,7 +97,7 @@ export class Space {
     this.#longestMs = longestMs;
     this.#groups = [
       ...this.#groups,
-      ...added.map((each) => half(each, each.version, this.#judged)),
+      ...added.map((each) => candidateIn(each, each.version, this.#histories)),
     ];
   }
 
@@ -111,7 +107,7 @@ export class Space {
 
   /** True if a version that remains also permits these decisions, after those of the last update. */
   permits(one: OneVersion, further: readonly Decision[]): boolean {
-    const { history } = this.#judged.forWindow(one.version.windowMs);
+    const history = this.#histories.forWindow(one.version.windowMs);
     return history.followedBy(further, (part) => isPossible(one, history, part));
   }
 
@@ -119,11 +115,11 @@ export class Space {
   update(decisions: readonly Decision[]): void {
     this.isBegun ||= decisions.some(({ passed }) => !passed);
     if (!this.isBegun) return;
-    this.#judged.update(decisions);
+    this.#histories.update(decisions);
     this.#groups = this.#groups
-      .map((group) => group.flatMap((each) => narrowed(each, this.#judged)))
+      .map((group) => group.flatMap((each) => narrowed(each, this.#histories)))
       .filter((group) => group.length > 0)
-      .map((group) => cutDown(group, this.#judged, this.#few));
+      .map((group) => refine(group, this.#histories, this.#fewSpans));
   }
 }
 
@@ -131,10 +127,10 @@ function isCounter({ algorithm }: Family): boolean {
   return algorithm === 'aligned_window' || algorithm === 'sliding_counter';
 }
 
-/** The span with the limits that also permit the new decisions; undefined if none does. */
-function narrowed(candidate: Candidate, judged: Judged): Candidate[] {
-  const { history, known } = judged.forWindow(candidate.version.windowMs);
-  const part = { ...history.whole, since: known };
+/** The candidate with the limits that also permit the new decisions; empty if none does. */
+function narrowed(candidate: Candidate, histories: Histories): Candidate[] {
+  const history = histories.forWindow(candidate.version.windowMs);
+  const part = { ...history.whole, since: history.known };
   const span = permitted(candidate, history, part);
   if (span === undefined) return [];
   const middle = candidate.middle && permitted(candidate.middle, history, part);
@@ -142,105 +138,70 @@ function narrowed(candidate: Candidate, judged: Judged): Candidate[] {
   return [isSame ? candidate : { ...span, middle }];
 }
 
-/** A half of a span, with the limits that permit all decisions; nothing if none does. */
-function half(whole: OneVersion, version: Version, judged: Judged): Candidate[] {
-  const { history } = judged.forWindow(version.windowMs);
+/** A part of a span, with the limits that permit all decisions; empty if none does. */
+function candidateIn(whole: OneVersion, version: Version, histories: Histories): Candidate[] {
+  const history = histories.forWindow(version.windowMs);
   const span = permitted({ ...whole, version }, history, history.whole);
   if (span === undefined) return [];
   return [{ ...span, middle: permitted(middleOf(span), history, history.whole) }];
 }
 
 /** Cuts spans in two until all are as fine as they need be, or that takes too long. */
-function cutDown(group: readonly Candidate[], judged: Judged, few: number): readonly Candidate[] {
-  let [spans, hidden] = [cutTo(coarse, fine, group, judged), fine];
-  // Where none is shown to be possible, the many probably are not.
-  const isHidden = () => spans.every(({ middle }) => middle === undefined);
-  while ((spans.length < few || isHidden()) && hidden.window > hairline) {
-    hidden = { window: hidden.window / finer, place: hidden.place / finer };
-    spans = cutTo(coarse, hidden, spans, judged);
+function refine(group: readonly Candidate[], histories: Histories, few: number): Candidate[] {
+  let width = widthIfImpossible;
+  let spans = cutUntil(width, group, histories);
+  // If no middle is possible, most spans are probably impossible: cutting drops them.
+  const isNoneShown = () => spans.every(({ middle }) => middle === undefined);
+  while ((spans.length < few || isNoneShown()) && width.window > finestWindow) {
+    width = { window: width.window / finer, place: width.place / finer };
+    spans = cutUntil(width, spans, histories);
   }
-  return spans.length < few ? trimmed(spans, judged) : spans;
+  return spans.length < few ? refineOutermost(spans, histories) : spans;
 }
 
-/** Cuts the spans with the outermost windows and limits: the numbers follow from them. */
-function trimmed(group: readonly Candidate[], judged: Judged): readonly Candidate[] {
+/** Cuts the spans with the outermost windows and limits, down to `widthOfOutermost`. */
+function refineOutermost(group: Candidate[], histories: Histories): Candidate[] {
   let spans = group;
-  for (const outer of outers)
-    for (let cuts = 0; cuts < mostTrims && spans.length > 0; cuts += 1) {
+  for (const outer of outermostFirst)
+    for (let cuts = 0; cuts < mostOutermostCuts && spans.length > 0; cuts += 1) {
       const edge = spans.reduce((one, other) => (outer(other) < outer(one) ? other : one));
-      const { cutsLeft, halves } = widest(edge.version, finest, judged.lengthMs);
+      const { cutsLeft, halves } = nextCut(edge.version, widthOfOutermost, histories.lengthMs);
       if (cutsLeft <= 0 || (edge.middle !== undefined && outer(edge.middle) === outer(edge))) break;
-      const cut = halves().flatMap((version) => half(edge, version, judged));
+      const cut = halves().flatMap((version) => candidateIn(edge, version, histories));
       spans = [...spans.filter((span) => span !== edge), ...cut];
     }
   return spans;
 }
 
-/** Which of two spans is farther out, by one number each. */
-const outers: readonly ((one: OneVersion) => number)[] = [
+/**
+ * The span with the lowest value is the outermost: with the shortest and the longest window, with
+ * the lowest and the highest limit.
+ */
+const outermostFirst: readonly ((one: OneVersion) => number)[] = [
   ({ version }) => version.windowMs[0],
   ({ version }) => -version.windowMs[1],
   ({ version }) => version.limit[0],
   ({ version }) => -version.limit[1],
 ];
 
-/** `shown`: how fine spans must be whose middle is possible; `hidden`: the others. */
-function cutTo(
-  shown: Widths,
-  hidden: Widths,
-  group: readonly Candidate[],
-  judged: Judged,
-): readonly Candidate[] {
+/** Cuts spans whose middle is impossible down to `width`, others to `widthIfPossible`. */
+function cutUntil(width: Widths, group: readonly Candidate[], histories: Histories): Candidate[] {
   const done: Candidate[] = [];
-  // The last ones first: where there was no time for them, they are looked into at the next update.
+  // Takes the last span first, so that the next update continues where this one stops.
   const left = [...group];
   for (let checks = 0; checks < mostChecks; ) {
     const span = left.pop();
     if (span === undefined) break;
-    const isShown = span.middle !== undefined;
-    const { cutsLeft, halves } = widest(span.version, isShown ? shown : hidden, judged.lengthMs);
+    const wanted = span.middle === undefined ? width : widthIfPossible;
+    const { cutsLeft, halves } = nextCut(span.version, wanted, histories.lengthMs);
     if (cutsLeft <= 0) {
       done.push(span);
       continue;
     }
     checks += 2;
-    for (const version of halves()) left.push(...half(span, version, judged));
+    for (const version of halves()) left.push(...candidateIn(span, version, histories));
   }
   return [...done, ...left];
-}
-
-interface Level {
-  readonly history: History;
-  /** The number of groups that were there before the last update. */
-  known: number;
-}
-
-/** The decisions in groups of several widths: long windows need not tell close ones apart. */
-class Judged {
-  readonly #decisions = new Decisions();
-  readonly #levels = Array.from({ length: levels }, (_, level): Level => {
-    const withinMs = shortestWindowMs * levelStep ** level * joinedShare;
-    return { history: new History(this.#decisions, withinMs), known: 0 };
-  });
-
-  update(decisions: readonly Decision[]): void {
-    // The last group may still grow.
-    for (const each of this.#levels) each.known = Math.max(0, each.history.groups.length - 1);
-    for (const decision of decisions.slice(this.#decisions.all.length)) {
-      this.#decisions.add(decision);
-      for (const { history } of this.#levels) history.add();
-    }
-  }
-
-  get lengthMs(): number {
-    const { all } = this.#decisions;
-    return (all.at(-1)?.to ?? 0) - (all[0]?.from ?? 0);
-  }
-
-  forWindow([shortest]: Span): Level {
-    const level = Math.floor(Math.log(shortest / shortestWindowMs) / Math.log(levelStep));
-    return this.#levels[Math.max(0, Math.min(levels - 1, level))] as Level;
-  }
 }
 
 /** The version with the limits that permit the decisions. */
@@ -252,12 +213,9 @@ function permitted(one: OneVersion, history: History, part: Part): OneVersion | 
   return isSame ? one : { family, version: { ...version, limit } };
 }
 
-export function isPossible(
-  { family, version }: OneVersion,
-  history: History,
-  part = history.whole,
-): boolean {
-  return family.possibleLimits(history, version, part) !== undefined;
+/** True if the version permits this part of the decisions. */
+export function isPossible(one: OneVersion, history: History, part = history.whole): boolean {
+  return one.family.possibleLimits(history, one.version, part) !== undefined;
 }
 
 /** The version with the window and the phase in the middle of their spans. */
@@ -271,7 +229,7 @@ const middleWindow = ([least, most]: Span) => Math.sqrt(least * most);
 const middlePhase = ([least, most]: Span) => (least + most) / 2;
 
 /** How often the window or the phase, whichever is wider, must be cut in two, and its halves. */
-function widest(version: Version, widths: Widths, lengthMs: number) {
+function nextCut(version: Version, widths: Widths, lengthMs: number) {
   const { windowMs, phase } = version;
   const hasPhase = phase[1] > phase[0];
   // A border of a clock's windows is as exact as its window times the number of windows.
