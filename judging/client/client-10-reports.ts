@@ -180,7 +180,7 @@ function notFailed(
   });
 }
 
-/** The intents that reports are about. */
+/** Finds the intents that reports are about. */
 export class ReportedIntents {
   /** By the name of an attempt, by its content, and by its content if it has no `request_id`. */
   readonly #intents = new Map<string, Set<Intent>>();

@@ -1,6 +1,6 @@
 /**
  * The intents file: one JSON object per line, written by the client under test. It lists the
- * messages that the client meant to send, and the outcome of each that it reported.
+ * messages that the client meant to send, with the outcome of each, and gives names to their ids.
  */
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';

@@ -4,6 +4,7 @@
  */
 import type { ClientRuleId } from '#contract/rules.ts';
 import { counted } from '#io/terminal.ts';
+import type { Report } from './intents-file.ts';
 import type { reportJson } from './report-json.ts';
 
 /** What `toPassReferee` judges, and what it lets pass. */
@@ -19,15 +20,7 @@ export interface PassRefereeOptions {
   /** How long after a 429 a request was still in flight (CLIENT-2): `"1s"`. */
   readonly grace?: string | number;
   /** What the client meant to send and what it reported. */
-  readonly intents?: readonly {
-    readonly intent: string;
-    readonly to: string;
-    readonly from: string;
-    readonly message: string;
-    readonly request_id?: string;
-    readonly send_at?: string;
-    readonly reported?: 'accepted' | 'delivered' | 'failed' | 'unknown';
-  }[];
+  readonly intents?: readonly Omit<Report, 'lines'>[];
 }
 
 interface Refereed {

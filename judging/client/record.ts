@@ -46,7 +46,7 @@ export interface Knowledge {
   readonly reports: readonly Report[] | undefined;
   /**
    * By recipient and text: under how many ids the client sends equal messages where nothing fails.
-   * That many of them are messages of their own, whatever became of the others.
+   * That many ids begin messages of their own, even if an earlier send was not resolved.
    */
   readonly equalMessages?: ReadonlyMap<string, number> | undefined;
 }

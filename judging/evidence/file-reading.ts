@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { scriptedRecipients } from '#contract/refusals.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { Elsewhere } from './foreign-file.ts';
+import { ForeignRequests } from './foreign-file.ts';
 import { type KeyNames, objectIn } from './reading.ts';
 import type { SteadyClocks } from './recorded-line.ts';
 
@@ -27,10 +27,10 @@ export interface TextReader {
   end(): void;
 }
 
-/** Checksums per set; two sets are kept. */
+/** The number of checksums in a set; two sets are kept. */
 const mostRemembered = 4_000_000;
 
-/** The exchanges that were read, of all files. */
+/** The exchanges that were read from all files, by checksums. */
 export class KnownExchanges {
   /** How many copies were left out. */
   copies = 0;
@@ -59,7 +59,7 @@ const sameMomentMs = 5;
 const lateMs = 1_000;
 
 /** An exchange while it is read. */
-export type MutableExchange = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };
+export type MutableTraffic = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };
 
 type Headers = TrafficExchange['headers'];
 /** The latest different headers that are kept, so that equal ones become one object. */
@@ -76,13 +76,14 @@ export class FileReading {
   readonly shared: SharedReading;
   /** True if the file ends in the midst. */
   isCut = false;
-  readonly #elsewhere = new Elsewhere();
+  readonly #foreignRequests = new ForeignRequests();
   readonly #headers: Headers[] = [];
   /** The recipients whose sends a simulator refuses with 429, whatever its limiter says. */
   readonly #throttled = [formOf(scriptedRecipients.throttled)];
   #nextHeaders = 0;
   #events: TrafficEvent[] = [];
   #cuts = 0;
+  /** When the last exchanges ended, within `sameMomentMs`. */
   #moment = Number.NEGATIVE_INFINITY;
   /** By checksum: how often each exchange has come at this moment. */
   readonly #timesAtMoment = new Map<number, number>();
@@ -95,8 +96,8 @@ export class FileReading {
     this.shared = shared;
   }
 
-  /** `text`: of the exchange in the file. */
-  add(exchange: MutableExchange, text: string): void {
+  /** `text`: the text of the exchange in the file. */
+  add(exchange: MutableTraffic, text: string): void {
     const { host, answeredAt } = exchange;
     if (this.#isCopy(exchange, text)) return;
     if (exchange.reply?.status === 429) {
@@ -126,7 +127,7 @@ export class FileReading {
     return known ?? headers;
   }
 
-  /** The exchanges before it do not explain those after it. */
+  /** Notes that the exchanges before this place do not explain those after it. */
   addCut(): void {
     this.#cuts++;
     this.#events.push('cut');
@@ -136,7 +137,7 @@ export class FileReading {
   isOfService(exchange: TrafficExchange): boolean {
     const { path } = exchange;
     const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
-    this.#elsewhere.note(exchange, isRoute);
+    this.#foreignRequests.note(exchange, isRoute);
     return isRoute;
   }
 
@@ -148,7 +149,7 @@ export class FileReading {
   }
 
   end(): void {
-    const { line } = this.#elsewhere;
+    const { line } = this.#foreignRequests;
     if (line !== undefined) this.notice(line);
     if (this.isCut)
       this.notice('it ends in the midst; read up to there', this.#isInOrder ? 'end' : 'some');

@@ -1,6 +1,6 @@
 /**
- * Names files that hold no recorded traffic for what they are, and what a file holds where it holds
- * nothing of the service: a user sees which file was given by mistake, and what to do about it.
+ * Says what a file is that holds no recorded traffic, or no request to the service: a user sees
+ * which file was given by mistake, and what to do about it.
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { servicePaths } from '#contract/routes.ts';
@@ -80,7 +80,7 @@ const texts: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What a text is, as the end of "it is". `opening`: its first characters. */
+/** What a text is: completes the words "it is". `opening`: its first characters. */
 export function foreignKindOf(opening: string): string {
   const known = texts.find(([form]) => form.test(opening));
   if (known !== undefined) return known[1];
@@ -98,8 +98,8 @@ const shownHosts = 3;
 const shownPaths = 3;
 const mostHosts = 1_000;
 
-/** The hosts of a file, and some of its paths. */
-export class Elsewhere {
+/** The hosts of a file that may have no request to the service, and some of its paths. */
+export class ForeignRequests {
   readonly #hosts = new Map<string, { count: number; readonly requests: Set<string> }>();
   #ofService = 0;
   #others = 0;

@@ -1,6 +1,6 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
 import { mayChangeReply } from '#contract/fault-kinds.ts';
-import type { FileReading, MutableExchange, TextReader } from './file-reading.ts';
+import type { FileReading, MutableTraffic, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
 import { valueIn } from './reading.ts';
@@ -13,8 +13,8 @@ export function journalReader(reading: FileReading): TextReader {
   const read = lineReader(reading.path);
   let faults = 0;
   let requests = 0;
-  /** By the number of their request: the exchanges whose replies are late. */
-  const late = new Map<number, MutableExchange>();
+  /** The exchanges whose replies were delayed, by the numbers of their requests. */
+  const late = new Map<number, MutableTraffic>();
   const noteOutcomes = (outcomes: unknown) => {
     for (const { to, refuse } of Array.isArray(outcomes) ? outcomes.map(Object) : [])
       if (refuse === 'throttled') reading.scriptThrottled(String(to));
@@ -34,7 +34,7 @@ export function journalReader(reading: FileReading): TextReader {
     } else if ('ended' in entry) {
       const number = requests - entry.ended + 1;
       const exchange = late.get(number);
-      if (exchange !== undefined) end(exchange, entry);
+      if (exchange !== undefined) endExchange(exchange, entry);
       late.delete(number);
     } else {
       const { operation } = entry;
@@ -52,7 +52,7 @@ function changesReplies({ args: [added] }: OperationEntry): boolean {
   return mayChangeReply(String(Object(Object(added).fault).kind));
 }
 
-function end(exchange: MutableExchange, { at, seen }: EndedEntry): void {
+function endExchange(exchange: MutableTraffic, { at, seen }: EndedEntry): void {
   exchange.answeredAt = Date.parse(at);
   if (seen === false) exchange.isSeen = false;
 }
@@ -64,7 +64,7 @@ function exchangeOfEntry(
   { at, request, reply }: RequestEntry,
   isForced: boolean,
   reading: FileReading,
-): MutableExchange {
+): MutableTraffic {
   const time = Date.parse(at);
   const key = request.key_id ?? request.credential;
   const { content_type: type, client_ip: address, body_base64: bytes } = request;

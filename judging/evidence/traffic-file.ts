@@ -102,7 +102,7 @@ function refusal(path: string, what: string): CommandError {
   return new CommandError(2, `${path}: it is ${what}; ${expected}`);
 }
 
-/** What a file is that was given as a journal, as the end of "it is". */
+/** What a file is that was given as a journal: completes the words "it is". */
 export function otherThanJournal(opening: string): string {
   const kind = kindOf(opening);
   const foreign = foreignKindOfBytes(Buffer.from(opening, 'latin1')) ?? foreignKindOf(opening);

@@ -9,7 +9,7 @@ import type { Exchange } from '../evidence/exchange.ts';
 /** The number of exchanges that fill a generation. */
 const mostInGeneration = 18_000;
 const mostInGroup = 400;
-/** A full group keeps this many of its first exchanges and drops as many after them. */
+/** A full group keeps this many of its first exchanges, and drops the same number after them. */
 const keptFirst = 50;
 const longestQuietMs = dayMs + hourMs;
 

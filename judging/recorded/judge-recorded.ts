@@ -61,10 +61,17 @@ export class TrafficJudge {
   throttled = 0;
   readonly #options: TrafficOptions;
   readonly #knowledge: TrafficKnowledge;
-  readonly #rulesOf: Readonly<Record<GroupKind, readonly SameRules[]>>;
-  readonly #messages: Groups;
-  readonly #requestIds: Groups;
-  readonly #buckets: Buckets;
+  readonly #rulesOf: Readonly<Record<GroupKind, SameRules[]>> = {
+    message: [],
+    request_id: [],
+    bucket: [],
+    long: [],
+  };
+  readonly #messages = new Groups((group) => this.#judge('message', group));
+  readonly #requestIds = new Groups((group) => this.#judge('request_id', group));
+  readonly #buckets = new Buckets((bucket, since, isFlood) =>
+    this.#judge('bucket', bucket, since, isFlood),
+  );
   readonly #longSends: Exchange[] = [];
   /** What a judge finds of one group; cleared for each rule. */
   readonly #found = new Findings();
@@ -77,36 +84,18 @@ export class TrafficJudge {
   constructor(options: TrafficOptions) {
     this.#options = options;
     this.#knowledge = new TrafficKnowledge(options.joined);
-    const judged = rules.flatMap(({ id }): [RuleId, RecordedRule][] => {
-      const how = recordedRules[id];
-      const isJudged = options.rules.includes(id) && (options.isComplete || !how?.needsAll);
-      return how !== undefined && isJudged ? [[id, how]] : [];
-    });
-    const rulesOf = (kind: GroupKind) =>
-      this.#sameRulesIn(judged.filter(([, { group }]) => group === kind));
-    this.#rulesOf = {
-      message: rulesOf('message'),
-      request_id: rulesOf('request_id'),
-      bucket: rulesOf('bucket'),
-      long: rulesOf('long'),
-    };
-    this.#messages = new Groups((group) => this.#judge('message', group));
-    this.#requestIds = new Groups((group) => this.#judge('request_id', group));
-    this.#buckets = new Buckets((bucket, since, isFlood) =>
-      this.#judge('bucket', bucket, since, isFlood),
-    );
+    for (const { id } of rules) if (options.rules.includes(id)) this.#addRule(id);
   }
 
-  #sameRulesIn(judged: readonly (readonly [RuleId, RecordedRule])[]): readonly SameRules[] {
-    const same = new Map<RecordedRule['fits'], SameRules>();
-    for (const [id, how] of judged) {
-      const finding: RuleFinding = { exercised: 0, proof: [] };
-      this.findings.set(id, finding);
-      const rows = same.get(how.fits) ?? { ...how, rules: [] };
-      rows.rules.push({ judge: judges[id], finding });
-      same.set(how.fits, rows);
-    }
-    return [...same.values()];
+  #addRule(id: RuleId): void {
+    const how = recordedRules[id];
+    if (how === undefined || (how.needsAll && !this.#options.isComplete)) return;
+    const finding: RuleFinding = { exercised: 0, proof: [] };
+    this.findings.set(id, finding);
+    const ofGroup = this.#rulesOf[how.group];
+    const same = ofGroup.find(({ fits }) => fits === how.fits);
+    if (same === undefined) ofGroup.push({ ...how, rules: [{ judge: judges[id], finding }] });
+    else same.rules.push({ judge: judges[id], finding });
   }
 
   /** Keys that `joined` names and that are not in the traffic. */
@@ -157,6 +146,7 @@ export class TrafficJudge {
         this.#messages.add(this.#nameAt(host, taskId), exchange);
     const readId = endpoint === 'read' ? id : undefined;
     const messageId = isSend(exchange) ? messageIdOf(exchange) : readId;
+    // A send whose reply has no id shows 'nothing'.
     if (messageId === undefined || messageId === 'nothing') this.#judge('message', [exchange]);
     else this.#messages.add(this.#nameAt(host, messageId.toLowerCase()), exchange);
   }
@@ -166,9 +156,9 @@ export class TrafficJudge {
     const id = requestIdOf(exchange);
     if (!isMessageSend(exchange) || id === undefined) return;
     const owner = headers['authorization'] ?? caller.account;
-    const isKnown = caller.account === undefined ? 'unknown' : '';
+    const prefix = caller.account === undefined ? 'unknown' : '';
     // Only the id may have a line break.
-    this.#requestIds.add(this.#nameAt(host, `${isKnown}${owner}\n${id}`), exchange);
+    this.#requestIds.add(this.#nameAt(host, `${prefix}${owner}\n${id}`), exchange);
   }
 
   /** Judges all groups that are still open. */
@@ -224,7 +214,7 @@ function isWhole(event: TrafficExchange): boolean {
   return !(lacksBody(event) || event.lacksEnd || lacksWait || event.isScripted);
 }
 
-/** The whole group if all of it fits, so that judges share what they computed for its trace. */
+/** The whole group if all exchanges fit, so that judges share what they computed for its trace. */
 function exchangesThatFit(
   group: readonly Exchange[],
   fits: RecordedRule['fits'],

@@ -30,25 +30,23 @@ function byStatus(
     exchange.caller.key === 'valid' && fits(exchange) ? answers[exchange.reply.status] : undefined;
 }
 
-/** Selects sends with a value of this field that fits, unless something else was refused. */
-function isAbout(field: string, fits: (value: unknown) => boolean) {
-  return (exchange: Exchange): boolean => {
-    const { fields, reply } = exchange;
-    const isSimple = isMessageSend(exchange) && !hasRequestId(exchange);
-    if (!isSimple || !fits(fields?.[field])) return false;
-    return reply.status === 202 || (reply.status === 400 && namesField(reply.json, field));
-  };
+/** True for a send without a `request_id` that was accepted, or refused for this field. */
+function isAbout(field: string, one: Exchange): boolean {
+  if (!isMessageSend(one) || hasRequestId(one)) return false;
+  const { status, json } = one.reply;
+  return status === 202 || (status === 400 && namesField(json, field));
 }
 
 // Several answers refuse `""`, and several send white space.
 const emptyIsSent = byStatus(
   { 202: 'accept' },
-  isAbout('message', (value) => value === ''),
+  (one) => one.fields?.['message'] === '' && isAbout('message', one),
 );
-const whiteSpaceIsRefused = byStatus(
-  { 400: 'reject' },
-  isAbout('message', (value) => typeof value === 'string' && /^\s+$/u.test(value)),
-);
+const whiteSpaceIsRefused = byStatus({ 400: 'reject' }, (one) => {
+  const text = one.fields?.['message'];
+  return typeof text === 'string' && /^\s+$/u.test(text) && isAbout('message', one);
+});
+const absentOrRefused = { 202: 'absent', 400: 'reject' };
 
 /** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
@@ -96,12 +94,12 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     return one.reply.status === 400 && namesField(one.reply.json, extra) ? 'reject' : undefined;
   },
   nullFields: byStatus(
-    { 202: 'absent', 400: 'reject' },
-    isAbout('send_at', (value) => value === null),
+    absentOrRefused,
+    (one) => one.fields?.['send_at'] === null && isAbout('send_at', one),
   ),
   emptySendAt: byStatus(
-    { 202: 'absent', 400: 'reject' },
-    isAbout('send_at', (value) => value === ''),
+    absentOrRefused,
+    (one) => one.fields?.['send_at'] === '' && isAbout('send_at', one),
   ),
   blankMessage: (one) => emptyIsSent(one) ?? whiteSpaceIsRefused(one),
   receivedShape: ({ endpoint, reply }) =>
@@ -162,7 +160,7 @@ export class Observations {
     }
   }
 
-  /** The answers on which all exchanges agree; the others with the reason. */
+  /** The answers on which all exchanges agree, and why other answers are not determined. */
   discovered(): Discovered {
     const answers: Record<string, unknown> = {};
     const undetermined: Record<string, string> = {};
@@ -217,7 +215,7 @@ function isLike({ type, json }: Listed, otherType: string, other: unknown): bool
   return members === Object.keys(json).length;
 }
 
-/** More than clocks differ. */
+/** The clocks of services and recorders differ by less. */
 const clockSlackMs = 60_000;
 
 const replyToOtherBody: Readonly<Record<number, string>> = {

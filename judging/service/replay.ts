@@ -173,7 +173,7 @@ function requireOwnId(send: Exchange, findings: Findings): void {
   );
 }
 
-/** Requires as many messages as accepted ids, and no message handed out twice. */
+/** Requires one message for each accepted id, and that no message is handed out twice. */
 function judgeNoSecondMessage({ listings, log, exchanges }: Trace, findings: Findings): void {
   for (const { account, messages, after } of listings) {
     const sends = log.slice(0, after).filter((each) => each.caller.account === account);
