@@ -2,7 +2,7 @@
  * Which differences give a caller a limit of its own. The list is certain if each difference that
  * may be in it was tried alone, or with others that share the limit.
  */
-import type { KeyTest } from './keys.ts';
+import { isEverShared, type KeyTest } from './keys.ts';
 import type { AuditedExchange, Subject } from './run.ts';
 import { certain, list, type Statement, undetermined } from './statement.ts';
 
@@ -24,8 +24,10 @@ export function keyedBy(askers: Askers, isDoubted: boolean): Statement<readonly 
   const shown = keyTests.flatMap((test) => test.exchanges);
   if (exchanges.every(({ outcome }) => outcome !== 'refused'))
     return undetermined('not tried, as no request was refused');
-  const passed = keyTests.find(({ isShared }) => !isShared);
-  if (passed !== undefined && isDoubted) {
+  const passed = keyTests.find(
+    ({ isShared, subject }) => !isShared && (isDoubted || isEverShared(keyTests, subject)),
+  );
+  if (passed !== undefined) {
     const what = wordFor(differencesOf(passed.subject));
     const sentence = `${what}: a request passed, but a token may have come back just then`;
     return undetermined(sentence, shown);

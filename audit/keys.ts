@@ -52,8 +52,12 @@ export class KeyTests {
 
   /** Requests of others that passed may still have counted in the first subject's limit. */
   doubt(): void {
-    const own = this.done.map((test) => test.own).filter(({ sent }) => sent.length > 0);
-    if (own.length > 0 && this.#evidence.mayExplainWith(own)) this.#evidence.isDoubted = true;
+    const passed = this.done.filter(({ own }) => own.sent.length > 0);
+    // Those that were refused in another test share the limit, while the others may not.
+    const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
+    for (const tests of [sharers, passed])
+      if (tests.length > 0 && this.#evidence.mayExplainWith(tests.map(({ own }) => own)))
+        this.#evidence.isDoubted = true;
   }
 
   /** Asks which other subjects are refused while the first is, unless that is known. */
@@ -98,6 +102,11 @@ export class KeyTests {
       own: { sent: isShared ? [] : sent, at },
     };
   }
+}
+
+/** True if a test found that this subject shares the limit. */
+export function isEverShared(tests: readonly KeyTest[], subject: Subject): boolean {
+  return tests.some((test) => test.isShared && test.subject === subject);
 }
 
 function isRefused(exchange: AuditedExchange | undefined): boolean {
