@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { allowedMethods, takesMethod } from '#src/http/service/other-spellings.ts';
+import {
+  allowedMethods,
+  matchOtherSpelling,
+  takesMethod,
+} from '#src/http/service/other-spellings.ts';
 import { matchRoute, routes } from './routes.ts';
 
 test.each([
@@ -21,6 +25,14 @@ test.each([
   const match = matchRoute(path);
   expect(match?.route.endpoint).toBe(endpoint);
   expect(match?.id).toBe(id);
+});
+
+test('pathCase any: an id keeps its case, also where the path has its text before', () => {
+  const accepted = { trailingSlash: 'served', pathCase: 'any' } as const;
+  for (const path of ['/API/v1/sms/SMS/', '/api/V1/SMS/Sms', '/API/devices/DEVICES/tasks/']) {
+    const id = path.split('/')[path.includes('devices') ? 3 : 4];
+    expect(matchOtherSpelling(path, accepted)?.id).toBe(id);
+  }
 });
 
 test.each([

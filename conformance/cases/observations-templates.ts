@@ -2,7 +2,7 @@
  * Observations of how a target words its replies (`replyTemplates`): templates are inferred from
  * one or two samples of each kind of reply. The simulator's own shape needs no template.
  */
-import type { ReplyTemplate } from '#contract/reply-template.ts';
+import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 import {
   headersOf,
   type Refusal,

@@ -4,7 +4,7 @@
  * other numbers, times and ids. Its name decides only if the values do not.
  */
 import { statuses } from '#contract/message-status.ts';
-import type { Json } from '#contract/reply-template.ts';
+import type { Json } from '#contract/request-and-reply.ts';
 import { type Inferred, isTime, isUuid } from '#judging/discovery/infer-template.ts';
 import { isObject } from '#judging/service/expectations.ts';
 

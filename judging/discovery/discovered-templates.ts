@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { malformedDetails, refusals } from '#contract/refusals.ts';
-import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
+import type { Json, ReplyTemplate } from '#contract/request-and-reply.ts';
 import { codeOf, isObject } from '../service/expectations.ts';
 import {
   abstracted,

@@ -3,7 +3,7 @@
  * knows become placeholders, also inside texts, and parts that are equal in all samples stay. Any
  * other part is left out and reported, never guessed.
  */
-import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
+import type { Json, ReplyTemplate } from '#contract/request-and-reply.ts';
 import type { Reply } from '../evidence/reply.ts';
 import { isObject } from '../service/expectations.ts';
 

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { statuses as messageStatuses } from '#contract/message-status.ts';
-import type { ReplyTemplate } from '#contract/reply-template.ts';
+import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 
 // The placeholders of all replies, of listed items, of refusals, and of the two other sends.
 const everywhere = ['now', 'uuid', 'path', 'method'];

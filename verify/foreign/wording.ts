@@ -2,7 +2,7 @@
  * How a foreign server words its replies, as templates: the document shows only the body of a 429,
  * so every wording is permitted.
  */
-import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
+import type { Json, ReplyTemplate } from '#contract/request-and-reply.ts';
 
 type Templates = Readonly<Record<string, ReplyTemplate>>;
 

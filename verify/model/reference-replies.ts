@@ -2,7 +2,7 @@
  * The requests that the reference model reads, and the replies that it expects.
  * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope.
  */
-import type { ReplyTemplate } from '#contract/reply-template.ts';
+import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 import type { Assumptions } from './answers.ts';
 
 export interface ModelRequest {

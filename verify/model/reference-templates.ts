@@ -3,7 +3,7 @@
  * of one kind of reply. An expected value that only the simulator knows becomes a predicate.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
-import type { ReplyTemplate } from '#contract/reply-template.ts';
+import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
 import { anyText, type Expected, isUuid, type ModelRequest } from './reference-replies.ts';

@@ -12,7 +12,7 @@ export function matchOtherSpelling(
   const match = matchRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
   if (match === undefined || match.id === '' || pathCase === 'exact') return match;
   // The id keeps its case: `pathIdForm` decides about that.
-  const start = slashed.toLowerCase().indexOf(match.id);
+  const start = match.route.pattern.indexOf('{');
   return { route: match.route, id: slashed.slice(start, start + match.id.length) };
 }
 

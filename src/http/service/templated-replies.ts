@@ -5,8 +5,7 @@
  * malformedJson, validationScope.
  */
 import type { EndpointName } from '#contract/limits.ts';
-import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
-import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, Json, ReplyTemplate } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
