@@ -42,7 +42,7 @@ export interface AuditOptions {
    * is never certain. `['/', '/other', '/?x=1']` also tries another path and another query.
    */
   readonly paths?: readonly string[] | undefined;
-  /** Requests a second at most, but in a race. Default 50. */
+  /** Requests per second at most, except in a race. Default 50. */
   readonly rate?: number | undefined;
   /** How long the audit may take, in milliseconds. Default: no bound. */
   readonly timeout?: number | undefined;

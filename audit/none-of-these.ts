@@ -1,7 +1,7 @@
 /**
- * Words for a limiter that never refused, or that is none of the known ones, and the requests that
- * show a limiter. A fault is named if it explains the answers that contradict the known limiters;
- * all that do are named.
+ * Explains an audit that fits no known limiter, or in which nothing was refused: the first answer
+ * that contradicts all known limiters, and each fault of a known limiter that would explain it.
+ * Also finds the requests that show a limiter.
  */
 import { type Decision, firstThat } from '#judging/limiter/space/decision.ts';
 import { type Candidate, Space } from '#judging/limiter/space/space.ts';
@@ -22,7 +22,7 @@ const atOnceMs = 50;
 const mostExceptions = 4;
 /** The most requests that are tried as the exception, or as the first after a restart. */
 const mostTried = 8;
-/** A pass that follows a refusal at once may be the end of a window; a few on their own are not. */
+/** One pass right after a refusal may come from the end of a window. This many do not. */
 const oftenMixed = 2;
 
 /** Fewer requests do not show that something spaces them. */
@@ -45,7 +45,7 @@ export function withoutRefusal(exchanges: readonly AuditedExchange[]): Statement
   return certain('no_limit_seen', `${none}${spacingOf(exchanges)}`);
 }
 
-/** Requests that pass evenly, each as long after the one before, may wait in a queue. */
+/** A note if requests pass at even intervals: a queue may delay them. Empty otherwise. */
 function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
   if (first === undefined || later.length < fewestSpaced) return '';
   const gaps = later.map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs);
@@ -60,12 +60,12 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
   return `, but after the first (${spanText([tookMs(first), tookMs(first)])} ms) they were answered ${spanText([least, most])} ms apart: something delays them to ${spanText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does; an audit sends one by one, so send many at once to see whether it refuses`;
 }
 
-/** What the limiter did that none of the known ones does. */
+/** The first answer that no known limiter gives, and the faults that would explain it. */
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {
   const { decisions, numbers, longestMs } = evidence;
   const contradiction = firstContradicted(decisions, longestMs);
   const none = 'none of the known limiters answers like this one';
-  // All at once, the answers may not be looked into as finely as one by one.
+  // The search over all answers is coarser than over their beginnings: it may find no such answer.
   if (contradiction === decisions.length) return [none, turningPoints(evidence)];
   const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
   const did =
@@ -84,7 +84,7 @@ interface Fault {
   readonly shown: readonly number[];
 }
 
-/** The faults with which a known limiter gives all answers, and how else the answers look. */
+/** The faults with which a known limiter would give all answers. */
 function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
   return [
     failsOpen(evidence, contradiction),
@@ -94,12 +94,12 @@ function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
   ].filter((each) => each !== undefined);
 }
 
-/** Without one that passed, or a few, all answers are those of one limiter. */
+/** Failing open: without one pass, or a few, a known limiter gives all answers. */
 function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers, longestMs } = evidence;
-  const run = firstOfRun(evidence, contradiction);
-  const tried = Array.from({ length: contradiction - run + 1 }, (_, i) => contradiction - i);
-  const one = [...tried.slice(0, mostTried), run].find(
+  const first = firstOfRun(evidence, contradiction);
+  const tried = Array.from({ length: contradiction - first + 1 }, (_, i) => contradiction - i);
+  const one = [...tried.slice(0, mostTried), first].find(
     (at) => decisions[at]?.passed === true && isPermitted(decisions.toSpliced(at, 1), longestMs),
   );
   if (one !== undefined) return openFailure([numbers[one] ?? 0]);
@@ -123,7 +123,7 @@ function openFailure(shown: readonly number[]): Fault {
   };
 }
 
-/** The number of these decisions before the first contradiction; all if there is none. */
+/** How many decisions come before the first contradiction; all of them if there is none. */
 function firstContradicted(decisions: readonly Decision[], longestMs: number): number {
   const isBroken = (count: number) => !isPermitted(decisions.slice(0, count), longestMs);
   return firstThat(1, decisions.length + 1, isBroken) - 1;
@@ -147,19 +147,18 @@ function firstOfRun({ decisions }: Evidence, at: number): number {
   return decisions.findLastIndex(({ passed }, i) => i < at && !passed) + 1;
 }
 
-/**
- * All answers before a request, and all from it on, are those of one limiter that forgot what was
- * spent.
- */
+/** A restart: a known limiter that forgets what was spent, once, gives all answers. */
 function restarts(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers, longestMs } = evidence;
   const refusal = decisions.findIndex(({ passed }, i) => i > contradiction && !passed);
   const end = refusal < 0 ? decisions.length : refusal;
-  const run = firstOfRun(evidence, contradiction);
+  const first = firstOfRun(evidence, contradiction);
   const versions = versionsOf(decisions.slice(0, contradiction), longestMs);
   const limits = versions.flatMap(({ version }) => version.limit);
   const starts = [contradiction, ...limits.map((limit) => end - limit)];
-  const tried = [...new Set(starts)].filter((at) => at >= Math.max(1, run) && at <= contradiction);
+  const tried = [...new Set(starts)].filter(
+    (at) => at >= Math.max(1, first) && at <= contradiction,
+  );
   for (const at of tried.slice(0, mostTried)) {
     if (!isPermitted(forgetting(decisions, at), longestMs)) continue;
     const number = numbers[at] ?? 0;
@@ -171,7 +170,7 @@ function restarts(evidence: Evidence, contradiction: number): Fault | undefined 
   return undefined;
 }
 
-/** A limiter forgets all in a time that is longer than any window. */
+/** Longer than any window: after this time, a limiter has forgotten everything. */
 const foreverMs = 100_000_000;
 
 function forgetting(decisions: readonly Decision[], since: number): readonly Decision[] {
@@ -180,7 +179,7 @@ function forgetting(decisions: readonly Decision[], since: number): readonly Dec
   );
 }
 
-/** Passes right after refusals, and then refusals again: too few for the next window. */
+/** Several counters: passes right after a refusal, too few of them for a new window. */
 function severalCounters({ decisions, numbers, longestRun }: Evidence): Fault | undefined {
   const mixed: number[] = [];
   for (const [i, { from, passed }] of decisions.entries()) {
@@ -197,7 +196,7 @@ function severalCounters({ decisions, numbers, longestRun }: Evidence): Fault | 
   };
 }
 
-/** Some known limiter gives all answers but refusals from this one on. */
+/** A second limit: a known limiter gives all answers but the refusals from this one on. */
 function secondLimit(evidence: Evidence, contradiction: number): Fault | undefined {
   const { decisions, numbers, longestMs } = evidence;
   const first = decisions[contradiction];

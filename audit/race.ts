@@ -1,6 +1,6 @@
 /**
- * Races: more requests at once than may pass. They come last, because the order in which
- * simultaneous requests were decided is not known.
+ * A race sends more requests at once than may pass, which shows whether the limiter counts them
+ * all. Races come last: the order of simultaneous decisions is not known.
  */
 import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence, Omitted } from './evidence.ts';
@@ -15,11 +15,11 @@ export interface Race {
   readonly passed: number;
 }
 
-/** A race sends up to this many requests that may pass, and up to this many more: a socket each. */
+/** At most this many of a race may pass, and at most as many more are sent: a socket each. */
 const halfRace = 25;
 export const mostInRace = 2 * halfRace;
-/** A race sends at least this many more than may pass. */
-const leastMore = 6;
+/** A race has at least this many requests in excess. */
+const leastExcess = 6;
 
 export class Races {
   readonly #run: Run;
@@ -27,7 +27,7 @@ export class Races {
   readonly #evidence: Evidence;
   readonly #races: Race[] = [];
   /** Races in which more requests passed than any version that remained permits. */
-  readonly #excess: Omitted[] = [];
+  readonly #unexplained: Omitted[] = [];
 
   constructor(run: Run, subject: Subject, evidence: Evidence) {
     this.#run = run;
@@ -41,12 +41,12 @@ export class Races {
     const now = this.#run.now();
     const ready = mostPasses(this.#evidence, [now, now]);
     // What is sent one by one before, so that only `halfRace` may still pass.
-    const alone = Math.max(0, ready - halfRace);
-    for (let i = 0; i < alone; i += 1) if ((await recovery.ask()).outcome === 'refused') return;
+    const before = Math.max(0, ready - halfRace);
+    for (let i = 0; i < before; i += 1) if ((await recovery.ask()).outcome === 'refused') return;
     this.#run.doing('more at once than may pass');
-    const more = Math.min((usualLimit(this.#evidence) >> 1) + leastMore, halfRace);
+    const excess = Math.min((usualLimit(this.#evidence) >> 1) + leastExcess, halfRace);
     const at = this.#evidence.decisions.length;
-    const sent = await this.#run.race(this.#subject, Math.min(ready, halfRace) + more);
+    const sent = await this.#run.race(this.#subject, Math.min(ready, halfRace) + excess);
     const passes = sent.filter(({ outcome }) => outcome === 'passed');
     const passed = passes.length;
     const most = mostPasses(this.#evidence, timesOf(sent));
@@ -55,20 +55,21 @@ export class Races {
       this.#evidence.addTogether(passes);
       return;
     }
-    // Too many passed at once, or the limit is higher than it seemed: sent one by one, they tell.
-    this.#excess.push({ sent, at });
+    // The limiter miscounts a race, or its limit is higher than it seemed: one by one shows which.
+    this.#unexplained.push({ sent, at });
     await pause();
-    const whole = usualLimit(this.#evidence);
-    const inTurn = await recovery.exhaust(alone + passed + 2, 1);
-    // A window may have ended meanwhile.
+    const limit = usualLimit(this.#evidence);
+    // Two more than passed before, or up to the first refusal.
+    const oneByOne = await recovery.exhaust(before + passed + 2, 1);
+    // A window may have ended during the race, so that more could pass.
     const isExplained = this.#evidence.couldPass(at, passed, timesOf(sent));
-    if (inTurn.isRefused && inTurn.passed >= whole && !isExplained)
-      this.#races.push({ sent, most: inTurn.passed - alone, passed });
+    if (oneByOne.isRefused && oneByOne.passed >= limit && !isExplained)
+      this.#races.push({ sent, most: oneByOne.passed - before, passed });
   }
 
-  /** The races to report. Races with an excess are left out if a version explains it. */
+  /** The races to report. If a version explains all unexplained races, those are left out. */
   finish(): readonly Race[] {
-    if (this.#excess.length === 0 || !this.#evidence.mayExplainWith(this.#excess))
+    if (this.#unexplained.length === 0 || !this.#evidence.mayExplainWith(this.#unexplained))
       return this.#races;
     this.#evidence.isDoubted = true;
     return this.#races.filter(({ most, passed }) => passed <= most);

@@ -16,7 +16,7 @@ export interface Statement<Value = unknown> {
   readonly exchanges: readonly number[];
 }
 
-/** The algorithms that an audit knows, and what it says where it finds none of them. */
+/** The algorithms that an audit knows, and its two answers if it finds none. */
 export type AlgorithmValue =
   | 'fixed_window'
   | 'aligned_window'
@@ -38,7 +38,7 @@ export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
   no_limit_seen: 'no limit',
 };
 
-/** `exact`: sufficient and tight. */
+/** `exact`: this wait is enough, and a shorter one is not. `short`: it is not enough. */
 export type RetryAfter = 'exact' | 'sufficient' | 'short' | 'absent' | 'unreadable';
 
 /** What an audit says, one statement for each question. */
@@ -49,9 +49,9 @@ export interface Statements {
   readonly limit: Statement<number>;
   /** The window; of a token bucket, the time until it is full again. */
   readonly window_seconds: Statement<number>;
-  /** The most at once, where that is a number of its own. */
+  /** The most requests at once, if that differs from the limit. */
   readonly burst: Statement<number>;
-  /** How many come back a second, where they come back one by one. */
+  /** How many tokens return per second, if they return one by one. */
   readonly refill_per_second: Statement<number>;
   /** `header:<name>`, `address`, `path`, `query`, or `all`. */
   readonly keyed_by: Statement<readonly string[]>;
@@ -59,9 +59,9 @@ export interface Statements {
   readonly refusals_spend: Statement<boolean>;
   /** True if a request that is answered with an error also counts. */
   readonly errors_spend: Statement<boolean>;
-  /** Whether `Retry-After` is true. */
+  /** How `Retry-After` compares with the real wait. */
   readonly retry_after: Statement<RetryAfter>;
-  /** Whether `RateLimit` and its kind are true. */
+  /** For each header such as `RateLimit`: true if it is right, otherwise what is wrong. */
   readonly fields: Statement<Readonly<Record<string, true | string>>>;
   /** `exact`, or how many more pass when requests arrive together. */
   readonly at_once: Statement<'exact' | number>;
@@ -84,7 +84,7 @@ export function undetermined(
   return { value: null, certainty: 'undetermined', sentence, exchanges };
 }
 
-/** The number of the fewest digits between two others: a limiter's own, as people choose it. */
+/** The number with the fewest digits in a span: people choose round limits. */
 export function roundest(least: number, most: number): number {
   for (let digits = 1; digits <= 15; digits += 1) {
     const rounded = Number(((least + most) / 2).toPrecision(digits));
@@ -99,7 +99,7 @@ export function list(words: readonly string[], join = 'or'): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${join} ${last}`;
 }
 
-/** A span in at most three digits each, such as `1.24 to 2.26 s`. */
+/** A span as text, both ends with at most three digits: `1.24 to 2.26 s`. */
 export function spanText([least, most]: readonly [number, number], unit = ''): string {
   const [from, to] = [least, most].map((each) => Number(each.toPrecision(3)));
   return `${from === to ? from : `${from} to ${to}`}${unit}`;

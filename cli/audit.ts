@@ -46,13 +46,20 @@ import { readGiven } from '#io/plain-file.ts';
 import { progressTo } from '#io/terminal.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
+/** A request without a reply after this time counts as unanswered. */
+const replyTimeoutMs = 30_000;
+const otherAddress = '127.0.0.77';
+/** An audit needs at most this many windows, and for a limit of N 4 N requests and these. */
+const [mostWindows, extras] = [6, 60];
+/** A plan within this time is never refused. */
+const acceptedMs = mostWindows * 120_000;
 
 const auditFlags = [
   heading('The request'),
   flag('--method <name>', 'its method', methodValue, 'GET'),
   list('--header <line>', "a header, 'Name: value'", lowerHeader),
   flag('--body <text>', 'its body; @FILE reads a file', String),
-  flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three', fileValue),
+  flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three above', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),
   heading('Who may share the limit'),
   list(
@@ -70,7 +77,7 @@ const auditFlags = [
     '2m',
   ),
   flag('--budget <n>', 'requests at most', wholeNumber(1, 1_000_000), 2_000),
-  flag('--rate <n>', 'requests a second at most, but in a race', wholeNumber(1, 10_000), 50),
+  flag('--rate <n>', 'requests per second at most, except in a race', wholeNumber(1, 10_000), 50),
   flag(
     '--timeout <duration>',
     'how long the audit may take (default: what its plan needs at most, up to 20m)',
@@ -87,7 +94,7 @@ const auditFlags = [
   heading('Results'),
   list(
     '--expect <list>',
-    "what must be so: 'algorithm=sliding_log limit=120 window=60'",
+    "the expected values: 'algorithm=sliding_log limit=120 window=60'",
     expectValue,
   ),
   list('--report <kind=file>', 'text, json=FILE, html=FILE, markdown=FILE', reportKind),
@@ -106,7 +113,7 @@ export async function audit(argv: readonly string[], io: CommandIo): Promise<num
 }
 
 async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {
-  refuseForeign(url, flags);
+  refuseOtherHost(url, flags);
   const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * 60_000);
   refuseTooLong(flags, timeoutMs);
   const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
@@ -116,7 +123,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
   const template = flags.request === undefined ? templateOf(flags) : rawRequest(flags.request);
   const callers = callersOf(url, flags);
-  const requests = new HttpRequests(url, template, callers, patienceMs);
+  const requests = new HttpRequests(url, template, callers, replyTimeoutMs);
   const interrupt = new AbortController();
   const ignoreSignals = onStopSignal(() => interrupt.abort());
   const progress = progressTo(io.error);
@@ -148,7 +155,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
 }
 
-/** Who is asked, and what may tell them apart. */
+/** The callers and paths that are asked, and what may distinguish them. */
 function askersOf(
   url: URL,
   callers: readonly Caller[],
@@ -159,7 +166,7 @@ function askersOf(
   const [first = '', ...others] = callers.map(({ name }) => name);
   const differsBy = (caller: string) =>
     callers.find(({ name }) => name === caller)?.differsBy ?? 'address';
-  const paths = flags.varyPath.map((other) => varied(other, url));
+  const paths = flags.varyPath.map((other) => pathOn(other, url));
   const isQueryAlone = (other: string) => String(differencesIn(other, path)) === 'query';
   // Most services ignore a query that they do not know, so one is tried without being named.
   if (!paths.some(isQueryAlone)) paths.push(`${path}${url.search === '' ? '?' : '&'}smstwin=1`);
@@ -177,8 +184,8 @@ function askersOf(
 }
 
 /**
- * The headers that may tell callers apart: those of `--caller`, without it any, and those that all
- * requests have. Headers that describe a body or a program are left out.
+ * The headers that may distinguish callers: those of `--caller` and of every request; any if there
+ * are none. Headers that describe a body or a program are left out.
  */
 function headersOf({ headers }: Template, { caller }: AuditFlags): readonly string[] {
   const sent = Object.keys(headers).filter(
@@ -188,15 +195,12 @@ function headersOf({ headers }: Template, { caller }: AuditFlags): readonly stri
   return names.length === 0 ? ['header'] : names.map((name) => `header:${name}`);
 }
 
-/** A request without a reply after this time counts as unanswered. */
-const patienceMs = 30_000;
-
-/** The longest time that an audit needs: six windows, and its requests at their rate. */
+/** The longest time that an audit needs: its windows, and its requests at their rate. */
 function longestAuditMs({ maxWindow, budget, rate }: AuditFlags): number {
-  return 6 * maxWindow + (budget / rate) * 1_000;
+  return mostWindows * maxWindow + (budget / rate) * 1_000;
 }
 
-function refuseForeign({ hostname }: URL, { allowHost }: AuditFlags): void {
+function refuseOtherHost({ hostname }: URL, { allowHost }: AuditFlags): void {
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isLoopback(host) || allowHost.includes(host)) return;
   throw new UsageError(`${host} is not this machine: add --allow-host ${host} if you may load it`);
@@ -207,9 +211,12 @@ function refuseTooLong(flags: AuditFlags, timeoutMs: number): void {
   const expected = new Map(flags.expect.flat().map(({ name, value }) => [name, Number(value)]));
   const expectedMs = (expected.get('window_seconds') ?? 0) * 1_000;
   const windowMs = Math.max(expectedMs, flags.maxWindow);
-  const needed = { requests: 4 * (expected.get('limit') ?? 0) + 60, ms: 6 * windowMs };
+  const needed = {
+    requests: 4 * (expected.get('limit') ?? 0) + extras,
+    ms: mostWindows * windowMs,
+  };
   const isShort = expectedMs > flags.maxWindow || needed.requests > flags.budget;
-  if (!isShort && needed.ms <= Math.max(timeoutMs, 6 * 120_000)) return;
+  if (!isShort && needed.ms <= Math.max(timeoutMs, acceptedMs)) return;
   const budget = Math.max(needed.requests, flags.budget);
   throw new UsageError(
     `a window of ${seconds(windowMs)} s takes up to ${seconds(needed.ms)} s ` +
@@ -270,18 +277,16 @@ function callersOf({ hostname }: URL, { caller }: AuditFlags): readonly Caller[]
   );
   const first = { name: 'first', headers: firstHeaders, differsBy: '' };
   const isIpv4Loopback = hostname === 'localhost' || hostname.startsWith('127.');
-  const elsewhere = {
+  const fromOtherAddress = {
     name: otherAddress,
     headers: firstHeaders,
     localAddress: otherAddress,
     differsBy: 'address',
   };
-  return [first, ...byHeader, ...(isIpv4Loopback ? [elsewhere] : [])];
+  return [first, ...byHeader, ...(isIpv4Loopback ? [fromOtherAddress] : [])];
 }
 
-const otherAddress = '127.0.0.77';
-
-function varied(other: string, url: URL): string {
+function pathOn(other: string, url: URL): string {
   const target = new URL(other, url);
   return `${target.pathname}${target.search}`;
 }

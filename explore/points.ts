@@ -60,7 +60,7 @@ export class Points {
   }
 }
 
-/** The content of a send, and which of the intents with this content it belongs to. */
+/** The content of a send, and the number of its intent among those with the same content. */
 function sendName(send: ClientExchange, earlier: readonly ClientExchange[]): string {
   const knowledge = {
     isPartial: false,

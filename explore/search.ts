@@ -37,7 +37,7 @@ export interface SearchOptions extends LearnOptions {
   readonly jobs: number;
   readonly seed: number;
   readonly bail: boolean;
-  /** True if it is no failure that the client ends with an error. */
+  /** True if a client that ends with an error has not failed. */
   readonly mayFail: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Called once a failure is confirmed and shrunk. */
@@ -95,7 +95,7 @@ class Search {
     return { ...result, unmet };
   }
 
-  /** Learns, and then explores with what was learned; reports the result of both. */
+  /** Learns, calls `explore` with what was learned, and returns the result. */
   async #learnThen(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
     try {
       const learned = await learn((...run) => this.#runClient(...run), this.#options);
@@ -194,7 +194,7 @@ class Search {
     for (const point of run.trace) this.#reachedPoints.add(pointKey(point));
   }
 
-  /** Repeats a failed run alone: a failure that needs simultaneous runs is not a finding. */
+  /** Repeats a failed run without other runs: a failure that needs them is not a finding. */
   async #confirm(run: Run, learned: Learned): Promise<void> {
     const kind = kindOfRun(run);
     if (kind === undefined || this.#addToKnown(run.schedule, kind)) return;
@@ -207,14 +207,14 @@ class Search {
    */
   async #repeat(first: Run, learned: Learned): Promise<void> {
     const failures = new Map<string, Finding>();
-    let run = first;
-    let kind = kindOfRun(run);
-    while (kind !== undefined && !this.#addToKnown(run.schedule, kind) && !failures.has(kind)) {
-      const failure = findingOf(run);
+    let latest = first;
+    let kind = kindOfRun(latest);
+    while (kind !== undefined && !this.#addToKnown(latest.schedule, kind) && !failures.has(kind)) {
+      const failure = findingOf(latest);
       failures.set(kind, failure);
       this.#unconfirmed.set(failure, kind);
-      run = await this.#trySchedule(run.schedule, learned);
-      kind = kindOfRun(run);
+      latest = await this.#trySchedule(latest.schedule, learned);
+      kind = kindOfRun(latest);
     }
     const isConfirmed = kind !== undefined && failures.has(kind);
     if (isConfirmed) {
@@ -228,17 +228,17 @@ class Search {
       this.#unconfirmed.delete(failure);
     }
     if (kind === undefined || !isConfirmed || this.#problem !== undefined) return;
-    const finding = this.#findings.add(await this.#shrunk(run, kind, learned), kind);
-    this.#findings.addSchedule(finding, run.schedule, kind);
+    const finding = this.#findings.add(await this.#shrunk(latest, kind, learned), kind);
+    this.#findings.addSchedule(finding, latest.schedule, kind);
     this.#options.onFinding?.(finding);
     if (this.#options.bail) this.#stop ??= 'bail';
   }
 
   /** True if a finding has the same cause; lists the schedule with that finding. */
   #addToKnown(schedule: Schedule, kind: string): boolean {
-    const alike = this.#findings.findAlike(schedule, kind);
-    if (alike !== undefined) this.#findings.addSchedule(alike, schedule, kind);
-    return alike !== undefined;
+    const known = this.#findings.findAlike(schedule, kind);
+    if (known !== undefined) this.#findings.addSchedule(known, schedule, kind);
+    return known !== undefined;
   }
 
   /** The finding of a run, with the smallest schedule that fails alike. */

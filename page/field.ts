@@ -1,6 +1,6 @@
 /**
  * A field of an operation's input or output, as the page needs it. `page/build/declared.ts` makes
- * the fields from the schemas when the page is built. `typed-values.ts` reads their values.
+ * the fields from the schemas when the page is built. `typed-values.ts` reads what was typed.
  */
 export interface Field {
   readonly name: string;

@@ -21,7 +21,7 @@ import { keysInHeader, Secrets } from './secrets.ts';
 
 const recordedRequestHeaders = ['authorization', 'content-type', 'traceparent'];
 const recordedReplyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
-/** Characters of a header's name that are read, to bound the time. */
+/** Only this many characters of a header's name are matched, to bound the time. */
 const longestHeaderName = 100;
 
 /** A name for this process: its steady clock orders only the lines that it writes itself. */
@@ -36,13 +36,13 @@ export class LineMaker {
     this.#redactor = new Redactor(salt, what);
   }
 
-  /** A long exchange takes seconds to redact, so other work can run in between. */
+  /** Yields between slices: a long exchange takes seconds to redact. */
   *line(passed: PassedExchange): Generator<undefined, RecordedLine> {
     const { sentMs, connection, clientIp, method, reply, failure, fault } = passed;
     const [steadySentMs, steadyAnsweredMs] = passed.steadyMs;
-    const sent = textOf(passed.requestBody, passed.requestHeaders);
-    const replied = reply && textOf(reply.body, reply.headers);
-    const redacted = yield* this.#redacted(passed, sent.body ?? '', replied?.body ?? '');
+    const sentBody = textOf(passed.requestBody, passed.requestHeaders);
+    const replyBody = reply && textOf(reply.body, reply.headers);
+    const redacted = yield* this.#redacted(passed, sentBody.body ?? '', replyBody?.body ?? '');
     return {
       sent: isoTime(sentMs),
       answered: isoTime(sentMs + Math.ceil(steadyAnsweredMs - steadySentMs)),
@@ -57,16 +57,16 @@ export class LineMaker {
       request: {
         method,
         path: redacted.target,
-        headers: joined(redacted.requestHeaders),
-        ...(sent.body !== undefined && sent.body !== '' && { body: redacted.requestBody }),
-        ...(sent.omitted !== undefined && { omitted: sent.omitted }),
+        headers: byName(redacted.requestHeaders),
+        ...(sentBody.body !== undefined && sentBody.body !== '' && { body: redacted.requestBody }),
+        ...(sentBody.omitted !== undefined && { omitted: sentBody.omitted }),
       },
       ...(reply !== undefined && {
         reply: {
           status: reply.status,
-          headers: joined(redacted.replyHeaders),
-          ...(replied?.body !== undefined && { body: redacted.replyBody }),
-          ...(replied?.omitted !== undefined && { omitted: replied.omitted }),
+          headers: byName(redacted.replyHeaders),
+          ...(replyBody?.body !== undefined && { body: redacted.replyBody }),
+          ...(replyBody?.omitted !== undefined && { omitted: replyBody.omitted }),
         },
       }),
       ...(failure !== undefined && { failure }),
@@ -86,7 +86,7 @@ export class LineMaker {
         for (const key of keysInHeader(value)) redaction.learnKey(key);
     const sentHeaders = headersIn(requestHeaders, recordedRequestHeaders);
     const headers = [...sentHeaders, ...headersIn(allReplyHeaders, recordedReplyHeaders)];
-    const texts = textsIn(reply?.status ?? 0, target);
+    const texts = textsOfReply(reply?.status ?? 0, target);
     const [path = '', requestBody = '', replyBody = '', ...values] = yield* redaction.redacted([
       [target, { form: 'target', texts: 'named' }],
       [sentBody, bodyReading(requestHeaders, 'named')],
@@ -115,8 +115,8 @@ function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }
 
-/** Which values of a reply are texts of messages: all in a list, none in an error. */
-function textsIn(status: number, target: string): Reading['texts'] {
+/** Which values of a reply are message texts: all of a list, none of an error, else by name. */
+function textsOfReply(status: number, target: string): Reading['texts'] {
   if (status >= 400) return 'none';
   const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
   return endpoint === 'received' || endpoint === 'tasks' ? 'all' : 'named';
@@ -138,7 +138,7 @@ function headersIn(headers: readonly Header[], names: readonly string[]): readon
     .filter(([name]) => names.includes(name));
 }
 
-function joined(headers: readonly Header[]): Record<string, string> {
+function byName(headers: readonly Header[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of headers)
     found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`;

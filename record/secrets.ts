@@ -13,9 +13,9 @@ import { plainOf } from './plain-text.ts';
 
 const digestCharacters = 12;
 const saltBytes = 32;
-/** The characters of the shortest key that is looked for in other requests: not a mere word. */
+/** A key this long is looked for in every exchange. A shorter one could be an ordinary word. */
 export const shortestSoughtKey = 12;
-/** How many keys are looked for outside their header. */
+/** How many keys are looked for in every exchange; the oldest is dropped first. */
 const mostSoughtKeys = 1_000;
 
 const saltKind: OwnKind = {
@@ -54,6 +54,7 @@ export class Secrets {
     this.#salt = salt;
   }
 
+  /** A keyed digest, such as `key:0123456789ab`. Equal values have equal digests. */
   digest(kind: string, value: string): string {
     const sum = createHmac('sha256', this.#salt).update(`${kind}\n${value}`).digest('hex');
     return `${kind}:${sum.slice(0, digestCharacters)}`;

@@ -118,7 +118,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
       this.#worldJournal.noteDelayed(exchange);
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
-    // Before the simulation: an existing journal says when simulated time started. Also locks it.
+    // Opens and locks the journal first: an existing one says when simulated time started.
     const run = this.#openRun(folder?.fileOf(firstWorldId) ?? options.journal, options.hosted);
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     // From here on a failure must release the journal's lock.
@@ -128,13 +128,13 @@ export class Simulator implements RunningWorld, WorldSimulator {
       run?.abandon();
       throw error;
     }
-    // Reads the clock of the simulation.
+    // After the simulation, whose clock it reads.
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings,
       (rate) => this.simulation.setClockRate(rate),
     );
-    // Needs this whole object, as the journal is replayed on it.
+    // Last, because the journal is replayed on this object.
     try {
       this.#startJournal(run, startMs, options);
       if (folder !== undefined) this.hosting.restore(folder);
@@ -168,7 +168,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return handled.reply;
   }
 
-  /** One function for all worlds: it finds the journal by the delivery. */
+  /** The same function for all worlds: it finds the journal by the delivery. */
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */

@@ -26,10 +26,10 @@ export async function htmlReport(result: BenchResult): Promise<string> {
       'Compare ratios within one run; absolute figures depend on the machine and its other load.',
     ],
     counts: [
-      ...cases.map((result) => ({ ...headlineOf(result), to: result.case })),
+      ...cases.map((result) => ({ ...caseLink(result), to: result.case })),
       ...(audit === null ? [] : [auditLink(isAuditBroken)]),
     ],
-    findings: [...cases.flatMap(troublesOf), ...(isAuditBroken ? [auditLink(isAuditBroken)] : [])],
+    findings: [...cases.flatMap(alertLinks), ...(isAuditBroken ? [auditLink(isAuditBroken)] : [])],
     body: [...cases.map(caseSection), auditSection(result), await plotScript()].join('\n'),
   });
 }
@@ -39,14 +39,14 @@ function auditLink(isBad: boolean): PageLink {
   return { label, tone: isBad ? 'failed' : 'passed', to: 'limit-audit' };
 }
 
-function headlineOf(result: CaseResult): PageLink {
+function caseLink(result: CaseResult): PageLink {
   if (result.invalid.length > 0) return { label: result.case, tone: 'invalid' };
   const tone = result.slos.some(({ met }) => !met) ? 'crossed' : 'measured';
   const ratio = result.cpu_ratio;
   return { label: ratio === null ? result.case : `${result.case} ${ratio.toFixed(2)}x`, tone };
 }
 
-function troublesOf({ case: name, invalid, slos }: CaseResult): PageLink[] {
+function alertLinks({ case: name, invalid, slos }: CaseResult): PageLink[] {
   return [
     ...invalid.map((why) => ({ label: `${name}: ${why}`, tone: 'invalid', to: name })),
     ...slos
@@ -55,7 +55,7 @@ function troublesOf({ case: name, invalid, slos }: CaseResult): PageLink[] {
   ];
 }
 
-/** `cells`: HTML. */
+/** `rows`: cells as HTML; the first cell of a row is its head. */
 function table(label: string, heads: readonly string[], rows: readonly (readonly string[])[]) {
   const body = rows.map(([first = '', ...cells]) => {
     return `<tr><th scope="row">${first}</th>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
@@ -119,7 +119,7 @@ function auditSection({ audit }: BenchResult): string {
   if (audit === null) return '';
   const { perSecond, endpoints, requests, simulatedSeconds, invalid } = audit;
   const send = endpoints.find(({ endpoint }) => endpoint === 'send');
-  const bound = send === undefined ? 0 : (send.limit * send.users) / 60;
+  const passesPerSecond = send === undefined ? 0 : (send.limit * send.users) / 60;
   return section(
     'limit-audit',
     `<p>${requests} requests in ${simulatedSeconds.toFixed(0)} simulated seconds</p>`,
@@ -151,7 +151,7 @@ function auditSection({ audit }: BenchResult): string {
           label: 'limit, spread evenly',
           tone: '--quiet',
           look: 'dashes',
-          values: perSecond.map(() => bound),
+          values: perSecond.map(() => passesPerSecond),
         },
       ],
     }),

@@ -1,6 +1,6 @@
 /**
- * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each
- * case also sends a valid key or number, so that a service that refuses everything does not pass.
+ * Cases about credentials, senders and JSON bodies. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4.
+ * Each case also sends a valid key or number, so that a service that refuses all does not pass.
  */
 import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
@@ -100,7 +100,7 @@ export const authCases: readonly Case[] = [
   about('AUTH-3/nearly-right-key-everywhere', ['sender'], 2, {
     spends: { dashboard_send: 2, external_send: 2, address: 6 },
     sends:
-      'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (on sends: other case on each, the others on one)',
+      'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (other case to each send endpoint, the others to one)',
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);

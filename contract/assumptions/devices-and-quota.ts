@@ -103,7 +103,7 @@ export const devicesAndQuota = {
       unlimited: 'no quota.',
     },
     range: { min: 0, max: 1_000_000_000 },
-    default: 10000,
+    default: 10_000,
     why: 'large enough for most tests, and small enough for a test to reach it.',
     rules: ['ERR-1'],
   },

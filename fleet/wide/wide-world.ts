@@ -1,8 +1,8 @@
 /**
  * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
- * pool, with the same ids and polling times; requests of an account reach only its owner. So
- * replies are byte for byte those of one process. An operation that changes the world runs on every
- * shard (`../changes.ts`); one that reads it is answered by the owner, or joined.
+ * pool, with the same ids and polling times; requests of an account reach only its owner. Replies
+ * are therefore byte for byte those of one process. An operation that changes the world runs on
+ * every shard (`../changes.ts`); one that reads it is answered by the owner, or joined.
  */
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
@@ -127,7 +127,7 @@ export class WideWorld {
     }
   }
 
-  /** An operation on what each shard has of its own: the query says which shard. */
+  /** Asks the shard that the query names for what each has of its own, such as a snapshot. */
   async #askNamedShard(operation: Operation, request: ControlRequest): Promise<ControlReply> {
     const { shards } = this.#parts;
     const query = new URLSearchParams(request.query);
@@ -143,7 +143,7 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** One request. `id`: its number in the fleet, from which its shard and its number there follow. */
+  /** Reads one request. `id`: its number in the fleet, which gives its shard and number there. */
   async #requestDetail(id: string, shardRequest: ShardRequest): Promise<ControlReply> {
     const { shards } = this.#parts;
     const { number, shardIndex } = shardNumber(Number(id), shards.length);
@@ -158,7 +158,7 @@ export class WideWorld {
     return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
   }
 
-  /** The joined replies of all shards. */
+  /** Asks all shards and joins their replies. */
   async #merged(
     operation: Operation,
     request: ShardRequest | ((shard: Shard) => ShardRequest),
@@ -170,8 +170,8 @@ export class WideWorld {
     const replies = await Promise.all(shards.map((shard) => shard.ask(requestFor(shard))));
     const refusal = replies.find(({ status }) => status !== 200);
     if (refusal !== undefined) return passedReply(refusal);
-    const given = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
-    const { limit } = (given ?? {}) as { readonly limit?: number };
+    const parsedQuery = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
+    const { limit } = (parsedQuery ?? {}) as { readonly limit?: number };
     const joined = this.#joinReplies(operation, replies, limit);
     if (name === 'simulator.state')
       return okReply({ ...(joined as object), base_url: this.#baseUrl });

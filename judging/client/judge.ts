@@ -38,16 +38,16 @@ export interface RefereeReport {
   readonly rules: readonly RuleJudgement[];
   readonly exchanges: readonly ClientExchange[];
   readonly intents: Intents;
-  /** What breaks no rule but must be heard, such as why not all of the run was judged. */
+  /** What a reader must know but breaks no rule, such as why a part was not judged. */
   readonly notices: readonly Notice[];
 }
 
 export interface JudgeOptions {
-  /** The client has not finished: more exchanges may follow. */
+  /** True if the client has not finished: more exchanges may follow. */
   readonly isPartial?: boolean | undefined;
-  /** Exchanges may be missing before the first: it is then judged as a partial record. */
+  /** True if exchanges may be missing before the first: the record is then a partial one. */
   readonly isCutAtStart?: boolean | undefined;
-  /** Advice counts as failure. */
+  /** True if advice counts as failure. */
   readonly isStrict?: boolean | undefined;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). Default 1,000. */
   readonly graceMs?: number | undefined;
@@ -58,11 +58,11 @@ export interface JudgeOptions {
   readonly reports?: readonly Report[] | undefined;
   /** See `Knowledge`. */
   readonly equalMessages?: Knowledge['equalMessages'];
-  /** What the exchanges may have been, too: a finding must hold in each of these readings. */
+  /** Other orders or overlaps that the record also permits: a finding must hold in each. */
   readonly otherReadings?: (() => Iterable<Reading>) | undefined;
-  /** Exchanges in the midst of the record are missing. */
+  /** True if exchanges between the first and the last are missing. */
   readonly hasGaps?: boolean | undefined;
-  /** What else a reader must hear about the record. */
+  /** Further notices about the record. */
   readonly notices?: readonly string[] | undefined;
   /**
    * True if the message never becomes `delivered`. Without this function, a message counts as
@@ -119,9 +119,10 @@ export function* judging(
   };
 }
 
+/** The exchanges of scopes without an unclear send; of the others, those before it and from it on. */
 type Records = readonly [clear: ClientRecord, before: ClientRecord, after: ClientRecord];
 
-/** The records that are judged each by itself, and the first unclear send of each scope. */
+/** The records, each judged alone, and the first unclear send of each scope. */
 function* recordsOf(
   exchanges: readonly ClientExchange[],
   options: JudgeOptions,
@@ -138,20 +139,21 @@ function* recordsOf(
   const isCutAtStart = options.isCutAtStart === true || options.hasGaps === true;
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   /** By caller and endpoint: the first send whose content is unknown. */
-  const unclear = new Map<string, ClientExchange>();
+  const firstUnclear = new Map<string, ClientExchange>();
   const unclearSends = exchanges.filter(isUnclear);
   for (const send of unclearSends) {
-    // A send of an unknown caller may be of each one.
+    // A send without a caller may belong to any caller.
     for (const scope of (send.lacksCaller ? ofAccounts.filter(isSend) : [send]).map(scopeOf))
-      if (!unclear.has(scope)) unclear.set(scope, send);
+      if (!firstUnclear.has(scope)) firstUnclear.set(scope, send);
     if (send.lacksCaller) break;
   }
-  // Only its content could say what an unclear send means for its own caller and endpoint.
-  const unclearSince = (one: ClientExchange) => unclear.get(scopeOf(one))?.number;
-  const doubtful = unclear.size === 0 ? [] : ofAccounts.filter(unclearSince);
-  const clear = unclear.size === 0 ? ofAccounts : ofAccounts.filter((one) => !unclearSince(one));
-  const before = doubtful.filter((one) => one.number < (unclearSince(one) ?? 0));
-  const after = doubtful.filter((one) => one.number >= (unclearSince(one) ?? 0));
+  // What an unclear send means for later sends of its scope depends on its content.
+  const unclearFrom = (exchange: ClientExchange) => firstUnclear.get(scopeOf(exchange))?.number;
+  const doubtful = firstUnclear.size === 0 ? [] : ofAccounts.filter(unclearFrom);
+  const clear =
+    firstUnclear.size === 0 ? ofAccounts : ofAccounts.filter((exchange) => !unclearFrom(exchange));
+  const before = doubtful.filter((exchange) => exchange.number < (unclearFrom(exchange) ?? 0));
+  const after = doubtful.filter((exchange) => exchange.number >= (unclearFrom(exchange) ?? 0));
   const reads = readsIn(exchanges);
   const lacksSends = unclearSends.length > 0;
   const { reports, equalMessages } = options;
@@ -161,7 +163,7 @@ function* recordsOf(
     yield* recordOf(before, reads, { ...known, isPartial: true }, options),
     yield* recordOf(after, reads, { ...known, isPartial: true, isCutAtStart: true }, options),
   ] as const;
-  return { records, unclear: [...new Set(unclear.values())] };
+  return { records, unclear: [...new Set(firstUnclear.values())] };
 }
 
 function scopeOf({ caller, endpoint, method }: ClientExchange): string {
@@ -185,7 +187,7 @@ function mergedIntents(records: readonly ClientRecord[]): Intents {
   };
 }
 
-/** A run in which no send was accepted is never silently clean. */
+/** A notice if no send was accepted: such a run breaks few rules, but shows little. */
 function notAcceptedNotice({ all }: Intents): Notice[] {
   if (all.length === 0 || all.some((intent) => intent.attempts.some(isAccepted))) return [];
   const attempts = all.flatMap((intent) => intent.attempts);
@@ -209,7 +211,7 @@ function* recordOf(
 /** The rules that need no content of a send. */
 const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-13', 'CLIENT-16'];
 
-/** The rules that an exchange in the midst may excuse, such as a read that shows a failure. */
+/** The rules that a missing exchange may excuse, such as a read that shows a failure. */
 const gapless: readonly ClientRuleId[] = ['CLIENT-3', 'CLIENT-5', 'CLIENT-7'];
 
 /** What the record shows of a rule. */
@@ -239,7 +241,7 @@ function* foundIn(
   return found;
 }
 
-/** Leaves out the findings that the other reading does not have: their cases are undecided. */
+/** Drops the findings that the other reading lacks: whether they are true is not known. */
 function* confirmedBy(
   { exchanges, numbers }: Reading,
   found: readonly Found[],

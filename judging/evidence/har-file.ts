@@ -1,7 +1,6 @@
 /**
  * The exchanges of the service in a HAR 1.2 file. Its entries are parsed one by one while the text
- * arrives in pieces: a file may be larger than memory, and one that ends in the midst is read up to
- * there.
+ * arrives in pieces: a file may be larger than memory, and an incomplete one is read to its end.
  */
 import { CommandError } from '#io/command-error.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
@@ -10,7 +9,7 @@ import { valueIn } from './reading.ts';
 import { longestPart } from './traffic-file.ts';
 
 const entriesKey = /"entries"\s*:\s*\[/;
-/** More than the longest text of the key, which two pieces may share. */
+/** Longer than the key with its blanks: the key may be split between two pieces. */
 const keyLength = 64;
 const [space, quote, comma, backslash] = [0x20, 0x22, 0x2c, 0x5c];
 const [openObject, closeObject] = [0x7b, 0x7d];
@@ -22,8 +21,8 @@ class EntryTexts {
   /** True from the beginning of the list of entries to its end. */
   isInside = false;
   hasEntries = false;
-  /** The last characters before the next piece. */
-  #end = '';
+  /** The last characters of the previous piece. */
+  #previousEnd = '';
   /** What has arrived of an entry. */
   #entry = '';
   #depth = 0;
@@ -35,9 +34,9 @@ class EntryTexts {
     if (this.isInside) return this.#entriesIn(piece);
     this.outside += piece;
     if (this.hasEntries) return [];
-    // Not in the whole text, which would be copied for each piece.
-    const text = this.#end + piece;
-    this.#end = text.slice(-keyLength);
+    // Only the new piece and the end before it: all the text would be copied for each piece.
+    const text = this.#previousEnd + piece;
+    this.#previousEnd = text.slice(-keyLength);
     const key = entriesKey.exec(text);
     if (key === null) return [];
     const rest = text.slice(key.index + key[0].length);
@@ -53,7 +52,7 @@ class EntryTexts {
 
   #entriesIn(text: string): string[] {
     const entries: string[] = [];
-    // A local copy, because many files have more white space and braces than other characters.
+    // A local copy is faster than the field, and this loop runs for each character.
     let depth = this.#depth;
     let start = depth > 0 ? 0 : -1;
     let at = this.#isString ? this.#endOfString(text, 0) : 0;
@@ -83,7 +82,7 @@ class EntryTexts {
     return entries;
   }
 
-  /** The index after the end of a string that goes on at `from`; beyond the text without an end. */
+  /** The index after the quote that ends a string; beyond the text if it does not end there. */
   #endOfString(text: string, from: number): number {
     this.#isString = true;
     if (from === text.length) return from + 1;
@@ -132,7 +131,7 @@ function isCut({ isInside, outside }: EntryTexts): boolean {
   return depth > 0;
 }
 
-/** Entries of the text outside those that were found: it has none, unless it names two lists. */
+/** The entries outside those that were found: only a file that names two lists has some. */
 function entriesLeft(text: string, path: string): readonly unknown[] {
   const file = valueIn(text);
   const { entries } = Object(Object(file).log);
@@ -153,7 +152,7 @@ class Entries {
   #skipped = 0;
   /** What is wrong with the first skipped entry. */
   #mistake = '';
-  /** Bodies that are in files beside this one. */
+  /** Bodies that the file does not contain: they are in other files. */
   #attached = 0;
 
   constructor(reading: FileReading) {

@@ -26,7 +26,7 @@ import { type GroupKind, type RecordedRule, recordedRules } from './recorded-rul
 export interface RuleFinding {
   /** How often the rule applied and held. */
   exercised: number;
-  /** True if an exchange was about the rule, whether it decided anything or not. */
+  /** True if an exchange was about the rule, even if it decided nothing. */
   isTouched?: boolean;
   /** The failure with the shortest proof. */
   broken?: RuleBroken;
@@ -47,7 +47,7 @@ export interface TrafficOptions {
 }
 
 /** Rules that share a filter (`fits`), and so a trace. */
-type SameRules = Omit<RecordedRule, 'group'> & {
+type RulesOfFilter = Omit<RecordedRule, 'group'> & {
   readonly rules: { readonly judge: Judge; readonly finding: RuleFinding }[];
 };
 
@@ -61,7 +61,7 @@ export class TrafficJudge {
   throttled = 0;
   readonly #options: TrafficOptions;
   readonly #knowledge: TrafficKnowledge;
-  readonly #rulesOf: Readonly<Record<GroupKind, SameRules[]>> = {
+  readonly #rulesOf: Readonly<Record<GroupKind, RulesOfFilter[]>> = {
     message: [],
     request_id: [],
     bucket: [],
@@ -88,14 +88,14 @@ export class TrafficJudge {
   }
 
   #addRule(id: RuleId): void {
-    const how = recordedRules[id];
-    if (how === undefined || (how.needsAll && !this.#options.isComplete)) return;
+    const rule = recordedRules[id];
+    if (rule === undefined || (rule.needsAll && !this.#options.isComplete)) return;
     const finding: RuleFinding = { exercised: 0, proof: [] };
     this.findings.set(id, finding);
-    const ofGroup = this.#rulesOf[how.group];
-    const same = ofGroup.find(({ fits }) => fits === how.fits);
-    if (same === undefined) ofGroup.push({ ...how, rules: [{ judge: judges[id], finding }] });
-    else same.rules.push({ judge: judges[id], finding });
+    const ofGroup = this.#rulesOf[rule.group];
+    const byFilter = ofGroup.find(({ fits }) => fits === rule.fits);
+    if (byFilter === undefined) ofGroup.push({ ...rule, rules: [{ judge: judges[id], finding }] });
+    else byFilter.rules.push({ judge: judges[id], finding });
   }
 
   /** Keys that `joined` names and that are not in the traffic. */
@@ -133,7 +133,7 @@ export class TrafficJudge {
     this.#knownSince = Math.min(this.#knownSince, sentAt);
   }
 
-  /** The name after its host. The first host is left out: most recordings have no other. */
+  /** The name with its host before it, unless that is the first: most recordings have only one. */
   #nameAt(host: string, name: string): string {
     this.#firstHost ??= host;
     return host === this.#firstHost ? name : `${host} ${name}`;
@@ -181,7 +181,7 @@ export class TrafficJudge {
     const recorded = this.#recorded();
     const whole = traceOf(group, group, since, recorded);
     let part = whole;
-    for (const { fits, needsAll, rules: rows } of this.#rulesOf[kind]) {
+    for (const { fits, needsAll, rules: rulesOfFilter } of this.#rulesOf[kind]) {
       if (needsAll && isFlood) continue;
       const exchanges = exchangesThatFit(group, fits);
       if (exchanges.length === 0) continue;
@@ -189,7 +189,7 @@ export class TrafficJudge {
       const isPart = exchanges !== group && !areEqual(exchanges, part.exchanges);
       if (isPart) part = traceOf(exchanges, group, since, recorded);
       const trace = exchanges === group ? whole : part;
-      for (const { judge, finding } of rows) {
+      for (const { judge, finding } of rulesOfFilter) {
         this.#found.clear();
         judge(trace, this.#found);
         addTo(finding, this.#found);
@@ -197,7 +197,7 @@ export class TrafficJudge {
     }
   }
 
-  /** How complete the recording is, as far as it was read. */
+  /** What is known so far of the recording's completeness. */
   #recorded(): Recorded {
     return {
       ahead: this.#knowledge.seenAhead,
@@ -220,7 +220,7 @@ function exchangesThatFit(
   fits: RecordedRule['fits'],
 ): readonly Exchange[] {
   const [only] = group;
-  if (only !== undefined && group.length === 1) return fits(only) ? group : none;
+  if (only !== undefined && group.length === 1) return fits(only) ? group : noItems;
   return group.every(fits) ? group : group.filter(fits);
 }
 
@@ -240,7 +240,7 @@ function addTo(finding: RuleFinding, found: Findings): void {
 }
 
 // Made once, because each group has traces of its own.
-const none: readonly never[] = [];
+const noItems: readonly never[] = [];
 const noAnswer = () => undefined;
 
 /** What judges see of a group. */
@@ -253,8 +253,8 @@ function traceOf(
   return {
     exchanges,
     log,
-    listings: none,
-    createdKeys: none,
+    listings: noItems,
+    createdKeys: noItems,
     knownSince,
     hasExactTimes: false,
     recorded,

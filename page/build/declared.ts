@@ -1,8 +1,7 @@
 /**
  * Reduces the declarations of the operations to what the page needs: verb, path, and the fields of
  * input and output (`page/field.ts`). Runs when the page is built, so that the page holds no
- * schemas. It reads the schemas as JSON Schema, in which the kinds of a value are easy to tell
- * apart.
+ * schemas. It converts them to JSON Schema first, in which the kind of a value is easier to read.
  */
 import { z } from 'zod';
 import type { Operation } from '#src/operations/define.ts';
@@ -10,6 +9,7 @@ import { operations } from '#src/operations/table.ts';
 import type { DeclaredOperation, Field } from '../field.ts';
 
 type Json = z.core.JSONSchema.JSONSchema;
+type Shape = Omit<Field, 'name'>;
 
 /** All operations by name. */
 export function declaredOperations(): Readonly<Record<string, DeclaredOperation>> {
@@ -84,9 +84,9 @@ function withoutNull(json: Json): { json: Json; isNullable: boolean } {
 }
 
 /** The kind of a field and what depends on it: choices, ranges, nested fields. */
-function shapeOf(json: Json): Omit<Field, 'name'> {
+function shapeOf(json: Json): Shape {
   const alternatives = (json.anyOf ?? json.oneOf ?? []) as Json[];
-  if (alternatives.length > 0) return alternativesOf(alternatives);
+  if (alternatives.length > 0) return shapeOfAlternatives(alternatives);
   if (json.const !== undefined) return { kind: 'text', only: json.const };
   if (json.enum !== undefined) return { kind: 'choice', words: json.enum.map(String) };
   switch (json.type) {
@@ -94,11 +94,11 @@ function shapeOf(json: Json): Omit<Field, 'name'> {
       return { kind: 'truth' };
     case 'integer':
     case 'number':
-      return numberOf(json);
+      return numberShape(json);
     case 'array':
       return { kind: 'list', item: namelessField((json.items || {}) as Json) };
     case 'object':
-      return objectOf(json);
+      return objectShape(json);
     case 'string':
       return { kind: textKind(json) };
     default:
@@ -106,7 +106,7 @@ function shapeOf(json: Json): Omit<Field, 'name'> {
   }
 }
 
-function numberOf({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: Json): Omit<Field, 'name'> {
+function numberShape({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: Json): Shape {
   return {
     kind: 'number',
     isWhole: type === 'integer',
@@ -115,7 +115,7 @@ function numberOf({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: Json): O
   };
 }
 
-function objectOf(json: Json): Omit<Field, 'name'> {
+function objectShape(json: Json): Shape {
   const { properties, required = [] } = json;
   if (properties === undefined) return { kind: 'pairs' };
   return {
@@ -133,10 +133,11 @@ function textKind({ format, pattern = '' }: Json): Field['kind'] {
 }
 
 /**
- * Objects become variants, and words a choice. Of two other alternatives, the first that is not
- * words gives the shape, and words belong to it. More than two are typed as JSON.
+ * If all are objects, they become variants; if all are fixed texts, a choice. Otherwise, of two
+ * alternatives the first that is not a fixed text gives the shape, and fixed texts become its
+ * `words`. More than two are typed as JSON.
  */
-function alternativesOf(alternatives: readonly Json[]): Omit<Field, 'name'> {
+function shapeOfAlternatives(alternatives: readonly Json[]): Shape {
   const fields = alternatives.map((json) => namelessField(json));
   if (fields.every(({ kind }) => kind === 'object')) {
     return {

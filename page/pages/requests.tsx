@@ -1,6 +1,6 @@
 /**
- * The page Requests: the last thousand requests to the service, newest first, with a search.
- * A row says what the request was. Beside them one request in full (`request-detail.tsx`).
+ * The page Requests: the last thousand requests to the service, newest first, with a search. A row
+ * says what the request was. A pane shows one request in full (`request-detail.tsx`).
  */
 import { useSignal } from '@preact/signals';
 import {
@@ -27,7 +27,7 @@ import { Replay, RequestDetail } from './request-detail.tsx';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
-/** The most rows of a list that the user points at. Before, only those in the window are read. */
+/** This many rows are read once the user points at the list, and before only those that fit. */
 const firstRows = 100;
 
 export function RequestsPage() {

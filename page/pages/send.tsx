@@ -108,7 +108,7 @@ function SendForm({ world, onSent }: SenderProps & { readonly world: World }) {
   );
 }
 
-/** A form for every request that the service has, and for wrong ones. */
+/** A form for any request to the service, wrong ones included. */
 function AnyRequest({ onSent }: SenderProps) {
   const keys = useReply('accounts.allKeys', [], ['operation']).value?.keys ?? [];
   const keyChoices = keys.map(
@@ -135,7 +135,7 @@ function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
   // A send that was accepted is answered with the id of its message.
   const reply = readJson(exchange.reply.body ?? '') as { readonly message_id?: string } | null;
   const shown = useRef<HTMLDivElement>(null);
-  // On a small screen, it is below the form.
+  // On a small screen the exchange is below the form, where it would not be seen.
   useEffect(() => shown.current?.scrollIntoView({ block: 'nearest' }), [exchange]);
   return (
     <div ref={shown}>

@@ -31,7 +31,7 @@ interface FieldProps {
   readonly suggestions?: ByPath<readonly Choice[]> | undefined;
 }
 
-/** One field; for an object all its fields; for variants a choice, and the fields of the chosen. */
+/** One field: of an object all fields, of variants a choice and the fields of the chosen one. */
 export function FieldInput(props: FieldProps) {
   const { field, typed, path = field.name, choices } = props;
   const hint = props.hints?.[path] ?? field.hint;

@@ -84,7 +84,7 @@ export function permittedAnswers(name: AssumptionName): string {
   return answers.length === 0 ? otherAnswers : `${words}, or ${otherAnswers}`;
 }
 
-/** What to say about a name that is not an assumption, or no longer one. */
+/** The mistake of a name that is not an assumption, or no longer one. */
 function unknownAssumption(name: string): string {
   if (Object.hasOwn(formerAssumptions, name)) {
     return `${name} is no longer an assumption: it is always ${formerAssumptions[name]}; leave it out`;

@@ -76,12 +76,12 @@ export class Worlds<S extends WorldSimulator> {
     });
   }
 
-  /** How many worlds there are, without the first. */
+  /** How many worlds users created. */
   get size(): number {
     return this.#table.size;
   }
 
-  /** All worlds but the first. */
+  /** The worlds that users created. */
   get list(): readonly HostedWorld<S>[] {
     return this.#table.list;
   }
@@ -106,7 +106,7 @@ export class Worlds<S extends WorldSimulator> {
       const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
       if (taken >= 0) throw keyInUse(`world.accounts[${index}].keys[${taken}].key`);
     }
-    return this.#start(settings, drawn, options);
+    return this.#createWorld(settings, drawn, options);
   }
 
   /**
@@ -117,7 +117,7 @@ export class Worlds<S extends WorldSimulator> {
     const drawn = this.#drawName(options);
     const origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
     const settings = inheritedSettings(source.simulator.settings);
-    return this.#start(settings, drawn, options, { copied, origin });
+    return this.#createWorld(settings, drawn, options, { copied, origin });
   }
 
   /** Rebuilds a world as of an earlier instant, calls `use`, and closes it: see `copies.ts`. */
@@ -151,7 +151,7 @@ export class Worlds<S extends WorldSimulator> {
           : `world ${worldId} is deleted already`,
       );
     }
-    // First, so that the world stays deleted even if the process is killed next.
+    // Before the stop, so that the world stays deleted if the process is killed meanwhile.
     this.#folder?.remove(worldId);
     return this.#stop(world);
   }
@@ -174,7 +174,7 @@ export class Worlds<S extends WorldSimulator> {
     return this.#answer(this.first, request, awaits);
   }
 
-  /** The simulator of this world, whose time to live starts again; undefined for no such world. */
+  /** Finds the simulator of a world and renews its lifetime; undefined for no such world. */
   useAndRenew(worldId: string): S | undefined {
     const world = this.get(worldId);
     if (world === undefined || world.isExpired) return undefined;
@@ -221,11 +221,11 @@ export class Worlds<S extends WorldSimulator> {
     const simulator = this.#createSimulator(followed, { worldId, journal, keyDigests });
     const name = settings.name ?? worldId;
     const creation = creationOf(header.world);
-    this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
+    this.#register({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
   }
 
   /** Creates a world. `source`: the state that it copies, and where that comes from. */
-  #start(
+  #createWorld(
     settings: SettingsInput,
     { worldId, name, number }: DrawnName,
     options: WorldOptions,
@@ -240,7 +240,7 @@ export class Worlds<S extends WorldSimulator> {
       const journal = this.#folder?.fileOf(worldId);
       simulator = this.#createSimulator({ ...settings, name }, { worldId, journal, hosted });
       if (source !== undefined) copyInto(simulator, source.copied);
-      return this.#add({ worldId, name, simulator, ttlMs, creation, lastUsedMs: Date.now() });
+      return this.#register({ worldId, name, simulator, ttlMs, creation, lastUsedMs: Date.now() });
     } catch (error) {
       this.#folder?.remove(worldId);
       void simulator?.close();
@@ -265,7 +265,7 @@ export class Worlds<S extends WorldSimulator> {
     return { worldId, name: name ?? worldId, number: this.#ids.drawn };
   }
 
-  #add(created: NewWorld<S>): HostedWorld<S> {
+  #register(created: NewWorld<S>): HostedWorld<S> {
     const { simulator, ttlMs } = created;
     for (const key of simulator.simulation.world.keys.values()) {
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();

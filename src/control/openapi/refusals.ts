@@ -33,8 +33,8 @@ export interface Refusal {
 }
 
 /**
- * Where each kind of refusal comes from: a rule, an assumption or an option. Kinds that are absent
- * get a description of their own.
+ * Where each kind of refusal comes from: a rule, an assumption or an option. The caller of
+ * `refusalOf` describes the kinds that are absent.
  */
 const sources: Readonly<Partial<Record<ServiceError['kind'], string>>> = {
   invalid_key: 'AUTH-3; the spelling is the contract',
@@ -53,7 +53,7 @@ const sources: Readonly<Partial<Record<ServiceError['kind'], string>>> = {
 const exampleWaitSeconds = 42;
 const exampleNowMs = 0;
 
-/** Every refusal of an endpoint, those of other methods on its path included. */
+/** Every refusal of an endpoint, including those of other methods on its path. */
 export function endpointRefusals(
   endpoint: EndpointName,
   limitPerMinute: number | null,
@@ -115,7 +115,7 @@ function sendErrors(assumptions: Assumptions): ServiceError[] {
   return errors;
 }
 
-/** The refusal with this error. `overrides` replace what the error table implies. */
+/** The refusal for an error. `overrides` replace what follows from the error table. */
 function refusalOf(
   error: ServiceError,
   { method, pattern: path }: Route,

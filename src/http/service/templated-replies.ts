@@ -22,6 +22,7 @@ export interface ReplyContext {
   readonly assumptions: Registry['assumptions'];
 }
 
+/** The reply to a refused request, in the words of the template if there is one. */
 export function refuse(world: ReplyContext, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
   const error = refusal.kind === 'invalid_field' ? inTemplateOrder(refusal, assumptions) : refusal;
@@ -29,8 +30,8 @@ export function refuse(world: ReplyContext, request: ApiRequest, refusal: Servic
   if (assumptions.replyTemplates === noReplyTemplates) return reply;
   const template = templateOf(error, request, assumptions);
   if (template === undefined) return reply;
-  const own = refusalValues(error, request, assumptions);
-  const values = { ...requestValues(world, request), ...own, status: reply.status };
+  const refusalOnly = refusalValues(error, request, assumptions);
+  const values = { ...requestValues(world, request), ...refusalOnly, status: reply.status };
   const failures = error.kind === 'invalid_field' ? namedFailures(error, assumptions) : [];
   return fillTemplate(reply, template, values, failures);
 }
@@ -163,7 +164,7 @@ function notFoundName(endpoint: EndpointName | undefined): TemplateName {
   }
 }
 
-/** The failing fields in the order of the template. Its `from` also means `from_number`. */
+/** The failing fields in the order of the template, in which `from` also means `from_number`. */
 function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): InvalidField {
   const order = replyTemplates.invalid_field?.fields;
   if (order === undefined) return error;
@@ -171,7 +172,7 @@ function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): 
     const index = order.indexOf(field === 'from_number' ? 'from' : field);
     return index < 0 ? order.length : index;
   };
-  // There is at least one, as before the sorting, whose type does not say so.
+  // Sorting keeps the failures, of which there is at least one: its type does not say so.
   const failures = error.failures.toSorted((a, b) => rankOf(a.field) - rankOf(b.field));
   return { ...error, failures: failures as unknown as InvalidField['failures'] };
 }

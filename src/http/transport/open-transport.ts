@@ -48,7 +48,7 @@ export async function nodeTransport(
   return new NodeTransport(serve, options);
 }
 
-/** The native transport, or the reason, in one line, why there is none. */
+/** The native transport; if it cannot be opened, the reason in one line. */
 async function openNative(
   serve: ServicePort,
   options: TransportOptions,
@@ -73,6 +73,7 @@ export async function whyNoNativeServer(): Promise<string | undefined> {
 async function loadHyperExpress(): Promise<typeof import('./hyper-express/server.ts') | string> {
   const server = await import('./hyper-express/server.ts');
   if (server.unusableNative === undefined) return server;
+  // `uws/index.cjs` begins with the cause; a later line that begins like this is a remedy.
   const [cause = '', ...rest] = server.unusableNative.split('\n');
   const remedy = rest.find((line) => /^(?:This build needs|Set TMPDIR)/.test(line)) ?? reinstall;
   return `${cause.replace(/:$/, '.')} ${remedy}`;

@@ -1,6 +1,6 @@
 /**
  * Explains what a message waits for and until when, as data and as a sentence, and which operations
- * would move it on. Lists all messages that wait for a user. Predicts the poll at which
+ * would move it on. Lists the messages that time alone does not move on. Predicts the poll at which
  * `src/actors/polling.ts` moves a message on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes:
  * pollIntervalSeconds, sendsPerPoll, progressPace, failsFrom.
  */
@@ -148,8 +148,8 @@ function standstillOf(
 
 /** The most groups in one reply. */
 const mostGroups = 100;
-/** Messages examined before other requests get a turn. */
-const examinedAtOnce = 512;
+/** After this many messages, other requests get a turn. */
+const examinedPerSlice = 512;
 
 export const standstillSchema = z
   .strictObject({
@@ -171,12 +171,12 @@ type Standstill = z.output<typeof standstillSchema>;
 function cohortsThatMayStandStill({ messages, accounts }: Registry): Cohort[] {
   const isPolling = ({ active, connected, polling }: Device) =>
     active && connected && polling !== 'external';
-  const isAnyStill = [...messages.devices].some((device) => !isPolling(device));
+  const isAnyNotPolling = [...messages.devices].some((device) => !isPolling(device));
   const unbatched = new Set([...accounts.values()].map((account) => account.unbatched));
   return [...messages.cohorts].filter(
     (cohort) =>
       !isFinal(cohort.status) &&
-      (isAnyStill ||
+      (isAnyNotPolling ||
         isStuckIn(cohort, cohort.status) ||
         (unbatched.has(cohort) && cohort.size > 1)),
   );
@@ -189,7 +189,7 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
   const groups = new Map<string, Standstill>();
   let examined = 0;
   for (const message of world.messages.newestOf(cohortsThatMayStandStill(world))) {
-    if (message === undefined || ++examined % examinedAtOnce === 0) yield;
+    if (message === undefined || ++examined % examinedPerSlice === 0) yield;
     if (message === undefined || isFinal(message.status)) continue;
     const reason = standstillOf(message, nowMs, world.assumptions);
     if (reason === undefined) continue;
@@ -209,14 +209,14 @@ export function* standstills({ simulation }: RunningWorld): Generator<undefined,
       sentence,
     });
   }
-  // By their oldest message, so that the groups keep their order while other messages come.
+  // Sorted by the oldest message, so that new messages do not change the order of the groups.
   const placeOf = (group: Standstill) => `${group.since} ${group.from} ${group.sentence}`;
   return [...groups.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }
 
 /**
- * What a queued message waits for that is not held. If its hold has ended and no poll came since,
- * it is not in the queue yet: the next poll puts it there, and counts as the first of its polls.
+ * What a queued message waits for that is not held. After a hold, it is not in the queue until the
+ * next poll, which puts it there and counts as the first of its polls.
  */
 function pickupOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
   const { device } = message;

@@ -110,7 +110,7 @@ export class Registry {
     account.name = name;
   }
 
-  /** The one writer of a quota: only this file changes what a world has. */
+  /** The only writer of a quota. */
   setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
     account.monthlyQuota = monthlyQuota;
   }
@@ -155,12 +155,12 @@ export class Registry {
 
   /** The key with this full text, unless it was revoked (AUTH-3). */
   validKey(text: string): ApiKey | undefined {
-    return unrevoked(this.keyRing.find(text));
+    return unlessRevoked(this.keyRing.find(text));
   }
 
   /** The valid key of an Authorization header in its usual spelling. */
   validKeyOfHeader(header: string): ApiKey | undefined {
-    return unrevoked(this.keyRing.findHeader(header));
+    return unlessRevoked(this.keyRing.findHeader(header));
   }
 
   createSim(account: Account, number: string, state: SimState): Device {
@@ -245,7 +245,7 @@ export class Registry {
     };
   }
 
-  // For a restore: accounts first, then their devices, then messages, which refer to both.
+  // The methods of a restore, in their order: messages refer to accounts and devices.
 
   restoreAccount(account: Account, keys: readonly ApiKey[]): void {
     assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
@@ -313,6 +313,6 @@ export class Registry {
   }
 }
 
-function unrevoked(key: ApiKey | undefined): ApiKey | undefined {
+function unlessRevoked(key: ApiKey | undefined): ApiKey | undefined {
   return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
 }

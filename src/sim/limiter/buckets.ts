@@ -70,7 +70,7 @@ class SlidingBucket implements Bucket {
     if (this.#count > 0) this.#count--;
   }
 
-  /** Replaces the oldest time by the present: the bucket is empty when it refuses. */
+  /** Replaces the oldest time by the present: all are set, as it is empty when it refuses. */
   spendRefused(nowMs: number): void {
     this.#oldest = (this.#oldest + 1) % this.#spentAtMs.length;
     this.#count--;
@@ -170,17 +170,17 @@ class ContinuousBucket implements Bucket {
 class IntervalBucket implements Bucket {
   protected readonly limit: number;
   protected tokens: number;
-  /** The start of the present interval in epoch milliseconds; for `AlignedBucket` its number. */
-  protected interval: number;
+  /** The present interval: its start in epoch milliseconds, or for `AlignedBucket` its number. */
+  protected intervalKey: number;
 
-  constructor(limit: number, [tokens = limit, interval = 0]: readonly number[] = []) {
+  constructor(limit: number, [tokens = limit, intervalKey = 0]: readonly number[] = []) {
     this.limit = limit;
     this.tokens = tokens;
-    this.interval = interval;
+    this.intervalKey = intervalKey;
   }
 
   get state(): readonly number[] {
-    return [this.tokens, this.interval];
+    return [this.tokens, this.intervalKey];
   }
 
   take(nowMs: number): boolean {
@@ -208,11 +208,11 @@ class IntervalBucket implements Bucket {
 
   /** Begins an interval with its first spent token. */
   protected begin(nowMs: number): void {
-    this.interval = nowMs;
+    this.intervalKey = nowMs;
   }
 
   protected endMs(): number {
-    return this.interval + limitWindowMs;
+    return this.intervalKey + limitWindowMs;
   }
 }
 
@@ -223,11 +223,11 @@ class AlignedBucket extends IntervalBucket {
   }
 
   protected override begin(nowMs: number): void {
-    this.interval = Math.floor(nowMs / limitWindowMs);
+    this.intervalKey = Math.floor(nowMs / limitWindowMs);
   }
 
   protected override endMs(): number {
-    return (this.interval + 1) * limitWindowMs;
+    return (this.intervalKey + 1) * limitWindowMs;
   }
 }
 
