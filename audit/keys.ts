@@ -36,6 +36,8 @@ export class KeyTests {
   readonly #run: Run;
   readonly #evidence: Evidence;
   readonly #subjects: Subjects;
+  /** True if the limit is one request. */
+  #isOfOne = false;
 
   constructor(run: Run, evidence: Evidence, subjects: Subjects) {
     this.#run = run;
@@ -55,14 +57,23 @@ export class KeyTests {
     const passed = this.done.filter(({ own }) => own.sent.length > 0);
     // Those that were refused in another test share the limit, while the others may not.
     const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
-    for (const tests of [sharers, passed])
-      if (tests.length > 0 && this.#evidence.mayExplainWith(tests.map(({ own }) => own)))
-        this.#evidence.isDoubted = true;
+    const suspects = [sharers, passed];
+    // Of one request, a token that came back looks like a limit of its own: any others may share it.
+    if (this.#isOfOne)
+      for (const other of this.#subjects.others)
+        suspects.push(
+          passed.filter(({ subject }) => subject !== other),
+          passed.filter(({ subject }) => subject === other),
+        );
+    this.#evidence.isDoubted ||= suspects.some(
+      (tests) => tests.length > 0 && this.#evidence.mayExplainWith(tests.map(({ own }) => own)),
+    );
   }
 
   /** Asks which other subjects are refused while the first is, unless that is known. */
   async make(limit: number): Promise<void> {
     if (!this.areNeeded(limit)) return;
+    this.#isOfOne = limit === 1;
     this.#run.doing('who shares the limit');
     const most = Math.min(limit, mostOfOther + Math.min(limit >> 2, 3 * mostOfOther));
     const tests: KeyTest[] = [];
