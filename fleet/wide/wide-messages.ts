@@ -41,11 +41,12 @@ export async function pageOfMessages(
 ): Promise<ControlReply> {
   const query = new URLSearchParams(request.query);
   const cursors = query.get('cursor')?.split('.') ?? [];
-  const limit = Number(query.get('limit') ?? defaultPage);
+  const size = query.get('limit') ?? `${defaultPage}`;
+  const limit = Number(size);
   const replies = await Promise.all(
     shards.map((shard, index) => {
       const cursor = cursors[index] ?? '';
-      return cursor === ended ? undefined : shard.ask(pageRequest(request, cursor, limit));
+      return cursor === ended ? undefined : shard.ask(pageRequest(request, cursor, size));
     }),
   );
   const refusal = replies.find((reply) => reply !== undefined && reply.status !== 200);
@@ -69,9 +70,9 @@ export async function pageOfMessages(
 }
 
 /** The request to one shard for its page from this cursor on. */
-function pageRequest(request: ControlRequest, cursor: string, limit: number): ShardRequest {
+function pageRequest(request: ControlRequest, cursor: string, size: string): ShardRequest {
   const query = new URLSearchParams(request.query);
-  query.set('limit', `${limit}`);
+  query.set('limit', size);
   query.delete('cursor');
   if (cursor !== '') query.set('cursor', cursor);
   return requestForShard(request, '', query.toString());
@@ -94,7 +95,7 @@ async function cursorAfter(
   if (shownCount === messages.length) return next ?? ended;
   if (shownCount === 0) return cursor;
   // A page of only the messages that are shown has the cursor after them.
-  const { body } = await shard.ask(pageRequest(request, cursor, shownCount));
+  const { body } = await shard.ask(pageRequest(request, cursor, `${shownCount}`));
   return (JSON.parse(body) as Page).next_cursor ?? ended;
 }
 
