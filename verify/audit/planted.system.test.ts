@@ -59,7 +59,7 @@ test.each(past)(
       expect(requests).toBeLessThanOrEqual(4 * row.limit + 60);
       expect(seconds * 1_000).toBeLessThanOrEqual(6 * row.windowMs);
     }
-    // What was sent before is told apart from another limiter in a few bursts more.
+    // A few more bursts distinguish what was sent before from another limiter.
     const mostSeconds = row.requests === 0 ? 20 : 30;
     if (row.limit === 5 && row.name !== 'none_of_these') expect(seconds).toBeLessThan(mostSeconds);
     if (algorithm.certainty === 'certain') expect(algorithm.value).toBe(row.name);
