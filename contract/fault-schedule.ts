@@ -11,6 +11,7 @@ import type { SendRefusal } from './refusals.ts';
 
 /** One request of a client, named so that concurrency does not shift it. */
 export interface Point {
+  /** The endpoint that the request asks. */
   readonly endpoint: EndpointName;
   /** The number of the message that is sent, or of the object that is read, from 1. */
   readonly intent: number;
@@ -20,7 +21,9 @@ export interface Point {
 
 /** One fault, and the request that it hits. */
 export interface ScheduledFault {
+  /** The request that the fault hits. */
   readonly at: Point;
+  /** What happens to the request. */
   readonly fault: FaultName;
 }
 
