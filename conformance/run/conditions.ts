@@ -19,9 +19,12 @@ import { paths, Trial, unknownId } from './trial.ts';
 
 /** Several, because a target that breaks some connections is reachable all the same. */
 const attempts = 6;
+/** A target that stays silent for this long does not answer; a busy machine may be late once. */
+const silenceMs = 5_000;
 
 /** Why the target sends no HTTP reply, after several attempts; undefined if it sends one. */
 export async function whyUnreachable(target: Target): Promise<string | undefined> {
+  const startedAt = performance.now();
   let failure = '';
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const key = target.flags.apiKey;
@@ -33,7 +36,7 @@ export async function whyUnreachable(target: Target): Promise<string | undefined
     });
     if (reply.status !== 0 || reply.isUnusable === true) return undefined;
     failure = reply.failure ?? 'no reply';
-    if (failure === timedOut) break;
+    if (failure === timedOut && performance.now() - startedAt >= silenceMs) break;
   }
   return failure;
 }
