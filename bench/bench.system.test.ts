@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSimulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { newIo } from '#verify/testkit/io-fixture.ts';
 import { bench } from './main.ts';
 import type { BenchResult } from './report/result.ts';
@@ -88,7 +88,7 @@ test.each([
 ])(
   'a running simulator with limits %j is audited over its control port',
   async (limits, code, text) => {
-    const simulator = await createSimulator({ limits });
+    const simulator = new Simulator({ limits });
     try {
       const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
       const { io, texts } = newIo();

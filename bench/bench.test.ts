@@ -1,7 +1,7 @@
 /** Flags and targets that `smstwin bench` refuses, each with one line that says why. */
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { createSimulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { hostileServers, serveHostile } from '#verify/hostile/hostile-servers.ts';
 import { newIo } from '#verify/testkit/io-fixture.ts';
 import { bench } from './main.ts';
@@ -59,7 +59,7 @@ test.each([
 });
 
 test('an unreachable or wrong control port is named: exit 3', async () => {
-  const simulator = await createSimulator();
+  const simulator = new Simulator();
   try {
     const { baseUrl } = await simulator.listen();
     const silent = await closedAddress();
@@ -78,7 +78,7 @@ test('an unreachable or wrong control port is named: exit 3', async () => {
 });
 
 test('a control port with a token is read with it, and another token is a usage error', async () => {
-  const simulator = await createSimulator();
+  const simulator = new Simulator();
   try {
     const urls = await simulator.listen({ control: { token: 'right' } });
     const controlUrl = urls.controlUrl ?? '';
@@ -95,7 +95,7 @@ test('a control port with a token is read with it, and another token is a usage 
 });
 
 test.each(scenarioNames)('AUTH-3 a wrong key is a usage error in the scenario %s', async (name) => {
-  const simulator = await createSimulator();
+  const simulator = new Simulator();
   try {
     const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
     const caller = ['--api-key', 'wrong-key', '--from', '+12025550101'];

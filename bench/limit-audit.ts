@@ -10,7 +10,7 @@ import { servicePaths } from '#contract/routes.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { Rng } from '#src/sim/random.ts';
-import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { sendTemplate } from './load/workload.ts';
 import { type AuditEntry, type AuditRun, auditRun, windowMs } from './recount.ts';
 import {
@@ -60,7 +60,7 @@ interface User {
  * endpoint; other callers have no key.
  */
 export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
-  const simulator = await createSimulator({
+  const simulator = new Simulator({
     clock: 'manual',
     startTime: startMs,
     limits: options.limits,

@@ -14,8 +14,8 @@ export function conform(argv: readonly string[], io: CommandIo): Promise<number>
 
 /** The simulator of a run without a base_url. On a manual clock, the harness can skip days. */
 async function startOwn(): Promise<OwnSimulator> {
-  const { createSimulator } = await import('#src/simulator.ts');
-  const simulator = await createSimulator({ clock: 'manual' });
+  const { Simulator } = await import('#src/simulator.ts');
+  const simulator = new Simulator({ clock: 'manual' });
   const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
   if (controlUrl === null) throw new Error('a simulator of our own has a control port');
   return { baseUrl, controlUrl, close: () => simulator.close() };

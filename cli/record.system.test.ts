@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { createSimulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 
 const bin = fileURLToPath(new URL('../bin/smstwin.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-record-'));
@@ -34,7 +34,7 @@ function startWith(nodeFlags: readonly string[], ...argv: readonly string[]) {
 test.each(['SIGTERM', 'SIGHUP'] as const)(
   '%s writes every exchange that was answered, and ends with 0',
   async (signal) => {
-    const simulator = await createSimulator({}, { journal: false });
+    const simulator = new Simulator({}, { journal: false });
     const { baseUrl } = await simulator.listen();
     const out = join(folder, `${signal}.ndjson`);
     const ready = join(folder, `${signal}.json`);

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { EventParser, type ServerEvent, SharedEvents, type StreamState } from './shared-events.ts';
 
 const ends: (() => unknown)[] = [];
@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 async function started(options: { readonly token?: string } = {}) {
-  const simulator = await createSimulator({ clock: 'manual' });
+  const simulator = new Simulator({ clock: 'manual' });
   ends.push(() => simulator.close());
   const { controlUrl } = await simulator.listen({ control: options });
   const url = `${controlUrl}/control/events?kinds=message,clock`;

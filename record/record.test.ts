@@ -24,7 +24,7 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import { type RecordedLine, readLine } from '#judging/evidence/recorded-line.ts';
 import { selfSigned } from '#src/config/self-signed.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
-import { createSimulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { expectFits } from '#verify/testkit/expect-fits.ts';
 import { longestRecordedBody } from './passed-exchange.ts';
 import { type RecordOptions, type RunningRecording, startRecording } from './record.ts';
@@ -101,7 +101,7 @@ function exchanged(baseUrl: string, request: string): Promise<string> {
 }
 
 async function simulated(settings = {}) {
-  const simulator = await createSimulator({ seed: 1, ...settings }, { journal: false });
+  const simulator = new Simulator({ seed: 1, ...settings }, { journal: false });
   closing.push(() => simulator.close());
   const { baseUrl } = await simulator.listen();
   const { api_key: key } = simulator.readyFile().accounts[0] ?? expect.fail('an account');

@@ -1,7 +1,7 @@
 /** The URLs that are handed out: by `--public-url`, otherwise by the `Host` of the request. */
 import { request } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import { createSimulator, type Simulator } from './simulator.ts';
+import { Simulator } from './simulator.ts';
 
 const token = 't';
 const control = { token, allowedHosts: ['smstwin'] };
@@ -27,7 +27,7 @@ function ask(url: string, host: string, method: string, path: string) {
 }
 
 test('a client that reaches the control port by a name gets URLs with that name', async () => {
-  simulator = await createSimulator();
+  simulator = new Simulator();
   const { baseUrl, controlUrl } = await simulator.listen({ control });
   const servicePort = new URL(baseUrl).port;
   const url = String(controlUrl);
@@ -52,7 +52,7 @@ test('a client that reaches the control port by a name gets URLs with that name'
 });
 
 test('the public URL is handed out to everybody, and its name is allowed as Host', async () => {
-  simulator = await createSimulator();
+  simulator = new Simulator();
   const publicUrl = 'http://twin.test:1234';
   const listening = await simulator.listen({
     publicUrl,
@@ -76,7 +76,7 @@ test('the public URL is handed out to everybody, and its name is allowed as Host
 });
 
 test('a control port for this machine alone keeps its own address', async () => {
-  simulator = await createSimulator();
+  simulator = new Simulator();
   const { controlUrl } = await simulator.listen({ publicUrl: 'https://twin.test', control: {} });
   expect(controlUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const created = simulator.worlds.create();
@@ -84,7 +84,7 @@ test('a control port for this machine alone keeps its own address', async () => 
 });
 
 test('a Host with a port that is none hands out the addresses of the server', async () => {
-  simulator = await createSimulator();
+  simulator = new Simulator();
   const { baseUrl, controlUrl } = await simulator.listen({ control });
   const { status, json } = await ask(
     String(controlUrl),

@@ -28,11 +28,7 @@ import {
   serviceOf,
   worldUrls,
 } from './ports.ts';
-import { defaultJournalMaxBytes } from './recording/checkpoint/checkpoints.ts';
-import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
-import { MemoryJournal } from './recording/journal/journal.ts';
-import type { HostedHeader } from './recording/journal/journal-header.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
@@ -119,29 +115,27 @@ export class Simulator implements RunningWorld, WorldSimulator {
       if (this.activity.isWatched) this.activity.answered(exchange);
     });
     // Opens and locks the journal first: an existing one says when simulated time started.
-    const run = this.#openRun(folder?.fileOf(firstWorldId) ?? options.journal, options.hosted);
-    const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
+    const recordedStartMs = this.#worldJournal.open(this.settings, {
+      ...options,
+      journal: folder?.fileOf(firstWorldId) ?? options.journal,
+    });
     // From here on a failure must release the journal's lock.
     try {
+      const startMs = options.startAtMs ?? recordedStartMs ?? WallClock.startMs(this.settings);
       this.simulation = this.simulationAtStart(startMs);
-    } catch (error) {
-      run?.abandon();
-      throw error;
-    }
-    // After the simulation, whose clock it reads.
-    this.wallClock = new WallClock(
-      () => this.simulation.clock,
-      this.settings,
-      (rate) => this.simulation.setClockRate(rate),
-    );
-    // Last, because the journal is replayed on this object.
-    try {
-      this.#startJournal(run, startMs, options);
+      // After the simulation, whose clock it reads.
+      this.wallClock = new WallClock(
+        () => this.simulation.clock,
+        this.settings,
+        (rate) => this.simulation.setClockRate(rate),
+      );
+      // Last, because the journal is replayed on this object.
+      if (this.#worldJournal.begin(startMs, options)) this.#restartCounts();
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
       if (folder !== undefined) void this.hosting.close();
       void this.#stop();
-      run?.abandon();
+      this.#worldJournal.abandon();
       throw error;
     }
     this.#countEventsOf(this.simulation, 0);
@@ -279,22 +273,10 @@ export class Simulator implements RunningWorld, WorldSimulator {
     return new Worlds<Simulator>(this, create, { folder, share });
   }
 
-  #openRun(journal: string | false | undefined, hosted: HostedHeader | undefined): Run | undefined {
-    if (typeof journal !== 'string') return undefined;
-    return openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests });
-  }
-
-  /** Begins or continues the journal of this world. */
-  #startJournal(run: Run | undefined, startMs: number, options: InternalOptions): void {
-    if (run !== undefined) {
-      const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-      this.#worldJournal.journal = run.resume(this, { journalMaxBytes, onNotice });
-      // The replayed inputs came to an earlier process: the counts of this one start at 0.
-      this.exchangeRecord.counts = new RequestCounts();
-      this.#messageCounts = new MessageCounts();
-    } else if (options.journal !== false) {
-      this.#worldJournal.journal = new MemoryJournal(this.settings, startMs);
-    }
+  /** The replayed inputs came to an earlier process: the counts of this one start at 0. */
+  #restartCounts(): void {
+    this.exchangeRecord.counts = new RequestCounts();
+    this.#messageCounts = new MessageCounts();
   }
 
   /** Counts the events of `simulation` from now on, and reports its overload. */
@@ -305,17 +287,11 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   async #stop(): Promise<void> {
+    // Absent if the constructor failed before anything could run.
+    if (this.wallClock === undefined) return;
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();
     await this.#worldJournal.close();
   }
-}
-
-/** Creates a simulator for the program itself; `api.ts` has the public function of this name. */
-export async function createSimulator(
-  settings: SettingsInput = {},
-  options: InternalOptions = {},
-): Promise<Simulator> {
-  return new Simulator(settings, options);
 }

@@ -2,7 +2,7 @@
  * The program of a child process: runs one server, as the parent orders over IPC. It exits with its
  * parent. The server is the service, or the floor that it is compared with.
  */
-import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import type { Order, Report, ServerSpec } from './server-process.ts';
 
 const startedAtMs = performance.timeOrigin;
@@ -34,7 +34,7 @@ async function start(spec: ServerSpec): Promise<Report> {
     const port = await bareHyperExpress();
     return { kind: 'started', port, startDurationMs: sinceStart(), ...noCaller };
   }
-  const simulator = await createSimulator(spec.settings);
+  const simulator = new Simulator(spec.settings);
   const { baseUrl } = await simulator.listen();
   const startDurationMs = sinceStart();
   const [account] = simulator.readyFile().accounts;

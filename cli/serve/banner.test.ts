@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SettingsInput } from '#src/config/settings.ts';
-import { createSimulator, type ReadyFile } from '#src/simulator.ts';
+import { type ReadyFile, Simulator } from '#src/simulator.ts';
 import { banner } from './banner.ts';
 import type { ServeOptions } from './serve-options.ts';
 
@@ -9,7 +9,7 @@ async function bannerOf(
   control: ServeOptions['control'] = false,
   env: Readonly<Record<string, string>> = {},
 ) {
-  const simulator = await createSimulator(settings);
+  const simulator = new Simulator(settings);
   const served: ReadyFile = {
     ...simulator.readyFile(),
     base_url: 'http://127.0.0.1:1',

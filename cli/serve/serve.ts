@@ -38,12 +38,12 @@ export async function serve(
   }
   const options = await serveOptions(command, io.env[shardTokenVariable]);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
-  const { createSimulator } = await import('#src/simulator.ts');
+  const { Simulator } = await import('#src/simulator.ts');
   const { log = 'off' } = options.settings;
   const notice = log === 'off' ? noticesTo(io, 'smstwin') : timedNoticesTo(io, log);
   // Without a log, the banner shows the start, and the exit code the end.
   const lifecycle = log === 'off' ? () => {} : notice;
-  const simulator = await createSimulator(options.settings, {
+  const simulator = new Simulator(options.settings, {
     simulation: checkoutRequest?.simulation,
     journal: options.journal,
     journalDir: options.journalDir,

@@ -1,13 +1,12 @@
 /** Many simulators in one process. */
 import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
-import { createSimulator, Simulator } from '../simulator.ts';
+import { Simulator } from '../simulator.ts';
 
 test('two hundred simulators have each their own clock, limits, ids and fates', async () => {
-  const simulators = await Promise.all(
-    Array.from({ length: 200 }, (_, n) =>
-      createSimulator({ clock: 'manual', seed: n % 2, limits: { send: 1 + (n % 5) } }),
-    ),
+  const simulators = Array.from(
+    { length: 200 },
+    (_, n) => new Simulator({ clock: 'manual', seed: n % 2, limits: { send: 1 + (n % 5) } }),
   );
   const sent = simulators.map(() => 0);
   const bodies = simulators.map((): string[] => []);

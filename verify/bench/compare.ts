@@ -17,7 +17,7 @@ import { cpuOf, type Round, runRound, throughputOf } from '#bench/measure.ts';
 import { onStopSignal } from '#io/command-error.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
 import { freePort } from '#src/http/transport/listen-on.ts';
-import { createSimulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { tarball } from '../package/packed.ts';
 
 interface Contender {
@@ -54,7 +54,7 @@ async function npm(cwd: string, ...argv: readonly string[]): Promise<void> {
 /** The only SIM is never polled: no message progresses. */
 const sim = { number: '+12025550101', polling: 'external' } as const;
 const world = { accounts: [{ name: 'bench', monthly_quota: 'unlimited', sims: [sim] }] } as const;
-const simulator = await createSimulator({ world });
+const simulator = new Simulator({ world });
 const key = simulator.readyFile().accounts[0]?.api_key ?? '';
 const send = sendTemplate(key, { to: '+12025550199', from: sim.number, message: 'Hello' });
 const values = await valuesOf(send);

@@ -4,7 +4,7 @@
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSimulator, type SettingsInput, type Simulator } from '#src/simulator.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { launchBrowser, withoutBrowser } from '../testkit/processes/browser.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 
@@ -75,7 +75,7 @@ export function pageTest(
   test.skipIf(withoutBrowser !== '')(
     `${name}${withoutBrowser}`,
     async () => {
-      const simulator = await createSimulator({ clock: 'manual', ...options.settings });
+      const simulator = new Simulator({ clock: 'manual', ...options.settings });
       options.before?.(simulator);
       const { token, transport = 'hyperexpress' } = options;
       const { controlUrl } = await simulator.listen({ control: { token }, transport });

@@ -6,7 +6,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { routeOf } from '#src/operations/table.ts';
-import { createSimulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
@@ -332,7 +332,7 @@ pageTest(
     await page.getByRole('link', { name: 'Requests', exact: true }).click();
     await page.getByRole('link', { name: 'Messages', exact: true }).click();
     await seen(page.getByText('before'));
-    const other = await createSimulator({ clock: 'manual', seed: 2 });
+    const other = new Simulator({ clock: 'manual', seed: 2 });
     const port = Number(new URL(controlUrl).port);
     await other.listen({ control: { port }, transport: 'node' });
     sendBy(other, 0, { message: 'after' });

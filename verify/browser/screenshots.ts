@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
-import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { launchBrowser } from '../testkit/processes/browser.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 
@@ -133,7 +133,7 @@ async function shoot({ name, path = name, prepare }: Shot, look: Look): Promise<
   await page.close();
 }
 
-const simulator = await createSimulator({ clock: 'manual' });
+const simulator = new Simulator({ clock: 'manual' });
 populate(simulator);
 simulator.worlds.create({ name: 'checkout' });
 const { controlUrl } = await simulator.listen({ control: {} });

@@ -1,12 +1,12 @@
 /** A planted defect lasts over a reset, and stays in its own simulator. */
 import { expect, test } from 'vitest';
-import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { wrongSimulation } from './catalogue.ts';
 
 async function wrong(name: string): Promise<Simulator> {
   const simulation = wrongSimulation(name);
   expect(simulation).toBeDefined();
-  return createSimulator({ clock: 'manual' }, { simulation });
+  return new Simulator({ clock: 'manual' }, { simulation });
 }
 
 function stats(simulator: Simulator) {

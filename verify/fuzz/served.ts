@@ -1,7 +1,7 @@
 /** The fuzzed server, in this process or in a child process, where crashes can be observed. */
 import { tmpdir } from 'node:os';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
-import { createSimulator, type ReadyFile } from '#src/simulator.ts';
+import { type ReadyFile, Simulator } from '#src/simulator.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
 
 /** Low, so that the fuzzer reaches them. `stats` has none: each check of the server reads it. */
@@ -17,7 +17,7 @@ export interface Served {
 
 export async function serveHere(transport: TransportKind): Promise<Served> {
   const thrown: unknown[] = [];
-  const simulator = await createSimulator(settings);
+  const simulator = new Simulator(settings);
   const onInternalError = (error: unknown) => thrown.push(error);
   await simulator.listen({ control: {}, transport, onInternalError });
   return {

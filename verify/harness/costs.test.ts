@@ -10,7 +10,7 @@ import { entriesOf } from '#conformance/run/budget.ts';
 import type { AnyCase } from '#conformance/run/case.ts';
 import { select } from '#conformance/run/select.ts';
 import { limitedEndpoints } from '#contract/limits.ts';
-import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 import { runConform } from '../testkit/conform-run.ts';
 import { flagsSettings, flagValuesOf } from './flags-world.ts';
 
@@ -24,7 +24,7 @@ let flags: readonly string[] = [];
 beforeAll(async () => {
   const assumptions = { pollIntervalSeconds: 1 };
   const settings = { ...flagsSettings, clock: 'manual', assumptions } as const;
-  simulator = await createSimulator(settings, { journal: false });
+  simulator = new Simulator(settings, { journal: false });
   baseUrl = (await simulator.listen()).baseUrl;
   const values = flagValuesOf(simulator);
   deviceId = values['device-id'];

@@ -4,12 +4,7 @@
  * describes.
  */
 import type { Clock } from '#conformance/target/client.ts';
-import {
-  createSimulator,
-  type InternalOptions,
-  type SettingsInput,
-  type Simulator,
-} from '#src/simulator.ts';
+import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
@@ -97,7 +92,7 @@ export async function serveWithFlags({
   without = [],
   ...options
 }: FlagsWorldPlan = {}): Promise<ServedWithFlags> {
-  const simulator = await createSimulator(
+  const simulator = new Simulator(
     {
       ...flagsSettings,
       ...(rate !== 1 && { clock: 'scaled', rate }),

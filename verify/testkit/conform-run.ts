@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConformIo, conform, type OwnSimulator } from '#conformance/main.ts';
-import { createSimulator, type InternalOptions, type SettingsInput } from '#src/simulator.ts';
+import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
 import { newIo } from './io-fixture.ts';
 
 /** The fields of a result in the report that tests use. */
@@ -79,7 +79,7 @@ export async function startOwnSimulator(
   settings: SettingsInput,
   options: InternalOptions = {},
 ): Promise<OwnSimulator> {
-  const simulator = await createSimulator(settings, { journal: false, ...options });
+  const simulator = new Simulator(settings, { journal: false, ...options });
   const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
   if (controlUrl === null) throw new Error('the simulator has a control port');
   return { baseUrl, controlUrl, close: () => simulator.close() };

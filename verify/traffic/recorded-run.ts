@@ -9,7 +9,7 @@ import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
-import { createSimulator, type SettingsInput } from '#src/simulator.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
 import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
@@ -50,7 +50,7 @@ export async function recordSimulator(
   try {
     const settings = { clock: 'manual', startTime, assumptions } as const;
     const startOwn = async () => {
-      const simulator = await createSimulator(settings, { journal, simulation });
+      const simulator = new Simulator(settings, { journal, simulation });
       const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
       // The harness closes its simulator after the last case.
       const close = () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
-import { createSimulator, Simulator } from '../../simulator.ts';
+import { Simulator } from '../../simulator.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-past-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -103,7 +103,7 @@ test('an instant that the journal does not hold is refused with the earliest one
   expect(await refusal('entry=9')).toEqual([400, 'the journal has 3 lines']);
   expect(await refusal('')).toEqual([400, 'expected time or entry']);
   await simulator.close();
-  const silent = await createSimulator({}, { journal: false });
+  const silent = new Simulator({}, { journal: false });
   expect(() => silent.past.at({ entry: 1 })).toThrow('no journal is kept');
   await silent.close();
 });

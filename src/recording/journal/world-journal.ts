@@ -6,10 +6,13 @@
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
+import type { Settings } from '../../config/settings.ts';
 import { conflict, OperationRefused } from '../../sim/errors.ts';
+import { defaultJournalMaxBytes } from '../checkpoint/checkpoints.ts';
+import { openRun, type Run, type RunOptions } from '../checkpoint/resume.ts';
 import type { ReplayTarget } from '../play.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
-import type { Journal } from './journal.ts';
+import { type Journal, MemoryJournal } from './journal.ts';
 import type { RecordedRun } from './journal-lines.ts';
 
 /**
@@ -18,13 +21,49 @@ import type { RecordedRun } from './journal-lines.ts';
  */
 const delayedReplies = new WeakMap<Delivery, { recorder: WorldJournal; requestNumber: number }>();
 
+/** `journal`: its file; `false` for none, undefined for one in memory. */
+interface JournalOptions {
+  readonly journal?: string | false | undefined;
+  readonly hosted?: RunOptions['hosted'];
+  readonly keyDigests?: RunOptions['keyDigests'] | undefined;
+  readonly journalMaxBytes?: number | undefined;
+  readonly onNotice?: ((line: string) => void) | undefined;
+}
+
 export class WorldJournal {
   readonly #world: ReplayTarget;
   /** Undefined while no inputs are recorded. */
   journal: Journal | undefined;
+  /** The file that was opened and is not yet replayed. */
+  #opened: Run | undefined;
+  #unlock: () => void = () => {};
 
   constructor(world: ReplayTarget) {
     this.#world = world;
+  }
+
+  /** Opens and locks the file. Returns when simulated time started, if it contains a run. */
+  open(settings: Settings, options: JournalOptions): number | undefined {
+    const { journal: path, hosted, keyDigests = new Map() } = options;
+    if (typeof path !== 'string') return undefined;
+    this.#opened = openRun(path, settings, { hosted, keyDigests });
+    this.#unlock = this.#opened.abandon;
+    return this.#opened.startedAtMs;
+  }
+
+  /** Begins to record. Returns true if there is a file, whose run it has replayed. */
+  begin(startMs: number, options: JournalOptions): boolean {
+    const { journal, journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+    const run = this.#opened;
+    this.#opened = undefined;
+    if (run !== undefined) this.journal = run.resume(this.#world, { journalMaxBytes, onNotice });
+    else if (journal !== false) this.journal = new MemoryJournal(this.#world.settings, startMs);
+    return run !== undefined;
+  }
+
+  /** Unlocks the file of a world that fails to start. */
+  abandon(): void {
+    this.#unlock();
   }
 
   /** Runs an operation that changes state and writes it to the journal, refusals included. */
