@@ -15,15 +15,16 @@ import { resCases } from './res.ts';
 import { sendCases } from './send.ts';
 import { send4Cases } from './send-4.ts';
 import { send4IdCases } from './send-4-ids.ts';
-import { send4WindowCases } from './send-4-window.ts';
 import { send7Cases } from './send-7.ts';
 import { refusalCases } from './send-refusals.ts';
+import { senderCases } from './senders.ts';
 import { stateCases } from './state.ts';
 
 const order: readonly string[] = [...rules.map(({ id }) => id), ...assumptionNames];
 
 export const allCases: readonly AnyCase[] = [
   ...authCases,
+  ...senderCases,
   ...err1QuotaCases,
   ...limitCases,
   ...readCases,
@@ -32,7 +33,6 @@ export const allCases: readonly AnyCase[] = [
   ...sendCases,
   ...send4Cases,
   ...send4IdCases,
-  ...send4WindowCases,
   ...send7Cases,
   ...stateCases,
   ...replyObservations,

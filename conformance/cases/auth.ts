@@ -1,12 +1,10 @@
 /**
- * Cases about credentials, senders and JSON bodies. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4.
- * Each case also sends a valid key or number, so that a service that refuses all does not pass.
+ * Cases about API keys. Rules: AUTH-1 to AUTH-3. Each case also sends a valid key, so that a service
+ * that refuses all does not pass.
  */
-import { hourMs, isoTime } from '#contract/time.ts';
-import { about, type Case, judging, replyEvidence } from '../run/case.ts';
+import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/trial.ts';
-import { refusedSends } from './send-refusals.ts';
-import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
+import { similarKeys, wrongKeys } from './similar-values.ts';
 
 const invalidKeyCode = 'auth_invalid_keyy';
 
@@ -122,153 +120,18 @@ export const authCases: readonly Case[] = [
         if (other !== undefined) await t.get(paths.stats, other);
     },
   }),
-  about('AUTH-4/unknown-number', ['sender', 'unknown-from'], 2, {
-    sends: 'a `from` that no SIM has, after one that the account has',
-    demands: '403 with code from_number_not_found',
-    steps: async (t, account) => {
-      await t.mustSend(account);
-      await t.send(account, { from: t.unusedNumber() });
-    },
-  }),
-  about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], 2, {
-    sends: 'a `from` that no SIM has, by an account without any',
-    demands: '403 with code from_number_not_found',
-    steps: async (t, account) => {
-      await t.mustSend(account);
-      await t.send(await t.account({ sims: 0 }), { from: t.unusedNumber() });
-    },
-  }),
-  about('AUTH-4/every-digit-counts', ['sender'], 4, {
-    sends:
-      "the account's number with one digit changed, as `from`: the first, the last, one in between",
-    demands: '403: this is a different number',
-    steps: async (t, account) => {
-      await t.mustSend(account);
-      for (const from of alteredNumbers(account.from, t.target.seed)) {
-        t.target.facts.addAltered(from);
-        await t.send(account, { from });
-      }
-    },
-  }),
-  about('AUTH-5/not-allowed', ['fresh'], 4, {
-    sends: 'a message from a number that the account may no longer use, then from its other number',
-    demands: '403 with code from_number_access_deniedd, then 202',
-    account: { sims: 2 },
-    steps: async (t, account) => {
-      await t.mustSend(account);
-      await t.patchSim(account, 0, { allowed: false });
-      await t.send(account);
-      await t.send(account, { from: account.sims[1]?.number });
-      await t.patchSim(account, 0, { allowed: true });
-      await t.send(account);
-    },
-  }),
-  about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], 2, {
-    sends: "another account's number",
-    demands:
-      '403 with code from_number_access_deniedd, or from_number_not_found where the service hides it (foreignNumber)',
-    steps: async (t, account) => {
-      await t.mustSend(account);
-      const from = t.target.flags.foreignFrom ?? (await t.account()).from;
-      await t.send(account, { from });
-    },
-  }),
-  about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], 5, {
-    spends: { dashboard_send: 1, external_send: 1 },
-    sends:
-      'a message from a deactivated SIM, under both names of the field, with a request_id, held, and to each send endpoint; one from an active SIM',
-    demands: '503 with code device_inactive; 202 from the active one',
-    account: { sims: 2 },
-    steps: async (t, account) => {
-      const from = t.target.flags.inactiveFrom ?? account.sims[1]?.number;
-      if (t.hasControl) {
-        await t.mustSend(account, { from });
-        await t.patchSim(account, 1, { active: false });
-      }
-      await t.send(account, { from });
-      await t.send(account, { from: undefined, from_number: from });
-      await t.send(account, { from, request_id: t.requestId() });
-      await t.send(account, { from, send_at: isoTime(t.now() + hourMs) });
-      for (const path of [paths.dashboard_send, paths.external_send])
-        await t.post(path, account.key, t.fields(account, { from }));
-      await t.send(account);
-    },
-  }),
-  about('ERR-2/active-again', ['fresh'], 2, {
-    sends: 'a message from a SIM that was deactivated and activated again',
-    demands: '503, then 202',
-    steps: async (t, account) => {
-      for (const active of [false, true]) {
-        await t.patchSim(account, 0, { active });
-        await t.send(account);
-      }
-    },
-  }),
-  about('SVC-1/through-its-own-sim', ['sender', 'device'], 1, {
-    sends: 'a message from each SIM of the account',
-    demands: '202, from that number and device',
-    account: { sims: 2 },
-    steps: async (t, account) => {
-      for (const { number } of account.sims) await t.send(account, { from: number });
-    },
-  }),
-  about('SVC-1/pool-without-a-sim', ['pool'], 2, {
-    sends: 'a message from the pool number by an account without a SIM',
-    demands: '202, from the pool number, through a device',
-    account: { sims: 0 },
-    steps: async (t, account) => t.send(account, { from: await t.control.poolNumber() }),
-  }),
-  about('SVC-1/pool-with-a-disconnected-sim', ['pool'], 1, {
-    sends: 'a message from the pool number by an account whose only SIM is not connected',
-    demands: '202: it has no connected SIM of its own',
-    steps: async (t, account) => {
-      await t.patchSim(account, 0, { connected: false });
-      await t.send(account, { from: await t.control.poolNumber() });
-    },
-  }),
-  about('SVC-1/not-through-anothers-sim', ['sender', 'second-account'], 2, {
-    sends: "a message from another account's number, by an account without a SIM if possible",
-    demands: '403',
-    steps: async (t, owner) => {
-      await t.mustSend(owner);
-      const other = t.hasControl ? await t.account({ sims: 0 }) : await t.otherAccount();
-      await t.send(other, { from: owner.from });
-    },
-  }),
-  about('SVC-4/successes-are-json', ['sender', 'device'], 2, {
-    spends: { dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
-    sends: 'a good request to each of the seven endpoints, and a replay',
-    demands: 'JSON bodies, declared as application/json',
-    steps: async (t, account) => {
-      const fields = t.fields(account, { request_id: t.requestId() });
-      const { messageId } = await t.mustSend(account, fields);
-      for (const path of sendPaths) await t.post(path, account.key, fields);
-      for (const path of readPaths(account, messageId)) await t.get(path, account.key);
-    },
-  }),
-  about('SVC-4/refusals-are-json', ['key'], 0, {
-    sends: 'a good request, one without a key, one for an unknown id',
-    demands: 'JSON bodies, declared as application/json',
-    evidence: replyEvidence('refusal', (status) => status >= 400),
-    steps: async (t, account) => {
-      await getStatsWithAndWithoutKey(t, account);
-      await t.read(account, unknownId);
-    },
-  }),
-  judging('SVC-4/refused-senders-are-json', refusedSends, {
-    sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
-    demands: 'JSON bodies, declared as application/json',
-    evidence: replyEvidence('refusal', (status) => status >= 400),
-  }),
 ];
 
 /** Shows that the key is accepted, and that it is needed. */
-async function getStatsWithAndWithoutKey(t: Trial, { key }: AccountUnderTest): Promise<void> {
+export async function getStatsWithAndWithoutKey(
+  t: Trial,
+  { key }: AccountUnderTest,
+): Promise<void> {
   for (const each of [key, undefined]) await t.get(paths.stats, each);
 }
 
 /** The paths of all GETs: statistics, received messages, a message, the device's tasks. */
-function readPaths({ sims }: AccountUnderTest, messageId: string = unknownId): string[] {
+export function readPaths({ sims }: AccountUnderTest, messageId: string = unknownId): string[] {
   const tasks = sims.map(({ deviceId }) => paths.tasks(deviceId)).slice(0, 1);
   return [paths.stats, paths.received, paths.read(messageId), ...tasks];
 }

@@ -1,13 +1,22 @@
 /**
- * Cases about the fields of a Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6.
+ * Cases about the bodies of replies: the fields of a Message in a 202, a replay or a read (rules
+ * RES-1 to RES-6), and that every body is JSON (rule SVC-4).
  */
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
-import { about, type Case, judging } from '../run/case.ts';
+import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
-import type { AccountUnderTest, Fields, Trial } from '../run/trial.ts';
+import {
+  type AccountUnderTest,
+  type Fields,
+  sendPaths,
+  type Trial,
+  unknownId,
+} from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
+import { getStatsWithAndWithoutKey, readPaths } from './auth.ts';
 import { statedMaxLength } from './send-4-ids.ts';
+import { refusedSends } from './send-refusals.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;
@@ -167,5 +176,30 @@ export const resCases: readonly Case[] = [
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',
     evidence: statusEvidence.end,
+  }),
+  about('SVC-4/successes-are-json', ['sender', 'device'], 2, {
+    spends: { dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
+    sends: 'a good request to each of the seven endpoints, and a replay',
+    demands: 'JSON bodies, declared as application/json',
+    steps: async (t, account) => {
+      const fields = t.fields(account, { request_id: t.requestId() });
+      const { messageId } = await t.mustSend(account, fields);
+      for (const path of sendPaths) await t.post(path, account.key, fields);
+      for (const path of readPaths(account, messageId)) await t.get(path, account.key);
+    },
+  }),
+  about('SVC-4/refusals-are-json', ['key'], 0, {
+    sends: 'a good request, one without a key, one for an unknown id',
+    demands: 'JSON bodies, declared as application/json',
+    evidence: replyEvidence('refusal', (status) => status >= 400),
+    steps: async (t, account) => {
+      await getStatsWithAndWithoutKey(t, account);
+      await t.read(account, unknownId);
+    },
+  }),
+  judging('SVC-4/refused-senders-are-json', refusedSends, {
+    sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
+    demands: 'JSON bodies, declared as application/json',
+    evidence: replyEvidence('refusal', (status) => status >= 400),
   }),
 ];

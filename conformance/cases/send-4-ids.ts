@@ -1,10 +1,16 @@
 /**
- * Cases about ids that a service might confuse, change or cut. Rule: SEND-4. Two different
- * `request_id`s are two messages, however little they differ.
+ * Cases about the identity of a `request_id`, which a service might confuse, change, cut or forget.
+ * Rule: SEND-4. Two different ids are two messages, however little they differ; and the service
+ * knows an id for 24 hours, however many messages come after it.
  */
-import { secondMs } from '#contract/time.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import { floodOf } from '../floods/floods.ts';
 import { about, type Case } from '../run/case.ts';
+import { recorded } from '../run/recording.ts';
 import type { Trial } from '../run/trial.ts';
+import type { Need } from '../target/target.ts';
+import { originalReply, replayCase, sendFirst } from './send-4.ts';
 
 const needs = ['sender'] as const;
 const idOfOtherScripts = 'Жé短😀';
@@ -14,6 +20,17 @@ const startLength = 9;
 const confusableEnd = 'Q\u00e9 a&7';
 /** The first id, the similar ones, two UUIDs, the replays of two similar ones, and "0" twice. */
 const sendsOfSimilarIds = 1 + similarIds('').length + 2 + 2 + 2;
+
+/** The number of later messages after which the service must still know an id. */
+const manyMessages = 100;
+/** The length of the last `request_id` of a flood with a control port. */
+const floodIdLength = 'id-100'.length;
+
+const clockNeeds: readonly Need[] = ['fresh', 'clock'];
+
+/** The service must know a `request_id` for 24 hours. */
+const justBeforeExpiryMs = dayMs - secondMs;
+const justAfterExpiryMs = dayMs + secondMs;
 
 export const send4IdCases: readonly Case[] = [
   about('SEND-4/ids-of-any-script', needs, 2, {
@@ -68,6 +85,47 @@ export const send4IdCases: readonly Case[] = [
         return;
       }
       t.lack(`a target that takes request_ids of ${commonLengths.at(-1)} characters`);
+    },
+  }),
+  about('SEND-4/many-later-messages', needs, 1, {
+    recordings: [floodOf.send],
+    sends: 'a replay after more than 100 later messages with request_ids of their own',
+    demands: originalReply,
+    steps: async (t) => {
+      requireIdLength(t, floodIdLength);
+      const flooded = await recorded(t, floodOf.send);
+      if (flooded.replies.length <= manyMessages) t.lack(`${manyMessages} later messages`);
+      if (t.hasControl) await t.advance(hourMs);
+      await t.send(flooded.account, flooded.first.fields);
+    },
+  }),
+  replayCase('unused-for-nearly-24-hours', {
+    needs: clockNeeds,
+    event: 'one second less than 24 hours, in which the id was not used',
+    cause: (t) => t.advance(justBeforeExpiryMs),
+  }),
+  agesCase('SEND-4/within-24-hours', {
+    agesMs: [hourMs, 12 * hourMs, 23 * hourMs + minuteMs, justBeforeExpiryMs],
+    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
+    demands: originalReply,
+  }),
+  agesCase('SEND-4/new-after-24-hours', {
+    agesMs: [23 * hourMs, justAfterExpiryMs],
+    sends: 'the same request_id after 23 hours, and again one second after 24 hours',
+    demands: '200, then a new message: a replay does not prolong the window',
+  }),
+  about('SEND-4/held-message-after-24-hours', clockNeeds, 2, {
+    sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
+    demands: 'a new message: the 24 hours begin with the first use, not with send_at',
+    steps: async (t) => {
+      const most = t.assumption('sendAtMaxAheadDays');
+      if (typeof most === 'number' && most < 2)
+        t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
+      const account = await t.account();
+      const send_at = new Date(t.now() + 30 * hourMs).toISOString();
+      const fields = await sendFirst(t, account, { send_at });
+      await t.advance(justAfterExpiryMs);
+      await t.send(account, fields);
     },
   }),
 ];
@@ -130,4 +188,23 @@ function similarIds(digits: string): string[] {
 /** Writes é as two characters, which Unicode normalisation joins. */
 function withSplitAccent(id: string): string {
   return id.replace('\u00e9', 'e\u0301');
+}
+
+interface AgesPlan extends Pick<Case, 'sends' | 'demands'> {
+  readonly agesMs: readonly number[];
+}
+
+/** A case that sends a message, and its `request_id` again when it has each of these ages. */
+function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Case {
+  return about(id, clockNeeds, agesMs.length + 1, {
+    ...texts,
+    steps: async (t, account) => {
+      const sentAt = t.now();
+      const fields = await sendFirst(t, account);
+      for (const ageMs of agesMs) {
+        await t.control.advanceTo(sentAt + ageMs);
+        await t.send(account, fields);
+      }
+    },
+  });
 }

@@ -1,13 +1,11 @@
 /**
  * Cases about replays, the later sends of a `request_id`. Rule: SEND-4. `send-4-ids.ts` has the
- * cases about ids that differ slightly, `send-4-window.ts` those about the 24 hours. What the
- * document leaves open is observed elsewhere: another body and another endpoint in
+ * cases about ids that differ slightly, and about how long an id is known. What the document leaves
+ * open is observed elsewhere: another body and another endpoint in
  * `observations-replies.ts`, another key in `observations-accounts.ts`.
  */
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
-import { floodOf } from '../floods/floods.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { recorded } from '../run/recording.ts';
 import {
   type AccountPlan,
   type AccountUnderTest,
@@ -19,17 +17,11 @@ import { sendUntilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';
 import { wallClock } from '../target/client.ts';
 import { type Need, otherRecipientOf } from '../target/target.ts';
-import { requireIdLength } from './send-4-ids.ts';
 import { refusedSends } from './send-refusals.ts';
 import { tooLongMessage } from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
 export const originalReply = '200 and the original body, byte for byte';
-
-/** The number of later messages after which the service must still know an id. */
-const manyMessages = 100;
-/** The length of the last `request_id` of a flood with a control port. */
-const floodIdLength = 'id-100'.length;
 
 /** Sends at once, under several ids: a race shows only among the first few sends of an id. */
 const racedIds = 10;
@@ -160,18 +152,6 @@ export const send4Cases: readonly Case[] = [
       await t.send(other, { ...fields, from });
       await t.send(account, fields);
       await t.send(other, { ...fields, from });
-    },
-  }),
-  about('SEND-4/many-later-messages', senderNeeds, 1, {
-    recordings: [floodOf.send],
-    sends: 'a replay after more than 100 later messages with request_ids of their own',
-    demands: originalReply,
-    steps: async (t) => {
-      requireIdLength(t, floodIdLength);
-      const flooded = await recorded(t, floodOf.send);
-      if (flooded.replies.length <= manyMessages) t.lack(`${manyMessages} later messages`);
-      if (t.hasControl) await t.advance(hourMs);
-      await t.send(flooded.account, flooded.first.fields);
     },
   }),
   about('SEND-4/whatever-the-status', senderNeeds, 2, {
