@@ -1,7 +1,7 @@
 /**
  * Reply templates: they give replies the wording of another service where the document leaves it
  * open. Placeholders such as `{field}` stand for values of the current reply;
- * `src/http/service/templated-replies.ts` fills them in. The schema refuses a template that changes
+ * `src/http/service/fill-template.ts` fills them in. The schema refuses a template that changes
  * what the document states: statuses, the header `Retry-After`, the fields of a message.
  */
 import { z } from 'zod';

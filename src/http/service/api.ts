@@ -32,7 +32,7 @@ import {
   replayBeforeThrottle,
   sendMessage,
 } from './send-message.ts';
-import { itemsOf, refuse, reword } from './templated-replies.ts';
+import { itemsOf, refuse, rewrite } from './templated-replies.ts';
 
 const ok = 200;
 const movedPermanently = 301;
@@ -173,7 +173,7 @@ function unknownPathReply(world: Registry, request: ApiRequest): ApiReply {
 
 function redirectReply(world: Registry, request: ApiRequest, location: string): ApiReply {
   const reply = { status: movedPermanently, body: '{}', headers: { location } };
-  return reword(world, request, 'redirect', reply, () => ({ location }));
+  return rewrite(world, request, 'redirect', reply, () => ({ location }));
 }
 
 /** A redirect repeats only these characters of a request, so that a path cannot inject a header. */
@@ -222,7 +222,7 @@ function readReply(world: Registry, account: Account, id: string, request: ApiRe
   if (decision.kind !== 'read') return refuse(world, request, decision);
   const reply = { status: ok, body: decision.body };
   if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
-  return reword(world, request, 'message', reply, () => ({}));
+  return rewrite(world, request, 'message', reply, () => ({}));
 }
 
 function receivedReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
@@ -235,7 +235,7 @@ function receivedReply(world: Registry, account: Account, request: ApiRequest): 
   const reply = jsonReply(receivedShape === 'page' ? page : page.results);
   if (replyTemplates === noReplyTemplates) return reply;
   const items = () => itemsOf(world, request, 'received', page.results);
-  return reword(world, request, 'received', reply, () => ({ ...page, items: items() }));
+  return rewrite(world, request, 'received', reply, () => ({ ...page, items: items() }));
 }
 
 function tasksReply(world: Registry, account: Account, id: string, request: ApiRequest): ApiReply {
@@ -247,14 +247,14 @@ function tasksReply(world: Registry, account: Account, id: string, request: ApiR
   if (replyTemplates === noReplyTemplates) return reply;
   const details = () => tasks.map((task) => taskDetails(world, task));
   const items = () => itemsOf(world, request, 'tasks', details());
-  return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
+  return rewrite(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
 }
 
 function statsReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
   const stats = accountStats(world, account);
   const reply = jsonReply(stats);
   if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
-  return reword(world, request, 'stats', reply, () => statsValues(stats));
+  return rewrite(world, request, 'stats', reply, () => statsValues(stats));
 }
 
 function jsonReply(value: unknown): ApiReply {

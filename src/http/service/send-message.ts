@@ -14,7 +14,7 @@ import type { UndocumentedError } from '../../sim/errors.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { findValidReplay, type SendCall, type SendDecision, send } from '../../sim/sends/send.ts';
 import { readSend } from '../../sim/sends/send-request.ts';
-import { refuse, reword } from './templated-replies.ts';
+import { refuse, rewrite } from './templated-replies.ts';
 
 const accepted = 202;
 const replayed = 200;
@@ -62,7 +62,7 @@ function replyTo(
   }
   const reply = { status: decision.kind === 'queued' ? accepted : replayed, body: decision.body };
   if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
-  return reword(world, request, endpoint === 'send' ? 'message' : endpoint, reply, () =>
+  return rewrite(world, request, endpoint === 'send' ? 'message' : endpoint, reply, () =>
     JSON.parse(decision.body),
   );
 }

@@ -1,18 +1,19 @@
 /**
  * Rewrites replies by the templates in force, so that the twin answers in the words and shapes of
- * another service. By default there are none. A template is JSON whose texts contain placeholders
- * such as `{code}`. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody,
- * malformedJson, validationScope.
+ * another service. By default there are none. Chooses the template of a reply and the values of its
+ * placeholders; `fill-template.ts` fills it in. Rules: SEND-5, ERR-3, ERR-4. Assumes:
+ * replyTemplates, notFoundBody, malformedJson, validationScope.
  */
 import type { EndpointName } from '#contract/limits.ts';
-import type { ApiReply, ApiRequest, Json, ReplyTemplate } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, ReplyTemplate } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
+import type { ServiceError } from '../../sim/errors.ts';
 import { drawUuid, Rng } from '../../sim/random.ts';
-import { mentions, noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
+import { noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
 import { codedBody, errorReplies, errorReply } from './error-replies.ts';
+import { fillBody, fillTemplate, RawJson, type Values } from './fill-template.ts';
 import { matchOtherSpelling } from './other-spellings.ts';
 
 /** The parts of a world that the reply to a request depends on. */
@@ -51,7 +52,7 @@ export function refuseUnread(
 }
 
 /** Rewrites a reply by the template of `name`; calls `values` only if there is one. */
-export function reword(
+export function rewrite(
   world: ReplyContext,
   request: ApiRequest,
   name: TemplateName,
@@ -76,38 +77,6 @@ export function itemsOf(
     template === undefined ? JSON.stringify(item) : fillBody(template, { ...shared, ...item }),
   );
   return new RawJson(`[${texts.join(',')}]`);
-}
-
-/** Fills in a template. What the template leaves out stays as in `reply`. */
-function fillTemplate(
-  reply: ApiReply,
-  template: ReplyTemplate,
-  values: Values,
-  failures: readonly FieldFailure[] = [],
-): ApiReply {
-  const text = template.text === undefined ? reply.body : fillText(template.text, values);
-  const body = template.body === undefined ? text : fillBody(template.body, values, failures);
-  const headers = headersOf(reply, template, values);
-  return {
-    ...reply,
-    status: template.status ?? reply.status,
-    body,
-    ...(headers !== undefined && { headers }),
-  };
-}
-
-function headersOf(
-  reply: ApiReply,
-  template: ReplyTemplate,
-  values: Values,
-): ApiReply['headers'] | undefined {
-  if (template.headers === undefined) return undefined;
-  const headers: Record<string, string> = { ...reply.headers };
-  for (const [name, value] of Object.entries(template.headers)) {
-    if (value === null) delete headers[name];
-    else headers[name] = fillText(value, values);
-  }
-  return headers;
 }
 
 type Assumptions = ReplyContext['assumptions'];
@@ -219,80 +188,4 @@ function refusalValues(
     default:
       return { code, detail };
   }
-}
-
-/** The values of placeholders, by name. */
-type Values = Readonly<Record<string, unknown>>;
-
-/** A value that is already JSON text, such as the list of `{items}`. */
-class RawJson {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/**
- * The filled template as JSON text. A text that is exactly one placeholder becomes its value, of
- * any type. Two parts are repeated for each failing field: a member of an object whose name has the
- * placeholder `{field}`, and the only entry of a list if it has that placeholder. `failures`: the
- * failing fields that are not filled in yet.
- */
-function fillBody(template: Json, values: Values, failures: readonly FieldFailure[] = []): string {
-  if (typeof template === 'string') return jsonOf(filledValue(template, values));
-  if (isList(template)) return fillList(template, values, failures);
-  if (typeof template !== 'object' || template === null) return JSON.stringify(template);
-  // Built as text: an object literal would lose a field called __proto__.
-  const members = Object.entries(template).flatMap(([name, value]) =>
-    failures.length > 0 && mentions(name, 'field')
-      ? failures.map((failure) => member(name, value, { ...values, ...failure }, []))
-      : [member(name, value, values, failures)],
-  );
-  return `{${members.join(',')}}`;
-}
-
-function isList(template: Json): template is readonly Json[] {
-  return Array.isArray(template);
-}
-
-function fillList(
-  template: readonly Json[],
-  values: Values,
-  failures: readonly FieldFailure[],
-): string {
-  const [onlyItem] = template;
-  const isRepeated = template.length === 1 && failures.length > 0 && mentions(onlyItem, 'field');
-  const items = isRepeated
-    ? failures.map((failure) => fillBody(onlyItem as Json, { ...values, ...failure }))
-    : template.map((item) => fillBody(item, values, failures));
-  return `[${items.join(',')}]`;
-}
-
-function member(
-  name: string,
-  value: Json,
-  values: Values,
-  failures: readonly FieldFailure[],
-): string {
-  return `${JSON.stringify(fillText(name, values))}:${fillBody(value, values, failures)}`;
-}
-
-const placeholder = /\{([a-z_]+)\}/g;
-
-/** Replaces the placeholders that have a value; others stay as they are. */
-function fillText(template: string, values: Values): string {
-  return template.replaceAll(placeholder, (unchanged, name: string) =>
-    Object.hasOwn(values, name) ? String(values[name]) : unchanged,
-  );
-}
-
-function filledValue(template: string, values: Values): unknown {
-  const name = /^\{([a-z_]+)\}$/.exec(template)?.[1];
-  return name !== undefined && Object.hasOwn(values, name)
-    ? values[name]
-    : fillText(template, values);
-}
-
-function jsonOf(value: unknown): string {
-  return value instanceof RawJson ? value.text : JSON.stringify(value);
 }
