@@ -16,6 +16,7 @@ import {
   type Problem,
 } from './learn.ts';
 import type { KnownIntents } from './points.ts';
+import { RunLock } from './run-lock.ts';
 import { pointKey, scheduleKey } from './schedule.ts';
 import {
   type Finding,
@@ -107,6 +108,10 @@ class Search {
     } catch (error) {
       this.#endBy(error);
     }
+    return this.#result();
+  }
+
+  #result(): SearchResult {
     return {
       ...this.#progress(),
       intents: this.#learned?.knownIntents ?? {},
@@ -201,35 +206,43 @@ class Search {
     await this.#lock.exclusive(() => this.#repeat(run, learned));
   }
 
-  /**
-   * Runs a failing schedule again until it passes or fails for the second time for the same cause.
-   * A failure that repeats is shrunk and added to the findings; the others are unstable.
-   */
+  /** Adds a failure that repeats to the findings; the others are unstable. */
   async #repeat(first: Run, learned: Learned): Promise<void> {
-    const failures = new Map<string, Finding>();
-    let latest = first;
-    let kind = kindOfRun(latest);
-    while (kind !== undefined && !this.#addToKnown(latest.schedule, kind) && !failures.has(kind)) {
-      const failure = findingOf(latest);
-      failures.set(kind, failure);
-      this.#unconfirmed.set(failure, kind);
-      latest = await this.#trySchedule(latest.schedule, learned);
-      kind = kindOfRun(latest);
-    }
+    const { run, kind, failures } = await this.#failAgain(first, learned);
     const isConfirmed = kind !== undefined && failures.has(kind);
     if (isConfirmed) {
-      this.#problem ??= controlProblem(
-        await this.#runClient([], learned.knownIntents, []),
-        learned,
-      );
+      const undisturbed = await this.#runClient([], learned.knownIntents, []);
+      this.#problem ??= controlProblem(undisturbed, learned);
     }
     for (const [failureKind, failure] of failures) {
       if (!isConfirmed || failureKind !== kind) this.#unstable.push(failure);
       this.#unconfirmed.delete(failure);
     }
-    if (kind === undefined || !isConfirmed || this.#problem !== undefined) return;
-    const finding = this.#findings.add(await this.#shrunk(latest, kind, learned), kind);
-    this.#findings.addSchedule(finding, latest.schedule, kind);
+    if (isConfirmed && this.#problem === undefined) await this.#addFinding(run, kind, learned);
+  }
+
+  /**
+   * Runs a failing schedule again until it passes, fails for the second time for the same cause, or
+   * fails as a finding does. Returns the last run with its kind, and the failures by their kinds.
+   */
+  async #failAgain(first: Run, learned: Learned) {
+    const failures = new Map<string, Finding>();
+    let run = first;
+    let kind = kindOfRun(run);
+    while (kind !== undefined && !this.#addToKnown(run.schedule, kind) && !failures.has(kind)) {
+      const failure = findingOf(run);
+      failures.set(kind, failure);
+      this.#unconfirmed.set(failure, kind);
+      run = await this.#trySchedule(run.schedule, learned);
+      kind = kindOfRun(run);
+    }
+    return { run, kind, failures };
+  }
+
+  /** Shrinks a confirmed failure and adds it to the findings. */
+  async #addFinding(run: Run, kind: string, learned: Learned): Promise<void> {
+    const finding = this.#findings.add(await this.#shrunk(run, kind, learned), kind);
+    this.#findings.addSchedule(finding, run.schedule, kind);
     this.#options.onFinding?.(finding);
     if (this.#options.bail) this.#stop ??= 'bail';
   }
@@ -265,32 +278,5 @@ class Search {
       levels: this.#levels,
       findings: this.#findings.all,
     };
-  }
-}
-
-/**
- * A lock for runs: shared by those that may overlap, and exclusive for those that must run alone.
- * An exclusive run waits until all others have ended, and later runs wait for it.
- */
-class RunLock {
-  readonly #shared = new Set<Promise<unknown>>();
-  #lastExclusive: Promise<unknown> = Promise.resolve();
-
-  async shared<T>(work: () => Promise<T>): Promise<T> {
-    let awaited: Promise<unknown>;
-    // While this waits, another exclusive run may queue up: then it also waits for that one.
-    do {
-      awaited = this.#lastExclusive;
-      await awaited;
-    } while (awaited !== this.#lastExclusive);
-    const running = work();
-    this.#shared.add(running);
-    return running.finally(() => this.#shared.delete(running));
-  }
-
-  exclusive(work: () => Promise<void>): Promise<void> {
-    const running = Promise.allSettled([this.#lastExclusive, ...this.#shared]).then(work);
-    this.#lastExclusive = running.catch(() => {});
-    return running;
   }
 }
