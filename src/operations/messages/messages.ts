@@ -16,8 +16,9 @@ import {
   querySchema,
   searchMessages,
 } from './message-query.ts';
+import { standstillSchema, standstills } from './standstills.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
-import { standstillSchema, standstills, waitingSchema, waitingView } from './waiting.ts';
+import { waitingSchema, waitingView } from './waiting.ts';
 
 /** Records built before other requests get a turn. */
 const recordsAtOnce = 32;

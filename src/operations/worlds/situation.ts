@@ -14,7 +14,7 @@ import { readHeader } from '../../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
 import { conflict } from '../../sim/errors.ts';
 import { largestInQuery, ordinalSchema } from '../input-fields.ts';
-import { standstills } from '../messages/waiting.ts';
+import { standstills } from '../messages/standstills.ts';
 import { keptReportOn } from '../requests/kept-reports.ts';
 import type { RunningWorld } from '../running-world.ts';
 import {
