@@ -4,7 +4,7 @@ import type { RecordBound } from './recording/exchange-record.ts';
 import type { HostedHeader } from './recording/journal/journal-header.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
 import type { Simulation } from './simulation/simulation.ts';
-import type { Share } from './worlds/world-ids.ts';
+import type { Share } from './worlds/world-table.ts';
 
 /** How a simulator records its run; every field is optional. */
 export interface SimulatorOptions {

@@ -27,8 +27,7 @@ import {
   type WorldSimulator,
 } from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
-import { type Share, WorldIds } from './world-ids.ts';
-import { WorldTable } from './world-table.ts';
+import { type Share, WorldIds, WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
 export const firstWorldId = 'default';
