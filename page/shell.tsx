@@ -20,10 +20,9 @@ import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { WorldsPage } from './pages/worlds.tsx';
 import { Action, Dialog, Form } from './parts/action.tsx';
-import { Header } from './parts/header.tsx';
+import { ConnectionNotice, Header, Undo } from './parts/header.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
-import { ConnectionNotice, Undo } from './parts/notices.tsx';
 import { type Fact, Facts } from './parts/values.tsx';
 import { addressOf, pageName, shownWorld } from './route.ts';
 
