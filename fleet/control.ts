@@ -101,7 +101,7 @@ export class FleetControl implements ControlAnswers {
     const shardRequest = requestForShard(request, prefix);
     if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
     const reply = await shard.ask(shardRequest);
-    if (operation.fleet.changesKeys === true && createdId !== undefined)
+    if (operation.fleet.changesRoutes === true && createdId !== undefined)
       await this.#parts.routes.readKeysOf(createdId);
     if (operation.name !== 'simulator.state' || reply.status !== 200) return passedReply(reply);
     const { baseUrl } = this.#options.urlsFor(request.headers['host']);

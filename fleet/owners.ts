@@ -53,6 +53,24 @@ export class Owners {
     return key === undefined ? this.#parts.shards[0] : this.ownerOf(key.account_id);
   }
 
+  /** A SIM that was created later has another id on each shard: its number identifies it. */
+  async findSim(id: string) {
+    const { shards } = this.#parts;
+    const lists = await Promise.all(
+      shards.map(async (shard) => (await shard.read('sims.all')).sims),
+    );
+    const ownerIndex = shards.findIndex((shard, index) =>
+      lists[index]?.some(
+        ({ device_id: deviceId, account_id: accountId }) =>
+          deviceId === id && (accountId === null || this.ownerOf(accountId) === shard),
+      ),
+    );
+    const sim = lists[ownerIndex]?.find(({ device_id: deviceId }) => deviceId === id);
+    const idOn = ({ index }: Shard): string =>
+      lists[index]?.find(({ number }) => number === sim?.number)?.device_id ?? id;
+    return { owner: shards[ownerIndex] ?? shards[0], isOfPool: sim?.account_id === null, idOn };
+  }
+
   /** Reads all accounts and keys, assigns new accounts, and routes requests to the owners. */
   async update(): Promise<void> {
     const { shards, routes } = this.#parts;

@@ -23,7 +23,7 @@ import { type Json, joinBodies, openEvents, shardNumber, withFleetNumbers } from
 import { Owners, type OwnersOptions } from '../owners.ts';
 import { refuseInexact } from '../refusals.ts';
 import type { FleetParts } from '../routes.ts';
-import type { Shard } from '../shard.ts';
+import type { ReplyOf, Shard } from '../shard.ts';
 import { WideClock } from './wide-clock.ts';
 import { pageOfMessages, waitForMessages } from './wide-messages.ts';
 
@@ -95,6 +95,15 @@ export class WideWorld {
         return this.#requestDetail(String(found.id), shardRequest);
       case 'worlds.get':
         return this.#merged(operation, shardRequest);
+      case 'simulator.state':
+        return this.#merged(operation, shardRequest, {
+          change: (state) => ({ ...state, base_url: this.#baseUrl }),
+        });
+      case 'simulator.invariants':
+        return this.#merged(operation, shardRequest, {
+          change: (joined) =>
+            this.#withInvariantsOfOwners(joined as ReplyOf<'simulator.invariants'>),
+        });
       default:
         return this.#answerByScope(found, request, input);
     }
@@ -118,7 +127,7 @@ export class WideWorld {
         if (account !== undefined)
           return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
         if (operation.name === 'messages.page') return pageOfMessages(shards, request);
-        return this.#merged(operation, shardRequest, request.query);
+        return this.#merged(operation, shardRequest, { query: request.query });
       }
       case 'owner':
         return this.#onOwner(found, shardRequest);
@@ -139,7 +148,7 @@ export class WideWorld {
     }
     query.delete('shard');
     const reply = await shard.ask(requestForShard(request, '', query.toString()));
-    if (operation.fleet.changesKeys === true) await this.#owners.update();
+    if (operation.fleet.changesRoutes === true) await this.#owners.update();
     return passedReply(reply);
   }
 
@@ -158,13 +167,13 @@ export class WideWorld {
     return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
   }
 
-  /** Asks all shards and joins their replies. */
+  /** Asks all shards and joins their replies. `change`: completes what was joined. */
   async #merged(
     operation: Operation,
     request: ShardRequest | ((shard: Shard) => ShardRequest),
-    query = '',
+    { query = '', change = (joined: object): object | Promise<object> => joined } = {},
   ): Promise<ControlReply> {
-    const { name, input } = operation;
+    const { input } = operation;
     const requestFor = typeof request === 'function' ? request : () => request;
     const { shards } = this.#parts;
     const replies = await Promise.all(shards.map((shard) => shard.ask(requestFor(shard))));
@@ -172,17 +181,14 @@ export class WideWorld {
     if (refusal !== undefined) return passedReply(refusal);
     const parsedQuery = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
     const { limit } = (parsedQuery ?? {}) as { readonly limit?: number };
-    const joined = this.#joinReplies(operation, replies, limit);
-    if (name === 'simulator.state')
-      return okReply({ ...(joined as object), base_url: this.#baseUrl });
-    if (name === 'simulator.invariants') {
-      const { broken, checked } = joined as { broken: readonly string[]; checked: object };
-      const all = [...broken, ...(await this.#owners.findMisplaced())];
-      // Every shard has the keys of the start, and only the owner those that were created later.
-      const keys = (await this.#owners.readKeys()).length;
-      return okReply({ sound: all.length === 0, broken: all, checked: { ...checked, keys } });
-    }
-    return okReply(joined);
+    return okReply(await change(this.#joinReplies(operation, replies, limit) as object));
+  }
+
+  /** Every shard has the keys of the start, and only the owner those that were created later. */
+  async #withInvariantsOfOwners({ broken, checked }: ReplyOf<'simulator.invariants'>) {
+    const all = [...broken, ...(await this.#owners.findMisplaced())];
+    const keys = (await this.#owners.readKeys()).length;
+    return { sound: all.length === 0, broken: all, checked: { ...checked, keys } };
   }
 
   #joinReplies(
@@ -216,7 +222,7 @@ export class WideWorld {
         return this.#onShards(operation, shardRequest, { first });
       }
       case 'device_id':
-        return this.#onDevice(operation, shardRequest, id);
+        return this.#onSim(operation, shardRequest, id);
       case 'message_id':
       case 'fault_id':
       case 'number':
@@ -233,30 +239,18 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** A SIM that was created later has another id on each shard, so its number identifies it. */
-  async #onDevice(
+  /** An operation on a SIM: on all shards if they share it, or if it is deleted. */
+  async #onSim(
     operation: Operation,
     shardRequest: ShardRequest,
     id: string,
   ): Promise<ControlReply> {
-    const { shards } = this.#parts;
-    const lists = await Promise.all(
-      shards.map(async (shard) => (await shard.read('sims.all')).sims),
-    );
-    const ownerIndex = shards.findIndex((shard, index) =>
-      lists[index]?.some(
-        ({ device_id: deviceId, account_id: accountId }) =>
-          deviceId === id && (accountId === null || this.#owners.ownerOf(accountId) === shard),
-      ),
-    );
-    const first = shards[ownerIndex] ?? shards[0];
-    const sim = lists[ownerIndex]?.find(({ device_id: deviceId }) => deviceId === id);
-    const isOfPool = sim?.account_id === null;
+    const { owner: first, isOfPool, idOn } = await this.#owners.findSim(id);
     if (!isOfPool && operation.verb !== 'DELETE') return passedReply(await first.ask(shardRequest));
-    const requestFor = ({ index }: Shard) => {
-      const copy = lists[index]?.find(({ number }) => number === sim?.number);
-      return { ...shardRequest, path: shardRequest.path.replace(id, copy?.device_id ?? id) };
-    };
+    const requestFor = (shard: Shard) => ({
+      ...shardRequest,
+      path: shardRequest.path.replace(id, idOn(shard)),
+    });
     if (!operation.recorded) return this.#merged(operation, requestFor);
     return this.#onShards(operation, shardRequest, { first, requestFor });
   }
@@ -273,9 +267,7 @@ export class WideWorld {
       const [reply] = replies as readonly [ShardReply];
       if (reply.status >= 300) return passedReply(reply);
       if (operation.name === 'simulator.reset') await this.#clock.synchronize();
-      const mayAddKeys =
-        operation.fleet.changesKeys === true || operation.name.startsWith('accounts.');
-      if (mayAddKeys) await this.#owners.update();
+      if (operation.fleet.changesRoutes === true) await this.#owners.update();
       if (operation.fleet.joined === undefined) return passedReply(reply);
       return changedReply(reply, () => this.#joinReplies(operation, replies));
     });

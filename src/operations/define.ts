@@ -45,8 +45,8 @@ export interface InFleet {
   readonly scope: Scope;
   /** True if it concerns the whole server, and not one of its worlds. */
   readonly ofServer?: true;
-  /** True if it may change the set of keys or worlds: a fleet then updates its routes. */
-  readonly changesKeys?: true;
+  /** True if it may change the accounts, keys or worlds by which a fleet routes requests. */
+  readonly changesRoutes?: true;
   /** How the replies of the shards become one (`joins.ts`). */
   readonly joined?: AnyJoin;
 }

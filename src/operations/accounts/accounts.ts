@@ -69,7 +69,7 @@ export const accounts = {
 
   create: defineOperation({
     http: 'POST /control/accounts',
-    fleet: { scope: 'owner' },
+    fleet: { scope: 'owner', changesRoutes: true },
     summary: 'A new account, without keys and SIMs.',
     status: 201,
     input: accountInputSchema,
@@ -90,6 +90,7 @@ export const accounts = {
 
   patch: defineOperation({
     http: 'PATCH /control/accounts/{account_id}',
+    fleet: { changesRoutes: true },
     summary: 'Renames an account or changes its plan.',
     input: accountInputSchema.partial(),
     output: accountViewSchema,
@@ -105,7 +106,7 @@ export const accounts = {
 
   delete: defineOperation({
     http: 'DELETE /control/accounts/{account_id}',
-    fleet: { changesKeys: true },
+    fleet: { changesRoutes: true },
     summary: 'Deletes an account with its keys, SIMs and messages.',
     run: ({ simulation, activity }, account) => {
       const devices = [...account.devices];
@@ -143,7 +144,7 @@ export const accounts = {
   createKey: defineOperation({
     http: 'POST /control/accounts/{account_id}/keys',
     showsKeys: true,
-    fleet: { changesKeys: true },
+    fleet: { changesRoutes: true },
     summary: 'A new key: the only time its full text is shown.',
     status: 201,
     input: keyInputSchema,
@@ -165,7 +166,7 @@ export const accounts = {
 
   revokeKey: defineOperation({
     http: 'DELETE /control/keys/{key_id}',
-    fleet: { changesKeys: true },
+    fleet: { changesRoutes: true },
     summary: 'Revokes a key. Revoking it again changes nothing.',
     run: ({ simulation }, key) => simulation.world.revokeKey(key),
   }),

@@ -67,7 +67,7 @@ export const past = {
 
   goBack: defineOperation({
     http: 'POST /control/at',
-    fleet: { scope: 'named', changesKeys: true },
+    fleet: { scope: 'named', changesRoutes: true },
     summary: 'Takes the world back to an earlier instant, rebuilt from the journal, in place.',
     description:
       'The journal records it as a restored snapshot and keeps what came before, so that it can itself be taken back: to the line before it. The log of requests stays; the referee starts anew.',

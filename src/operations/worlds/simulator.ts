@@ -180,7 +180,7 @@ export const simulator = {
     inputFrom: ({ wallClock }) => wallClock.restartMs(),
     arguments: () => undefined as never,
     output: clockStateSchema,
-    fleet: { changesKeys: true, joined: clockJoin },
+    fleet: { changesRoutes: true, joined: clockJoin },
     recorded: 'reset',
     run: (live, startMs) => {
       live.replace(live.simulationAtStart(startMs));

@@ -60,7 +60,7 @@ export const snapshots = {
 
   restore: defineOperation({
     http: 'PUT /control/snapshot',
-    fleet: { scope: 'named', changesKeys: true },
+    fleet: { scope: 'named', changesRoutes: true },
     summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,
     bodyLimitBytes: snapshotLimitBytes,

@@ -88,7 +88,7 @@ export const worlds = {
   create: defineOperation({
     http: 'POST /control/worlds',
     showsKeys: true,
-    fleet: { ofServer: true, scope: 'owner', changesKeys: true },
+    fleet: { ofServer: true, scope: 'owner', changesRoutes: true },
     summary: 'Creates an isolated world.',
     description:
       'Absent settings are those of the server, except for explicit keys: keys are then drawn.',
@@ -128,7 +128,7 @@ export const worlds = {
 
   delete: defineOperation({
     http: 'DELETE /control/worlds/{world_id}',
-    fleet: { ofServer: true, changesKeys: true },
+    fleet: { ofServer: true, changesRoutes: true },
     summary: 'Deletes a world with everything in it.',
     refusals: [409],
     run: ({ hosting }, world) => void hosting.delete(world),
@@ -137,7 +137,7 @@ export const worlds = {
   fork: defineOperation({
     http: 'POST /control/worlds/{world_id}/fork',
     showsKeys: true,
-    fleet: { ofServer: true, changesKeys: true },
+    fleet: { ofServer: true, changesRoutes: true },
     summary:
       'Copies a world at this instant or an earlier one, clock included. The copy has its own keys.',
     status: 201,
