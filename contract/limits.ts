@@ -50,3 +50,6 @@ export const replayWindowMs = dayMs;
 
 /** Characters of `message`; the assumption `characterUnit` defines a character. */
 export const messageMaxCharacters = 1_600;
+
+/** The simulator keeps this many of its last requests, with their replies. */
+export const keptRequests = 1_000;

@@ -3,6 +3,7 @@
  * says what the request was. A pane shows one request in full (`request-detail.tsx`).
  */
 import { useSignal } from '@preact/signals';
+import { keptRequests } from '#contract/limits.ts';
 import {
   type SearchWord,
   searchWord,
@@ -25,8 +26,6 @@ import { counted, Refusal } from '../typed-values.ts';
 import { useWorld, world } from '../world.ts';
 import { Replay, RequestDetail } from './request-detail.tsx';
 
-/** The simulator keeps this many requests; see `docs/bounds.md`. */
-const mostKept = 1_000;
 /** This many rows are read once the user points at the list, and before only those that fit. */
 const firstRows = 100;
 
@@ -65,10 +64,10 @@ export function RequestsPage() {
                 {matched === kept
                   ? counted(kept, 'request')
                   : `${matched.toLocaleString('en')} of ${counted(kept, 'request')} match`}
-                {kept === mostKept && ' (only the last are kept)'}
+                {kept === keptRequests && ' (only the last are kept)'}
               </span>
               {rows.length < matched && (
-                <Action act={() => (limit.value = mostKept)}>Show all</Action>
+                <Action act={() => (limit.value = keptRequests)}>Show all</Action>
               )}
             </LiveTable>
           );
@@ -79,7 +78,7 @@ export function RequestsPage() {
 }
 
 function noRequest(isSearched: boolean) {
-  const searched = `The search covers the last ${counted(mostKept, 'request')}.`;
+  const searched = `The search covers the last ${counted(keptRequests, 'request')}.`;
   if (isSearched) return <Empty title="No request matches.">{searched}</Empty>;
   return <Empty title="No request yet.">Requests of clients appear here as they arrive.</Empty>;
 }

@@ -4,7 +4,9 @@
  * run allocates nothing for them; the first ones since the start, a reset or a restart of the
  * record, up to a bound, which the referee judges; and counts of all.
  */
+
 import { faultKinds } from '#contract/fault-kinds.ts';
+import { keptRequests } from '#contract/limits.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -15,8 +17,6 @@ import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 import { RequestSeconds } from './request-seconds.ts';
 
-/** The number of last exchanges that are kept. */
-export const keptRequests = 1_000;
 /** The largest number of first exchanges that are kept, and of characters of their texts. */
 export const recordedExchanges = 10_000;
 const recordedCharacters = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { keptRequests } from '#contract/limits.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
-import { keptRequests } from '../../recording/exchange-record.ts';
 import { longestKeptBody } from '../../recording/recorded-exchange.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
 import type { ActivityEvent, MessageEvent, TrafficEvent } from './activity-events.ts';

@@ -3,10 +3,9 @@
  * simulated time for a plot.
  */
 import { z } from 'zod';
-import { endpointNames } from '#contract/limits.ts';
+import { endpointNames, keptRequests } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
 import { eachOf } from '#io/grouped.ts';
-import { keptRequests } from '../../recording/exchange-record.ts';
 import { defineOperation } from '../define.ts';
 import { limitSchema, ordinalSchema, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
