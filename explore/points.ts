@@ -6,6 +6,7 @@
  */
 import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
+import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/slices.ts';
 import { type ClientExchange, contentOf, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
@@ -82,7 +83,8 @@ function targetName(
   { method, target, caller }: ClientExchange,
   earlier: readonly ClientExchange[],
 ): string {
-  const id = /^\/api\/v1\/sms\/([^/?]+)\//.exec(target)?.[1];
+  const match = matchRoute(target.split('?', 1)[0] ?? '');
+  const id = match?.route.endpoint === 'read' ? match.id : undefined;
   const send = earlier.find((one) => isSend(one) && messageIdOf(one) === id);
   const name = id === undefined || send === undefined ? target : contentName(send);
   return `${caller.accountName ?? ''} ${method} ${name}`;
