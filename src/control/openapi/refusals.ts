@@ -60,40 +60,51 @@ export function endpointRefusals(
   assumptions: Assumptions,
 ): Refusal[] {
   const route: Route = routes[endpoint];
-  const { receivedQuery, methodNotAllowed, headMethod } = assumptions;
-  const refusal = (error: ServiceError, overrides: Partial<Refusal> = {}) =>
+  const { methodNotAllowed, headMethod } = assumptions;
+  const refusal: Refuse = (error, overrides = {}) =>
     refusalOf(error, route, assumptions, overrides);
   const refusals = [refusal({ kind: 'invalid_key' })];
-  if (route.method === 'POST') {
-    const errors = sendErrors(assumptions);
-    refusals.push(...errors.map((error) => refusal(error)), tooLarge(assumptions));
-    const withoutPlus = { ...exampleSendByAlias, to: '2025550123' };
-    const fields = readSend(withoutPlus, assumptions);
-    const invalidSend = validateSend(fields, assumptions, exampleNowMs);
-    if (invalidSend.kind === 'invalid_field') {
-      refusals.push(refusal(invalidSend, invalidFieldTexts(invalidSend, assumptions)));
-    }
-  }
-  if (endpoint === 'received' && receivedQuery === 'reject') {
-    const invalidQuery = readReceivedQuery({ page: '0', page_size: null });
-    if (invalidQuery.kind === 'invalid_field') {
-      refusals.push(refusal(invalidQuery, invalidParameter(invalidQuery, assumptions)));
-    }
-  }
+  if (route.method === 'POST') refusals.push(...sendRefusals(refusal, assumptions));
+  if (endpoint === 'received') refusals.push(...queryRefusals(refusal, assumptions));
   const notFound = notFoundTexts(endpoint, assumptions).join('\n\n');
   if (notFound !== '') refusals.push(refusal({ kind: 'not_found' }, { description: notFound }));
   if (methodNotAllowed === '405') {
     const allow = allowedMethods(route, headMethod);
     refusals.push(refusal({ kind: 'method_not_allowed', allow }));
   }
-  if (limitPerMinute !== null) {
-    const description =
-      `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\`, in seconds, ` +
-      'is authoritative; the body states it too (ERR-3, ERR-4).';
-    const error = { kind: 'throttled', retryAfterSeconds: exampleWaitSeconds } as const;
-    refusals.push(refusal(error, { description }));
+  if (limitPerMinute !== null) refusals.push(throttleRefusal(refusal, limitPerMinute));
+  return refusals;
+}
+
+/** Makes a refusal of the endpoint at hand: see `refusalOf`. */
+type Refuse = (error: ServiceError, overrides?: Partial<Refusal>) => Refusal;
+
+function sendRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
+  const refusals = sendErrors(assumptions).map((error) => refusal(error));
+  refusals.push(tooLarge(assumptions));
+  const withoutPlus = { ...exampleSendByAlias, to: '2025550123' };
+  const invalidSend = validateSend(readSend(withoutPlus, assumptions), assumptions, exampleNowMs);
+  if (invalidSend.kind === 'invalid_field') {
+    refusals.push(refusal(invalidSend, invalidFieldTexts(invalidSend, assumptions)));
   }
   return refusals;
+}
+
+/** The refusal of a wrong parameter in the query of `received`. */
+function queryRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
+  if (assumptions.receivedQuery !== 'reject') return [];
+  const invalidQuery = readReceivedQuery({ page: '0', page_size: null });
+  return invalidQuery.kind === 'invalid_field'
+    ? [refusal(invalidQuery, invalidParameter(invalidQuery, assumptions))]
+    : [];
+}
+
+function throttleRefusal(refusal: Refuse, limitPerMinute: number): Refusal {
+  const description =
+    `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\`, in seconds, ` +
+    'is authoritative; the body states it too (ERR-3, ERR-4).';
+  const error = { kind: 'throttled', retryAfterSeconds: exampleWaitSeconds } as const;
+  return refusal(error, { description });
 }
 
 /** The refusals of a send, apart from those of every endpoint and of a field. */
@@ -207,8 +218,7 @@ function exampleContext(assumptions: Assumptions): ReplyContext {
 function tooLarge(assumptions: Assumptions): Refusal {
   const context = exampleContext(assumptions);
   const shapeRefusal: ShapeRefusal = (...refusal) => refuseUnread(context, ...refusal);
-  const serve = { service: (): ApiReply => reply, shapeRefusal };
-  const reply = transportReply(serve, 'tooLarge', defaultBodyLimitBytes);
+  const reply = transportReply({ shapeRefusal }, 'tooLarge', defaultBodyLimitBytes);
   const isTemplated = assumptions.replyTemplates.error !== undefined;
   return {
     name: 'TooLarge',

@@ -5,6 +5,7 @@
 import type { ApiReply, Delivery } from '#contract/request-and-reply.ts';
 import { BodyRoom, type Intake } from './arriving-body.ts';
 import {
+  type ControlPort,
   type ControlRequest,
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
@@ -12,6 +13,7 @@ import {
   defaultMostDelayed,
   idleTimeoutMs,
   type PortService,
+  type ServicePort,
   type TransportOptions,
 } from './transport.ts';
 
@@ -96,7 +98,11 @@ export class ServedPort {
  * A reply that the transport gives by itself. The control port nests its errors; the service words
  * them by the assumptions in force, so the reply is not cached.
  */
-export function transportReply(serve: PortService, name: OwnReply, limitBytes: number): ApiReply {
+export function transportReply(
+  serve: Pick<ServicePort, 'shapeRefusal'> | Pick<ControlPort, 'control'>,
+  name: OwnReply,
+  limitBytes: number,
+): ApiReply {
   const [status, code, text] = ownReplies[name];
   const detail = text.replace('{limit}', String(limitBytes));
   if ('control' in serve) {
