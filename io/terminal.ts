@@ -18,8 +18,8 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /** `1 finding`, `2 findings`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
 }
 
 /** Verdicts in capitals, or in the lines of `conform` after the number of a case. */

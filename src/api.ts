@@ -21,7 +21,7 @@ export {
   type MatcherResult,
   type PassRefereeOptions,
   toPassReferee,
-} from '#judging/client/matcher.ts';
+} from '#judging/client/report-json.ts';
 export { JournalError } from '#judging/evidence/journal-error.ts';
 export type { SettingsInput } from './config/settings.ts';
 export { ListenError, PortInUseError } from './http/transport/listening.ts';

@@ -19,8 +19,9 @@ import {
   readFlags,
 } from '#io/flags.ts';
 import { counted } from '#io/terminal.ts';
+import { isOfAccount } from '#judging/client/client-records.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
-import { isOfAccount, judge } from '#judging/client/judge.ts';
+import { judge } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { readTraffic, trafficKindOf } from '#judging/evidence/read-traffic.ts';

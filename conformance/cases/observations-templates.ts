@@ -19,7 +19,8 @@ import { floodOf } from '../floods/floods.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
 import { recorded } from '../run/recording.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
-import { inferFigures, inferReceived } from '../steps/infer-received.ts';
+import { inferReceived } from '../steps/infer-received.ts';
+import { inferStats } from '../steps/infer-stats.ts';
 import { invalidFieldOf, provokeRefusals, redirectOf, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */
@@ -110,7 +111,7 @@ async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   if (before.json === undefined || after.json === undefined)
     return undeterminedBy('the statistics are not JSON');
   const undetermined: string[] = [];
-  const body = inferFigures(before.json, after.json, {
+  const body = inferStats(before.json, after.json, {
     at: '',
     maxAccepted: sentMeanwhile,
     undetermined,

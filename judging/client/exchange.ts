@@ -48,11 +48,7 @@ export interface ClientExchange extends Exchange, Recorded {
 }
 
 /** The exchanges as they may have been, too: in another order, or with other overlaps. */
-export interface Reading {
-  readonly exchanges: readonly ClientExchange[];
-  /** The number that each of them has in the reading that is judged. */
-  readonly numbers: readonly number[];
-}
+export type Reading = readonly ClientExchange[];
 
 /** True if less than `ms` passed between the two requests, whatever their exact times. */
 export function areWithin(ms: number, earlier: ClientExchange, later: ClientExchange): boolean {

@@ -12,7 +12,7 @@ import { RecordedReply } from './recorded-reply.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
-  /** Other orders and overlaps of the exchanges that their inexact times permit. */
+  /** See `JudgeOptions`. */
   readonly otherReadings: () => Generator<Reading>;
 }
 
@@ -161,25 +161,26 @@ function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): numb
   return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
 }
 
-/** Makes each reading on demand, because it is a copy of all exchanges. */
-function* otherReadingsOf(exchanges: readonly ClientExchange[]): Generator<Reading> {
+/** Each reading changes the exchanges themselves: copies would cost more than to judge them. */
+function* otherReadingsOf(exchanges: readonly MutableExchange[]): Generator<Reading> {
   if (!exchanges.some(isInexact)) return;
-  const overlapping = copied(exchanges);
-  setOverlaps(overlapping, mostLateMs);
-  if (overlapping.some(({ openUntil }, at) => openUntil !== exchanges[at]?.openUntil))
-    yield renumbered(overlapping);
-  if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
-  const reversed = withTiesReversed(copied(exchanges));
-  setOverlaps(reversed, leastLateMs);
-  yield renumbered(reversed);
+  const judged = exchanges.map(({ openUntil }) => openUntil);
+  try {
+    setOverlaps(exchanges, mostLateMs);
+    if (exchanges.some(({ openUntil }, at) => openUntil !== judged[at])) yield exchanges;
+    if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
+    const reversed = withTiesReversed(exchanges);
+    renumber(reversed);
+    setOverlaps(reversed, leastLateMs);
+    yield reversed;
+  } finally {
+    renumber(exchanges);
+    setOverlaps(exchanges, leastLateMs);
+  }
 }
 
 function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
   return precisionMs > 0 || lacksEnd;
-}
-
-function copied(exchanges: readonly ClientExchange[]): MutableExchange[] {
-  return exchanges.map((one) => ({ ...one }));
 }
 
 /** The exchanges, with those of equal times in reverse: their true order is not known. */
@@ -193,11 +194,8 @@ function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchang
   return reversed;
 }
 
-/** The exchanges numbered in their order, and the numbers that they had. */
-function renumbered(exchanges: readonly MutableExchange[]): Reading {
-  const numbers = exchanges.map(({ number }) => number);
-  for (const [at, one] of exchanges.entries()) Object.assign(one, { number: at + 1 });
-  return { exchanges, numbers };
+function renumber(exchanges: readonly MutableExchange[]): void {
+  for (const [at, one] of exchanges.entries()) one.number = at + 1;
 }
 
 /** Sets which exchanges were open together. Their numbers must be their places, from 1. */

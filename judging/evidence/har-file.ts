@@ -1,107 +1,11 @@
-/**
- * The exchanges of the service in a HAR 1.2 file. Its entries are parsed one by one while the text
- * arrives in pieces: a file may be larger than memory, and an incomplete one is read to its end.
- */
+/** The exchanges of the service in a HAR 1.2 file, whose entries are parsed one by one. */
 import { CommandError } from '#io/command-error.ts';
+import { counted } from '#io/terminal.ts';
 import type { FileReading, TextReader } from './file-reading.ts';
 import { exchangeOfEntry, readEntry } from './har-entry.ts';
+import { EntryTexts } from './har-entry-texts.ts';
 import { valueIn } from './reading.ts';
 import { longestPart } from './traffic-file.ts';
-
-const entriesKey = /"entries"\s*:\s*\[/;
-/** Longer than the key with its blanks: the key may be split between two pieces. */
-const keyLength = 64;
-const [space, quote, comma, backslash] = [0x20, 0x22, 0x2c, 0x5c];
-const [openObject, closeObject] = [0x7b, 0x7d];
-
-/** Splits the text of a HAR file into the texts of its entries and the text outside them. */
-class EntryTexts {
-  /** The text outside the entries that were found. */
-  outside = '';
-  /** True from the beginning of the list of entries to its end. */
-  isInside = false;
-  hasEntries = false;
-  /** The last characters of the previous piece. */
-  #previousEnd = '';
-  /** What has arrived of an entry. */
-  #entry = '';
-  #depth = 0;
-  #isString = false;
-  #isEscaped = false;
-
-  /** The texts of the entries that end in this piece. */
-  add(piece: string): readonly string[] {
-    if (this.isInside) return this.#entriesIn(piece);
-    this.outside += piece;
-    if (this.hasEntries) return [];
-    // Only the new piece and the end before it: all the text would be copied for each piece.
-    const text = this.#previousEnd + piece;
-    this.#previousEnd = text.slice(-keyLength);
-    const key = entriesKey.exec(text);
-    if (key === null) return [];
-    const rest = text.slice(key.index + key[0].length);
-    this.outside = this.outside.slice(0, this.outside.length - rest.length);
-    this.isInside = true;
-    this.hasEntries = true;
-    return this.#entriesIn(rest);
-  }
-
-  get length(): number {
-    return Math.max(this.outside.length, this.#entry.length);
-  }
-
-  #entriesIn(text: string): string[] {
-    const entries: string[] = [];
-    // A local copy is faster than the field, and this loop runs for each character.
-    let depth = this.#depth;
-    let start = depth > 0 ? 0 : -1;
-    let at = this.#isString ? this.#endOfString(text, 0) : 0;
-    for (; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code <= space) continue;
-      if (code === openObject) {
-        if (depth++ === 0) start = at;
-      } else if (depth === 0) {
-        if (code === comma) continue;
-        this.isInside = false;
-        this.outside += text.slice(at);
-        break;
-      } else if (code === quote) {
-        const end = text.indexOf('"', at + 1);
-        // Most strings end in this piece, and hold no escape.
-        const isPlain = end > 0 && text.charCodeAt(end - 1) !== backslash;
-        at = isPlain ? end : this.#endOfString(text, at + 1) - 1;
-      } else if (code === closeObject && --depth === 0) {
-        entries.push(this.#entry + text.slice(start, at + 1));
-        this.#entry = '';
-        start = -1;
-      }
-    }
-    if (start >= 0) this.#entry += text.slice(start);
-    this.#depth = depth;
-    return entries;
-  }
-
-  /** The index after the quote that ends a string; beyond the text if it does not end there. */
-  #endOfString(text: string, from: number): number {
-    this.#isString = true;
-    if (from === text.length) return from + 1;
-    let start = this.#isEscaped ? from + 1 : from;
-    for (;;) {
-      const end = text.indexOf('"', start);
-      const until = end < 0 ? text.length : end;
-      let escapes = 0;
-      while (until - escapes > start && text.charCodeAt(until - escapes - 1) === backslash)
-        escapes++;
-      const isEscaped = escapes % 2 === 1;
-      this.#isEscaped = isEscaped && end < 0;
-      this.#isString = isEscaped || end < 0;
-      if (end < 0) return text.length + 1;
-      if (!isEscaped) return end + 1;
-      start = end + 1;
-    }
-  }
-}
 
 export function harReader(reading: FileReading): TextReader {
   const entries = new Entries(reading);
@@ -114,21 +18,13 @@ export function harReader(reading: FileReading): TextReader {
       throw new CommandError(2, `${reading.path}: ${what} has more than ${longestPart} characters`);
     },
     end() {
-      if (texts.hasEntries && isCut(texts)) reading.isCut = true;
+      if (texts.hasEntries && texts.isCut) reading.isCut = true;
       else
         for (const value of entriesLeft(texts.outside, reading.path))
           entries.take(value, JSON.stringify(value));
       entries.end();
     },
   };
-}
-
-/** True if the file ends before its outermost object does. */
-function isCut({ isInside, outside }: EntryTexts): boolean {
-  if (isInside || valueIn(outside) !== undefined) return isInside;
-  const closed = outside.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
-  const depth = closed.split(/[{[]/).length - closed.split(/[}\]]/).length;
-  return depth > 0;
 }
 
 /** The entries outside those that were found: only a file that names two lists has some. */
@@ -180,11 +76,11 @@ class Entries {
   /** Says what cannot be read. */
   end(): void {
     if (this.#skipped > 0) {
-      const count = this.#skipped === 1 ? '1 entry' : `${this.#skipped} entries`;
+      const count = counted(this.#skipped, 'entry', 'entries');
       this.#reading.notice(`${count} cannot be read; skipped: ${this.#mistake}`, 'some');
     }
     if (this.#attached > 0) {
-      const bodies = this.#attached === 1 ? '1 body' : `${this.#attached} bodies`;
+      const bodies = counted(this.#attached, 'body', 'bodies');
       const why = 'they are in other files (_file); embed them';
       this.#reading.notice(`${bodies} not read: ${why}`, 'some');
     }

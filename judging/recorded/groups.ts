@@ -102,7 +102,7 @@ const mostLateMs = 2 * minuteMs;
  * end. A full bucket keeps its last minutes, which explain later exchanges.
  */
 export class Buckets {
-  /** By host, endpoint and owner, in the order of their last use. */
+  /** By host, endpoint and owner. */
   readonly #buckets = new Map<string, Bucket>();
   readonly #judge: JudgeBucket;
   /** When the latest exchange so far was sent. */
@@ -121,9 +121,7 @@ export class Buckets {
     if (endpoint === undefined) return;
     const name = `${host} ${endpoint} ${caller.account ?? caller.address ?? ''}`;
     const bucket = this.#buckets.get(name) ?? { exchanges: [], since: knownSince };
-    bucket.exchanges.push(exchange);
-    this.#buckets.delete(name);
-    this.#buckets.set(name, bucket);
+    if (bucket.exchanges.push(exchange) === 1) this.#buckets.set(name, bucket);
     if (bucket.exchanges.length >= mostInBucket) this.#endPart(name, bucket);
     if (this.#latest - this.#idleEndedAt >= minuteMs) this.#endIdle();
   }
@@ -137,8 +135,7 @@ export class Buckets {
     this.#idleEndedAt = this.#latest;
     for (const [name, bucket] of this.#buckets) {
       const last = bucket.exchanges.at(-1)?.answeredAt ?? 0;
-      if (last > this.#latest - 2 * mostLateMs) break;
-      this.#end(name, bucket);
+      if (last <= this.#latest - 2 * mostLateMs) this.#end(name, bucket);
     }
   }
 

@@ -16,7 +16,8 @@ import {
 } from '../evidence/exchange.ts';
 import { judges } from '../service/all.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
-import { Findings, type Judge, type Recorded, type Trace } from '../service/judge.ts';
+import { Findings, type Judge, type Recorded } from '../service/judge.ts';
+import { GroupTraces } from './group-traces.ts';
 import { Buckets, Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
@@ -178,17 +179,11 @@ export class TrafficJudge {
   ): void {
     if (group.length === 0) return;
     if (kind === 'message' || kind === 'request_id') this.#options.observations?.noteGroup(group);
-    const recorded = this.#recorded();
-    const whole = traceOf(group, group, since, recorded);
-    let part = whole;
+    const traces = new GroupTraces(group, since, this.#recorded());
     for (const { fits, needsAll, rules: rulesOfFilter } of this.#rulesOf[kind]) {
       if (needsAll && isFlood) continue;
-      const exchanges = exchangesThatFit(group, fits);
-      if (exchanges.length === 0) continue;
-      // Rules with the same exchanges share one trace, and what judges computed for it.
-      const isPart = exchanges !== group && !areEqual(exchanges, part.exchanges);
-      if (isPart) part = traceOf(exchanges, group, since, recorded);
-      const trace = exchanges === group ? whole : part;
+      const trace = traces.of(fits);
+      if (trace === undefined) continue;
       for (const { judge, finding } of rulesOfFilter) {
         this.#found.clear();
         judge(trace, this.#found);
@@ -214,20 +209,6 @@ function isWhole(event: TrafficExchange): boolean {
   return !(lacksBody(event) || event.lacksEnd || lacksWait || event.isScripted);
 }
 
-/** The whole group if all exchanges fit, so that judges share what they computed for its trace. */
-function exchangesThatFit(
-  group: readonly Exchange[],
-  fits: RecordedRule['fits'],
-): readonly Exchange[] {
-  const [only] = group;
-  if (only !== undefined && group.length === 1) return fits(only) ? group : noItems;
-  return group.every(fits) ? group : group.filter(fits);
-}
-
-function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {
-  return some.length === others.length && some.every((one, at) => one === others[at]);
-}
-
 function addTo(finding: RuleFinding, found: Findings): void {
   const { exercised, broken, proof } = found;
   finding.exercised += exercised;
@@ -237,29 +218,6 @@ function addTo(finding: RuleFinding, found: Findings): void {
   if (finding.broken !== undefined && proof.length >= finding.proof.length) return;
   finding.broken = broken;
   finding.proof = proof;
-}
-
-// Made once, because each group has traces of its own.
-const noItems: readonly never[] = [];
-const noAnswer = () => undefined;
-
-/** What judges see of a group. */
-function traceOf(
-  exchanges: readonly Exchange[],
-  log: readonly Exchange[],
-  knownSince: number,
-  recorded: Recorded,
-): Trace {
-  return {
-    exchanges,
-    log,
-    listings: noItems,
-    createdKeys: noItems,
-    knownSince,
-    hasExactTimes: false,
-    recorded,
-    assumption: noAnswer,
-  };
 }
 
 /** Why the judge of a rule decided nothing. */

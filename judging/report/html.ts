@@ -10,7 +10,6 @@ import type { ReportedExchange } from '../evidence/reply.ts';
 import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf } from './outcome.ts';
 import { badge, type PageFinding, type PageLink, pageHtml } from './page.ts';
-import { curlOf, replyText } from './reported-exchange.ts';
 import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import {
   because,
@@ -21,7 +20,7 @@ import {
   skipReasons,
   verdictName,
 } from './summary.ts';
-import { testedLine } from './text.ts';
+import { curlOf, replyText, testedLine } from './text.ts';
 
 const mostBytes = 1_000_000;
 /** The most exchanges that a case shows: the first amount with which the page is small enough. */

@@ -4,9 +4,9 @@
  * it does not look like a success.
  */
 import { secondMs } from '#contract/time.ts';
-import { curlOf, replyText } from './reported-exchange.ts';
 import { bySubject, type Result } from './result.ts';
 import { because, escapeMarkup, factsOf, type Summary } from './summary.ts';
+import { curlOf, replyText } from './text.ts';
 
 export function junitReport(summary: Summary): string {
   const suites = bySubject(summary.results);

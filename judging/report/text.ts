@@ -1,4 +1,7 @@
-/** The report for people at a terminal: a line as each case ends, then a summary of failures. */
+/**
+ * The report for people at a terminal: a line as each case ends, then a summary of failures. Also
+ * the texts of a request and its reply, which other reports show.
+ */
 import { secondMs } from '#contract/time.ts';
 import { foreignTexts } from '#io/foreign-text.ts';
 import { counted } from '#io/terminal.ts';
@@ -95,4 +98,30 @@ function requestLine({ method, url, requestBody = '' }: ReportedExchange): strin
 
 function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url;
+}
+
+/** The status, headers and body of the reply, as they came. */
+export function replyText({ failure, status, replyHeaders, replyBody }: ReportedExchange): string {
+  if (failure !== undefined) return `no reply: ${failure}`;
+  const headers = Object.entries(replyHeaders).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP ${status}`, ...headers, '', replyBody].join('\n');
+}
+
+/** The request as a shell command that reads the key from the environment. */
+export function curlOf(exchange: ReportedExchange): string {
+  const parts = ['curl -i'];
+  if (exchange.method !== 'GET') parts.push(`-X ${exchange.method}`);
+  parts.push(quoted(exchange.url));
+  for (const [name, value] of Object.entries(exchange.requestHeaders)) {
+    if (name !== 'authorization') parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+    else if (value.startsWith('Bearer ')) parts.push('-H "Authorization: Bearer $SMSTWIN_API_KEY"');
+    else parts.push(`-H ${quoted(`Authorization: ${value}`)}`);
+  }
+  if (exchange.requestBody !== undefined)
+    parts.push(`--data-binary ${quoted(exchange.requestBody)}`);
+  return parts.join(' ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

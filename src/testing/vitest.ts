@@ -11,12 +11,12 @@
  * ```
  */
 import { test as base, expect, type TestAPI, vi } from 'vitest';
-import { type PassRefereeOptions, toPassReferee } from '#judging/client/matcher.ts';
+import { type PassRefereeOptions, toPassReferee } from '#judging/client/report-json.ts';
 import type { SettingsInput, Simulator } from '../api.ts';
 import { Simulator as RunningSimulator } from '../simulator.ts';
 import { type ClientClock, FakedClientClock } from './client-clock.ts';
 
-export type { PassRefereeOptions } from '#judging/client/matcher.ts';
+export type { PassRefereeOptions } from '#judging/client/report-json.ts';
 export type { ClientClock } from './client-clock.ts';
 
 declare module 'vitest' {

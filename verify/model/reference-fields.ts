@@ -7,7 +7,7 @@
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
 import { dayMs } from '#contract/time.ts';
-import { instantOf } from '#judging/service/written-send-at.ts';
+import { instantOf } from '#judging/service/validity.ts';
 import type { Assumptions } from './answers.ts';
 
 export type Body = Readonly<Record<string, unknown>>;

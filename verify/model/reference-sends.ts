@@ -6,7 +6,7 @@
  * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
  */
 import { dayMs } from '#contract/time.ts';
-import { instantOf } from '#judging/service/written-send-at.ts';
+import { instantOf } from '#judging/service/validity.ts';
 import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
 import {

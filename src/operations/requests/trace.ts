@@ -5,8 +5,9 @@
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
+import { defaultGraceMs } from '#judging/client/client-records.ts';
 import { type ClientExchange, messageIdOf } from '#judging/client/exchange.ts';
-import { defaultGraceMs, type RefereeReport } from '#judging/client/judge.ts';
+import type { RefereeReport } from '#judging/client/judge.ts';
 import { requestIdOf } from '#judging/evidence/exchange.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
