@@ -142,7 +142,7 @@ function refusalOf(
   const isTemplated = JSON.stringify(reply) !== JSON.stringify(untemplated);
   return {
     name: kind.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    description: `${detail.slice(0, -1)} (${sources[kind]}).`,
+    description: overrides.description ?? `${detail.slice(0, -1)} (${sources[kind]}).`,
     schema: bodySchema(JSON.parse(untemplated.body), z.literal(code ?? '')),
     ...overrides,
     ...(isTemplated && { schema: anyWording }),
