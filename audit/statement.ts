@@ -1,8 +1,4 @@
-/**
- * What an audit says of a limiter, and what `--expect` asks. A statement is certain if every
- * version that remains agrees.
- */
-import { ValueError } from '#io/flags.ts';
+/** What an audit says of a limiter. A statement is certain if every version that remains agrees. */
 
 /** One answer, with how far it is known and the requests that show it. */
 export interface Statement<Value = unknown> {
@@ -103,53 +99,4 @@ export function list(words: readonly string[], join = 'or'): string {
 export function spanText([least, most]: readonly [number, number], unit = ''): string {
   const [from, to] = [least, most].map((each) => Number(each.toPrecision(3)));
   return `${from === to ? from : `${from} to ${to}`}${unit}`;
-}
-
-/** What `--expect` asks of a statement. */
-export interface Expectation {
-  readonly name: keyof Statements;
-  readonly value: string;
-}
-
-const aliases: Readonly<Record<string, keyof Statements>> = { window: 'window_seconds' };
-const names: readonly (keyof Statements)[] = [
-  ...(['algorithm', 'limit', 'window_seconds', 'burst', 'refill_per_second', 'keyed_by'] as const),
-  ...(['refusals_spend', 'errors_spend', 'retry_after', 'fields', 'at_once'] as const),
-  'most_in_a_window',
-];
-
-/** Reads `algorithm=sliding_log limit=120 window=60`. */
-export function expectValue(text: string): readonly Expectation[] {
-  return text
-    .trim()
-    .split(/\s+/)
-    .map((part) => {
-      const [word = '', value = ''] = part.split('=', 2);
-      const name = aliases[word] ?? names.find((known) => known === word);
-      if (name === 'algorithm' && !Object.hasOwn(algorithmNames, value))
-        throw new ValueError(`expected an algorithm of ${Object.keys(algorithmNames).join(', ')}`);
-      if (name !== undefined && value !== '') return { name, value };
-      throw new ValueError(`expected name=value with a name of ${names.join(', ')}`);
-    });
-}
-
-/** A line for each statement that is not as expected, or not certain. */
-export function differencesFrom(
-  expectations: readonly Expectation[],
-  statements: Statements,
-): readonly string[] {
-  return expectations.flatMap(({ name, value }) => {
-    const { value: actual, certainty, sentence } = statements[name];
-    const isCertain = certainty === 'certain';
-    if (isCertain && textOf(actual) === value) return [];
-    const shown = isCertain ? textOf(actual) : certainty;
-    return [`${name}: expected ${value}, but ${shown} (${sentence})`];
-  });
-}
-
-/** Fields are as expected (`true`) if all of them are. */
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.join(',');
-  if (value === null || typeof value !== 'object') return String(value);
-  return String(Object.values(value).every((each) => each === true));
 }

@@ -4,8 +4,9 @@
  * budget or the time ended first, 130 interrupted.
  */
 import { setTimeout } from 'node:timers/promises';
-import { type AuditResult, type AuditSettings, differencesIn, learn } from '#audit/audit.ts';
-import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
+import { type AuditResult, learn } from '#audit/audit.ts';
+import { differencesFrom, expectValue } from '#audit/expectations.ts';
+import { HttpRequests } from '#audit/http-requests.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
   assumptionsText,
@@ -14,13 +15,10 @@ import {
   reportMarkdown,
   reportText,
 } from '#audit/report/report.ts';
-import type { Headers } from '#audit/run.ts';
-import { differencesFrom, expectValue } from '#audit/statement.ts';
 import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
-  headerLine,
   isLoopback,
   ownReport,
   reportOf,
@@ -38,17 +36,22 @@ import {
   list,
   newCommand,
   readFlags,
-  ValueError,
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { writeOwn } from '#io/own-file.ts';
-import { readGiven } from '#io/plain-file.ts';
 import { progressTo } from '#io/terminal.ts';
+import {
+  askersOf,
+  callerLine,
+  callersOf,
+  lowerHeader,
+  methodValue,
+  templateOf,
+} from './audited-requests.ts';
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 /** A request without a reply after this time counts as unanswered. */
 const replyTimeoutMs = 30_000;
-const otherAddress = '127.0.0.77';
 /** An audit needs at most this many windows, and for a limit of N 4 N requests and these. */
 const [mostWindows, extras] = [6, 60];
 /** A plan within this time is never refused. */
@@ -121,7 +124,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
     io.out(plan);
     return 0;
   }
-  const template = flags.request === undefined ? templateOf(flags) : rawRequest(flags.request);
+  const template = templateOf(flags);
   const callers = callersOf(url, flags);
   const requests = new HttpRequests(url, template, callers, replyTimeoutMs);
   const interrupt = new AbortController();
@@ -155,46 +158,6 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   }
 }
 
-/** The callers and paths that are asked, and what may distinguish them. */
-function askersOf(
-  url: URL,
-  callers: readonly Caller[],
-  template: Template,
-  flags: AuditFlags,
-): Pick<AuditSettings, 'callers' | 'paths' | 'others' | 'differencesOf' | 'differences'> {
-  const path = `${url.pathname}${url.search}`;
-  const [first = '', ...others] = callers.map(({ name }) => name);
-  const differsBy = (caller: string) =>
-    callers.find(({ name }) => name === caller)?.differsBy ?? 'address';
-  const paths = flags.varyPath.map((other) => pathOn(other, url));
-  const isQueryAlone = (other: string) => String(differencesIn(other, path)) === 'query';
-  // Most services ignore a query that they do not know, so one is tried without being named.
-  if (!paths.some(isQueryAlone)) paths.push(`${path}${url.search === '' ? '?' : '&'}smstwin=1`);
-  return {
-    callers: [first],
-    paths: [path],
-    others: [
-      ...others.map((caller) => ({ caller, path })),
-      ...paths.map((other) => ({ caller: first, path: other })),
-    ],
-    differencesOf: (other) =>
-      other.path === path ? [differsBy(other.caller)] : differencesIn(other.path, path),
-    differences: ['address', 'path', 'query', ...headersOf(template, flags)],
-  };
-}
-
-/**
- * The headers that may distinguish callers: those of `--caller` and of every request; any if there
- * are none. Headers that describe a body or a program are left out.
- */
-function headersOf({ headers }: Template, { caller }: AuditFlags): readonly string[] {
-  const sent = Object.keys(headers).filter(
-    (name) => !/^(?:accept|content)(?:-|$)|^user-agent$/.test(name),
-  );
-  const names = [...caller.map(([name]) => name), ...sent];
-  return names.length === 0 ? ['header'] : names.map((name) => `header:${name}`);
-}
-
 /** The longest time that an audit needs: its windows, and its requests at their rate. */
 function longestAuditMs({ maxWindow, budget, rate }: AuditFlags): number {
   return mostWindows * maxWindow + (budget / rate) * 1_000;
@@ -224,71 +187,6 @@ function refuseTooLong(flags: AuditFlags, timeoutMs: number): void {
       `allow that with --max-window ${seconds(windowMs)}s --timeout ${seconds(needed.ms * 1.1)}s ` +
       `--budget ${budget}, or audit it in a test with fake timers`,
   );
-}
-
-function templateOf({ method, header, body }: AuditFlags): Template {
-  const text = body?.startsWith('@') ? readGiven(body.slice(1), '--body') : body;
-  return { method, headers: Object.fromEntries(header), body: text };
-}
-
-/** Reads a raw request, without the headers that the HTTP client writes itself. */
-function rawRequest(file: string): Template {
-  const text = readGiven(file, '--request').replaceAll('\r\n', '\n');
-  const [head = '', ...rest] = text.split('\n\n');
-  const [line = '', ...lines] = head.split('\n');
-  const method = /^([A-Z]+) \S+ HTTP\/1\.[01]$/.exec(line)?.[1];
-  if (method === undefined) {
-    throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
-  }
-  const framing = /^(?:host|content-length|connection|transfer-encoding):/i;
-  const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(lowerHeader);
-  const body = rest.join('\n\n');
-  return { method, headers: Object.fromEntries(headers), body: body === '' ? undefined : body };
-}
-
-function methodValue(text: string): string {
-  if (/^[A-Za-z]{1,20}$/.test(text)) return text.toUpperCase();
-  throw new ValueError('expected a method, such as POST');
-}
-
-function lowerHeader(text: string): readonly [name: string, value: string] {
-  const [name, value] = headerLine(text);
-  return [name.toLowerCase(), value];
-}
-
-function callerLine(text: string): readonly [name: string, values: readonly string[]] {
-  const [name, value] = lowerHeader(text.replace(/^([\w-]+)=/, '$1: '));
-  const values = value.split(',').map((each) => each.trim());
-  if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
-  return [name, values];
-}
-
-/** The first caller, one for each further value of a header, and one at another address. */
-function callersOf({ hostname }: URL, { caller }: AuditFlags): readonly Caller[] {
-  const firstHeaders: Headers = Object.fromEntries(
-    caller.map(([name, values]) => [name, values[0] ?? '']),
-  );
-  const byHeader = caller.flatMap(([name, values]) =>
-    values.slice(1).map((value) => ({
-      name: `${name}: ${value}`,
-      headers: { ...firstHeaders, [name]: value },
-      differsBy: `header:${name}`,
-    })),
-  );
-  const first = { name: 'first', headers: firstHeaders, differsBy: '' };
-  const isIpv4Loopback = hostname === 'localhost' || hostname.startsWith('127.');
-  const fromOtherAddress = {
-    name: otherAddress,
-    headers: firstHeaders,
-    localAddress: otherAddress,
-    differsBy: 'address',
-  };
-  return [first, ...byHeader, ...(isIpv4Loopback ? [fromOtherAddress] : [])];
-}
-
-function pathOn(other: string, url: URL): string {
-  const target = new URL(other, url);
-  return `${target.pathname}${target.search}`;
 }
 
 type ReportKind = { readonly kind: 'text' | 'json' | 'html' | 'markdown'; readonly file?: string };
