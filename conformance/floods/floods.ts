@@ -8,6 +8,7 @@
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
+import { longestReachMs } from '#judging/limiter/models.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import { type Bucket, limitOf } from '../run/budget.ts';
 import type { Recording } from '../run/recording.ts';
@@ -150,8 +151,9 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
     refusals.length > 0 ? await requestWhileEmpty(t, account, bucket, first) : undefined;
   const passes = replies.length - refusals.length;
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
-  // In its first minute a run does not know what was spent before it.
-  const isExplained = t.hasControl || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
+  // Until then, what was spent before the run may explain a refusal.
+  const knowsAll = beganAt - startedAt >= longestReachMs;
+  const isExplained = t.hasControl || (knowsAll && areOthersKnown(t));
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,

@@ -18,6 +18,8 @@ const clusterMs = 500;
 
 /** Some servers renew their `Date`, which has whole seconds, only once a second. */
 const dateMs = 2_000;
+/** A new message without a `Date` shows a clock that is off by less than this. */
+const withoutDateMs = 120_000;
 
 /** What the `Date` of a reply shows; undefined without one. Wider than what a new message shows. */
 function aheadByDate({ headers, sentAt, answeredAt }: Reply): Ahead | undefined {
@@ -33,6 +35,14 @@ export function around(one: Ahead | undefined, other: Ahead): Ahead {
   return { least: Math.min(one.least, other.least), most: Math.max(one.most, other.most) };
 }
 
+/** True if the `Date` confirms this time. Without one, it must be near our own. */
+function isLikely(created: number, { headers, sentAt }: Reply): boolean {
+  const stamped = Date.parse(headers['date'] ?? '');
+  if (Number.isNaN(stamped)) return Math.abs(created - sentAt) < withoutDateMs;
+  // The header has no fraction of a second, and some servers renew it only once a second.
+  return created - stamped > -1_000 && created - stamped < 3_000;
+}
+
 export class ClockOffset {
   #seen: Ahead | undefined;
   #byDate: Ahead | undefined;
@@ -40,7 +50,7 @@ export class ClockOffset {
   /** What new messages have shown, and at least `unknown`. */
   widest: Ahead = unknown;
 
-  /** `needsDate`: a new message shows the offset only if the `Date` confirms its time. */
+  /** `needsDate`: a new message shows the offset only if its time `isLikely`. */
   constructor(needsDate: boolean) {
     this.#needsDate = needsDate;
   }
@@ -51,14 +61,12 @@ export class ClockOffset {
 
   /** Takes a reply, which may show the offset. */
   note(reply: Reply): void {
-    const { status, json, headers, sentAt, answeredAt } = reply;
+    const { status, json, sentAt, answeredAt } = reply;
     const byDate = aheadByDate(reply);
     if (byDate !== undefined) this.#byDate = around(this.#byDate, byDate);
     if (status !== 202) return;
     const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
-    // The header has no fraction of a second, and some servers renew it only once a second.
-    const sinceDate = this.#needsDate ? created - Date.parse(headers['date'] ?? '') : 0;
-    if (Number.isNaN(created) || !(sinceDate > -1_000 && sinceDate < 3_000)) return;
+    if (Number.isNaN(created) || (this.#needsDate && !isLikely(created, reply))) return;
     const seen = { least: created - answeredAt - clusterMs, most: created - sentAt + clusterMs };
     this.#seen = around(this.#seen, seen);
     this.widest = around(this.widest, seen);

@@ -117,13 +117,19 @@ function tooMany({ exchange, passed, spanMs }: Excess, { limit, name }: Bucket):
   };
 }
 
-function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplained {
-  const passed = exchanges.filter(
+/** How many requests passed in the minute before this one was refused. */
+export function passedBefore({ exchanges }: Bucket, refusal: Exchange): number {
+  return exchanges.filter(
     (exchange) =>
       !isRefused(exchange) &&
       exchange.answeredAt > refusal.sentAt - minuteMs &&
       exchange.sentAt <= refusal.sentAt,
   ).length;
+}
+
+function tooFew(refusal: Exchange, bucket: Bucket): Unexplained {
+  const { limit, name } = bucket;
+  const passed = passedBefore(bucket, refusal);
   return {
     exchange: refusal,
     passed,

@@ -263,3 +263,6 @@ function hasContinuousToken(
     return remaining >= 1 || remaining + returned > wholeToken;
   });
 }
+
+/** Tokens that were spent longer ago explain no reply under any model. */
+export const longestReachMs = Math.max(...Object.values(models).map(({ reachMs }) => reachMs));

@@ -12,7 +12,8 @@ import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
 import type { Bucket } from './bucket.ts';
-import { type Unexplained, unexplained } from './explained.ts';
+import { passedBefore, type Unexplained, unexplained } from './explained.ts';
+import { longestReachMs } from './models.ts';
 import { othersIn } from './other-traffic.ts';
 
 export const throttleJudges = {
@@ -36,8 +37,8 @@ function limitOn(endpoint: LimitedEndpoint): Judge {
   };
 }
 
-/** What is further back explains no reply: `sliding_counter` looks back for two minutes. */
-const keptMs = 3 * minuteMs;
+/** What is further back explains no reply. */
+const keptMs = longestReachMs + minuteMs;
 
 /**
  * The buckets that the case used, with what the run spent from them in the minutes before. Where
@@ -124,9 +125,12 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
     else if (isOfAddress) findings.exercised += 1;
     return;
   }
+  // A refusal after fewer passes may be due to what the minute before the first known one held.
+  const isJudged = (refusal: Exchange) =>
+    refusal.sentAt - longestReachMs >= knownSince ||
+    (refusal.sentAt - minuteMs >= knownSince && passedBefore(bucket, refusal) >= limit);
   const startedFull =
-    (trace.recorded === undefined && wasFull(bucket, granted)) ||
-    refusals.some(({ sentAt }) => sentAt - minuteMs >= knownSince);
+    (trace.recorded === undefined && wasFull(bucket, granted)) || refusals.some(isJudged);
   if (startedFull && granted.length > 0) findings.exercised += 1;
   else
     findings.lack(

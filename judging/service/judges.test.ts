@@ -409,6 +409,23 @@ test('AUTH-6 a flood that is too long ago to be looked at explains the refusal t
   }
 });
 
+test('LIMIT-4 a limit that is too small does not pass because an unknown minute may explain it', () => {
+  const more = {
+    endpoint: 'received',
+    caller: { ...caller, isNew: false },
+    ahead: { least: 0, most: 0 },
+  } as const;
+  const exercisedBy = (passed: number) => {
+    const flood = Array.from({ length: passed + 4 }, (_, i) =>
+      exchange(i < passed ? 200 : 429, {}, { at: 85_000 + i * 150, tookMs: 100, more }),
+    );
+    const { broken, exercised } = judge('LIMIT-4', flood, flood, { knownSince: start });
+    expect(broken).toBeUndefined();
+    return exercised;
+  };
+  expect([exercisedBy(60), exercisedBy(120)]).toEqual([0, 1]);
+});
+
 const recorded = {
   recorded: {
     ahead: { least: 0, most: 0 },
