@@ -5,11 +5,12 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn } from '#audit/audit.ts';
-import { differencesFrom, expectValue } from '#audit/expectations.ts';
 import { HttpRequests } from '#audit/http-requests.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
   assumptionsText,
+  differencesFrom,
+  expectValue,
   type Reported,
   reportJson,
   reportMarkdown,

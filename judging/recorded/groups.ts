@@ -5,6 +5,7 @@
  */
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import type { Exchange } from '../evidence/exchange.ts';
+import type { Recorded, Trace } from '../service/judge.ts';
 
 /** The number of exchanges that fill a generation. */
 const mostInGeneration = 18_000;
@@ -165,4 +166,49 @@ export function inOrder(exchanges: readonly Exchange[]): readonly Exchange[] {
     ({ sentAt }, i) => sentAt >= (exchanges[i - 1]?.sentAt ?? sentAt),
   );
   return isSorted ? exchanges : exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
+}
+
+// Made once, because each group has traces of its own.
+const noItems: readonly never[] = [];
+const noAnswer = () => undefined;
+
+/**
+ * What the judges of each rule see of a group of recorded exchanges. Rules that look at the same
+ * exchanges share one trace, and what their judges computed for it.
+ */
+export class GroupTraces {
+  readonly #whole: Trace;
+  /** The last trace of a part of the group. */
+  #part: Trace;
+
+  /** `since`: all traffic of the group is known from this time on. */
+  constructor(group: readonly Exchange[], since: number, recorded: Recorded) {
+    this.#whole = {
+      exchanges: group,
+      log: group,
+      listings: noItems,
+      createdKeys: noItems,
+      knownSince: since,
+      hasExactTimes: false,
+      recorded,
+      assumption: noAnswer,
+    };
+    this.#part = this.#whole;
+  }
+
+  /** The trace of the exchanges that fit; undefined if none does. */
+  of(fits: (one: Exchange) => boolean): Trace | undefined {
+    const { exchanges: group } = this.#whole;
+    const [only] = group;
+    if (only !== undefined && group.length === 1) return fits(only) ? this.#whole : undefined;
+    if (group.every(fits)) return this.#whole;
+    const exchanges = group.filter(fits);
+    if (exchanges.length === 0) return undefined;
+    if (!areEqual(exchanges, this.#part.exchanges)) this.#part = { ...this.#whole, exchanges };
+    return this.#part;
+  }
+}
+
+function areEqual(some: readonly Exchange[], others: readonly Exchange[]): boolean {
+  return some.length === others.length && some.every((one, at) => one === others[at]);
 }

@@ -17,8 +17,7 @@ import {
 import { judges } from '../service/all.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Judge, type Recorded } from '../service/judge.ts';
-import { GroupTraces } from './group-traces.ts';
-import { Buckets, Groups, inOrder } from './groups.ts';
+import { Buckets, Groups, GroupTraces, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
 import { type GroupKind, type RecordedRule, recordedRules } from './recorded-rules.ts';
