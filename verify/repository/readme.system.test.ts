@@ -125,7 +125,7 @@ test.each(['docs/embedding.md'])('the TypeScript in %s runs', async (page) => {
   expect(snippets.length).toBeGreaterThan(0);
   for (const [index, { text }] of snippets.entries()) {
     const file = join(root, `build/readme-${process.pid}-${index}.mts`);
-    writeFileSync(file, text.replace("'smstwin'", JSON.stringify(join(root, 'src/simulator.ts'))));
+    writeFileSync(file, text.replace("'smstwin'", JSON.stringify(join(root, 'src/api.ts'))));
     try {
       const output = await shell(`node --import tsx ${file}`, { NODE_OPTIONS: '' });
       expect(output).not.toContain('Error');
