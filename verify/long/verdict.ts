@@ -22,7 +22,7 @@ const lastPolls = 12;
 const endsWell = /^(delivered|failed)|\+1202555016[345]$/;
 /** What a reset may leave: the log of recent requests, and code compiled under load. */
 const heapAllowanceBytes = 8 * 1024 * 1024;
-const settleWithinMs = 15_000;
+const settleWithinMs = 60_000;
 
 /** Advances time until every message is final; those of an external device need its polls. */
 export async function finishMessages(service: Service, load: Load): Promise<void> {

@@ -4,13 +4,11 @@
  * AUTH-3, SVC-4.
  */
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { anyCharacter, runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
 import { assumptionsArbitrary } from './random-runs.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const texts: readonly string[] = Object.values({
   whitespace: ['', ' ', '\n', '\r\n', '\t'],

@@ -106,7 +106,7 @@ const usual: Service = ['simulator', () => recordSimulator([])];
 describe.each([usual, ...sample(services, 2)])('the traffic of the %s', (name, record) => {
   const rng = Rng.stream(seed, name);
 
-  test('fails no rule, whole or mutilated', { timeout: 600_000 }, async () => {
+  test('fails no rule, whole or mutilated', async () => {
     const { exchanges, journal, joined, report } = await record();
     expect(failures(report.results)).toEqual([]);
     const { complaints, passed } = judge(exchanges, { isComplete: true, joined });
