@@ -168,9 +168,8 @@ export class Progress {
     work.paced.clear();
     for (const step of handedOut) work.paced.push(step);
     const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
-    if (moving.length > 0) {
+    if (moving.length > 0)
       this.#enqueue(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
-    }
   }
 
   #leaveQueue(message: Message): void {

@@ -113,12 +113,10 @@ export const settingNames: readonly string[] = Object.keys(settingsObject.shape)
 const settingsSchema = settingsObject
   .superRefine(
     ({ clock, rate, startTime }, context) => {
-      if (rate !== undefined && isOtherClock(clock, 'scaled')) {
+      if (rate !== undefined && isOtherClock(clock, 'scaled'))
         context.addIssue({ code: 'custom', path: ['rate'], message: onlyWith('scaled') });
-      }
-      if (startTime !== undefined && isOtherClock(clock, 'manual')) {
+      if (startTime !== undefined && isOtherClock(clock, 'manual'))
         context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
-      }
     },
     // Runs also if another field is wrong, so that all mistakes are reported at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },

@@ -198,9 +198,8 @@ function queryParameters(endpoint: EndpointName): Json[] {
 function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
   const responses: Record<string, Json> = {};
   const statuses = [...new Set(refusals.map(({ reply }) => reply.status))].sort();
-  for (const status of statuses) {
+  for (const status of statuses)
     responses[status] = responseOf(refusals.filter(({ reply }) => reply.status === status));
-  }
   return responses;
 }
 

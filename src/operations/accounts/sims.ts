@@ -154,9 +154,8 @@ export const sims = {
     summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
     refusals: [409],
     run: (live, device) => {
-      if (device.account !== undefined) {
+      if (device.account !== undefined)
         throw new OperationRefused('not_found', `the SIM ${device.number} belongs to an account`);
-      }
       removeSim(live, device);
     },
   }),
@@ -203,9 +202,8 @@ export const sims = {
     examples: [{ from: '+12025550199', to: '+12025550101', message: 'hi \u{1F600}' }],
     run: ({ simulation: { world } }, account, { from, to, message }) => {
       const device = world.deviceByNumber(to);
-      if (device === undefined || (device.account ?? account) !== account) {
+      if (device === undefined || (device.account ?? account) !== account)
         throw new OperationRefused('invalid', `the account has no number ${to}`, 'to');
-      }
       return entryOf(world.receiveMessage(device, account, from, message));
     },
   }),

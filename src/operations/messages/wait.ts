@@ -53,9 +53,8 @@ const pauseFactor = 20;
 export function advanceUntil({ wallClock, simulation }: RunningWorld, input: Wait): Waited {
   const { clock, world } = simulation;
   const wait = withAccountId(world, input);
-  if (wallClock.mode !== 'manual') {
+  if (wallClock.mode !== 'manual')
     throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
-  }
   const untilMs = Math.min(clock.now() + wait.timeout_ms, latestTimeMs);
   for (;;) {
     const found = foundIn(world, wait);

@@ -91,9 +91,8 @@ export function* situationOf(
   const run = live.recordedRun();
   const lastNumber = live.exchangeRecord.total;
   const { checkpoint, started_at: startedAt, settings } = readHeader(run.header, run.name);
-  if (checkpoint !== undefined) {
+  if (checkpoint !== undefined)
     throw conflict('the journal begins at a checkpoint: its inputs before that are not kept');
-  }
   const { startMs, inputs } = yield* inputsSinceReset(run, Date.parse(startedAt), entry);
   const subject = yield* subjectOf(live, messageId, number);
   const { clock: _, startTime: __, rate: ___, ...otherSettings } = settings;

@@ -146,9 +146,8 @@ export function readHeader(line: string, name: string): JournalHeader {
       `${name}: journal format ${format}; ${formats}: use the version that wrote it`,
     );
   }
-  if (format !== 1 && isIntact(line) !== true) {
+  if (format !== 1 && isIntact(line) !== true)
     throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
-  }
   const reading = headerSchema.safeParse(header, { reportInput: true });
   if (reading.success) return reading.data;
   const [mistake = ''] = mistakesOf(reading.error).map(mistakeLine);

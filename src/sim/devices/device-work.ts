@@ -90,9 +90,8 @@ export class DeviceWork<M extends WorkMessage<M>> {
   /** Drops the messages of an account that is deleted. */
   forget(account: Cohort['account']): void {
     this.#closeBatch();
-    for (const batch of [...this.ready, ...this.inFlight]) {
+    for (const batch of [...this.ready, ...this.inFlight])
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
-    }
     this.ready = this.ready.filter(({ cohorts }) => cohorts.length > 0);
     this.inFlight = this.inFlight.filter(({ cohorts }) => cohorts.length > 0);
     this.held.forget(account);

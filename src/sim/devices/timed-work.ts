@@ -117,9 +117,8 @@ export class Holds<M extends WorkMessage<M>> {
     for (const [end, message] of this.#alone) {
       if (message.cohort.account === account) this.#alone.delete(end);
     }
-    for (const batch of this.#together.values()) {
+    for (const batch of this.#together.values())
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
-    }
   }
 }
 

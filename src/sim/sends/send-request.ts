@@ -249,9 +249,8 @@ function releaseTime(
   if (typeof sendAtMs !== 'number') return sendAtMs;
   // States the simulated time, because a scaled or manual clock differs from the caller's.
   if (sendAtMs <= nowMs) return { why: `Must be in the future: it is ${isoTime(nowMs)} now.` };
-  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * dayMs) {
+  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * dayMs)
     return { why: `At most ${sendAtMaxAheadDays} days ahead.` };
-  }
   return sendAtMs;
 }
 

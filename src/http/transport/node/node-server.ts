@@ -52,9 +52,8 @@ export class NodeTransport implements Transport {
     this.#lines = new HeadLines(this.#port);
     this.#server = createNodeServer(this.#port.idleTimeoutMs, options.tls);
     this.#handleEvents(this.#server);
-    if ('service' in serve) {
+    if ('service' in serve)
       this.#servePlainly(options.tls === undefined ? 'connection' : 'secureConnection');
-    }
   }
 
   #handleEvents(server: Server): void {

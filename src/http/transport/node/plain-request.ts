@@ -114,9 +114,8 @@ export class PlainRequest implements ApiRequest, Outlet {
       head += `content-type: ${type}\r\ncontent-length: ${length}\r\n`;
     }
     for (const name in headers) {
-      if (name !== 'content-type' || contentType === undefined) {
+      if (name !== 'content-type' || contentType === undefined)
         head += `${name}: ${headers[name]}\r\n`;
-      }
     }
     return `${head}\r\n`;
   }
