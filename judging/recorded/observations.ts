@@ -234,7 +234,8 @@ function addMembers(value: unknown, path: string, depth: number, members: Set<st
   if (depth > deepest || typeof value !== 'object') return;
   if (Array.isArray(value) && value[0] !== undefined)
     addMembers(value[0], `${path}[]`, depth + 1, members);
-  if (isObject(value))
+  if (isObject(value)) {
     for (const name in value)
       addMembers(value[name], path === '' ? name : `${path}.${name}`, depth + 1, members);
+  }
 }

@@ -34,21 +34,23 @@ export function textReport(judged: Summary): string {
     lines.push('Not exercised:', ...unexercised.map((one) => `  ${one.id}: ${because(one)}`), '');
   // Each skipped case has had a line of its own. Here they are grouped by what they need.
   const reasons = skipReasons(summary.results);
-  if (reasons.length > 0)
+  if (reasons.length > 0) {
     lines.push(
       'Skipped:',
       ...reasons.map(([why, skipped]) => `  ${counted(skipped.length, 'case')}: ${why}`),
       '',
     );
+  }
   for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
   for (const line of weighed.stale) lines.push(`Stale expectation: ${line}`);
   const undetermined = Object.entries(summary.discovered.undetermined);
-  if (undetermined.length > 0)
+  if (undetermined.length > 0) {
     lines.push(
       'Could not be determined:',
       ...undetermined.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
       '',
     );
+  }
   if (summary.comparison !== undefined) lines.push(...comparisonLines(summary.comparison), '');
   const passed = summary.rules.filter(({ verdict }) => verdict === 'passed').length;
   lines.push(

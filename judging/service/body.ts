@@ -92,18 +92,20 @@ function sourceOf(exchange: Exchange): string {
 export function requireSevenFields(body: Readonly<Record<string, unknown>>, what: string): void {
   let known = 0;
   let others = 0;
-  for (const name in body)
+  for (const name in body) {
     if (messageFields.includes(name)) known += 1;
     else others += 1;
+  }
   if (known === messageFields.length && others === 0) return;
   verify.equal(`field names${what}`, Object.keys(body).sort().join(', '), sevenFields);
 }
 
 function requireSevenStrings({ body, source }: Context): void {
   requireSevenFields(body, ` of ${source}`);
-  for (const name in body)
+  for (const name in body) {
     if (typeof body[name] !== 'string')
       verify.equal(`type of ${name} in ${source}`, typeof body[name], 'string');
+  }
 }
 
 function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: Context): void {
@@ -150,11 +152,12 @@ function requireCreatedAt(context: Context): void {
   const differenceMs = Math.abs(createdMs - exchange.sentAt);
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
-  if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])
+  if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes']) {
     verify.fail(
       `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
       verify.show(value),
     );
+  }
 }
 
 function requireStatus({ body: { status }, source, accepted }: Context): void {

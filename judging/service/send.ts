@@ -159,11 +159,12 @@ function messageIn({ fields }: Exchange): string {
 function noticeLongMessages({ exchanges }: Trace, findings: Findings): void {
   for (const send of exchanges) {
     const isOtherSend = send.method === 'POST' && !isMessageSend(send) && isAccepted(send);
-    if (isOtherSend && [...messageIn(send)].length > messageMaxCharacters)
+    if (isOtherSend && [...messageIn(send)].length > messageMaxCharacters) {
       findings.notice(
         `${send.endpoint} takes a message of more than ${messageMaxCharacters} characters`,
         send,
       );
+    }
   }
 }
 
