@@ -258,10 +258,11 @@ function refuseOverwriting(values: Values, inputs: readonly string[], nameOf: Na
   ];
   for (const { attribute, file } of outputs) {
     const id = file === undefined ? undefined : fileId(file);
-    if (id !== undefined && inputIds.has(id))
+    if (id !== undefined && inputIds.has(id)) {
       throw new UsageError(
         `${nameOf(attribute)} ${file}: it is read by this run; name another file`,
       );
+    }
   }
 }
 

@@ -39,10 +39,11 @@ export const accountObservations: readonly Observation[] = [
         ? (await t.account({ quota: 0 })).key
         : t.target.flags.exhaustedApiKey;
       const from = t.target.flags.unknownFrom ?? t.target.control?.unusedNumber();
-      if (key === undefined || from === undefined)
+      if (key === undefined || from === undefined) {
         return {
           undetermined: 'without a spent quota and an unknown number two answers look alike',
         };
+      }
       const refused = await t.send({ ...account, key }, { from });
       return answerByStatus(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
     },

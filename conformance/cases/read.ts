@@ -114,10 +114,11 @@ export const readCases: readonly Case[] = [
       await t.read(account, messageId);
       const other = await t.otherAccount();
       const headers = { authorization: `Bearer ${other.key}` };
-      for (const method of ['GET', 'HEAD'])
+      for (const method of ['GET', 'HEAD']) {
         await compareReads(t, messageId, (id) =>
           t.request({ method, path: paths.read(id), headers }),
         );
+      }
       await t.read(account, messageId);
     },
   }),

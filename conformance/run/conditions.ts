@@ -77,10 +77,11 @@ export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Res
   const signs: string[] = [];
   if (messages > 0)
     signs.push(`statistics count at least ${messages} messages that this run did not send`);
-  if (refused.length > 0)
+  if (refused.length > 0) {
     signs.push(
       `${refused.length} requests were answered 429 although this run had left room for them`,
     );
+  }
   if (signs.length === 0) return undefined;
   const limitsMore = 'the service limits more than the requests of a minute';
   let cause = `another client uses the account, or ${limitsMore}`;

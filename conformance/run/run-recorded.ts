@@ -77,11 +77,12 @@ export async function conformTraffic(
   const judging: JudgingOptions = { traffic, ids: selectedRules(options.patterns), io };
   const { judge, ...now } = await judgeFiles(traffic.files, judging);
   const [unseenKey] = judge.unseenKeys;
-  if (unseenKey !== undefined)
+  if (unseenKey !== undefined) {
     throw new CommandError(
       2,
       `--same-account ${unseenKey}: no exchange has this key; name it as the file does`,
     );
+  }
   const { results, observations } = now;
   const [file = ''] = traffic.files;
   const more =
@@ -141,12 +142,13 @@ function noticeOf(reason: string, index: number): Result {
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const about = { id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
   const own = { ...withoutExchanges, ...about };
-  if (recordedRules[rule] === undefined)
+  if (recordedRules[rule] === undefined) {
     return {
       ...own,
       verdict: 'skipped',
       reason: unrecordedRules[rule] ?? 'traffic cannot show it',
     };
+  }
   if (finding === undefined)
     return { ...own, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;

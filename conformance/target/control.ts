@@ -111,10 +111,11 @@ export class Control {
     if (this.#outcomesBefore !== undefined)
       await this.call('outcomes.put', { input: { outcomes: this.#outcomesBefore } });
     const { mode, rate } = this.#clockBefore;
-    if (typeof mode === 'string' && mode !== 'manual')
+    if (typeof mode === 'string' && mode !== 'manual') {
       await this.call('clock.setMode', {
         input: { mode, ...(mode === 'scaled' && rate !== undefined ? { rate } : {}) },
       });
+    }
     this.#client.close();
   }
 
