@@ -183,9 +183,8 @@ async function passDay(service: Service, load: Load, round: number, loadMs: numb
   service.isDisturbed = round % 3 === 0;
   // Two kinds at a time, each for one request in ten.
   const first = ((2 * round) / 3) % faults.length;
-  for (const fault of round % 3 === 0 ? faults.slice(first, first + 2) : []) {
+  for (const fault of round % 3 === 0 ? faults.slice(first, first + 2) : [])
     await service.ask('faults.add', '', { when: { probability: 0.1 }, fault });
-  }
   await sleep(loadMs / 2);
   await service.ask('faults.clear');
   service.isDisturbed = false;

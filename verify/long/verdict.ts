@@ -70,12 +70,10 @@ export async function compareHoldings(service: Service, atStart: Holdings) {
   await service.ask('simulator.reset');
   let after = await service.holdings();
   const deadlineMs = performance.now() + settleWithinMs;
-  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < deadlineMs) {
+  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < deadlineMs)
     after = await service.holdings();
-  }
-  if (handlesOf(after) !== handlesOf(atStart)) {
+  if (handlesOf(after) !== handlesOf(atStart))
     service.complain(`handles: ${handlesOf(after)} after, ${handlesOf(atStart)} at the start`);
-  }
   const grownBytes = after.heapBytes - atStart.heapBytes;
   if (grownBytes > heapAllowanceBytes) service.complain(`heap: grew by ${grownBytes} bytes`);
   return { atStart: atStart.heapBytes, afterReset: after.heapBytes };
@@ -87,9 +85,8 @@ export async function judgeJournals(service: Service, load: Load, isComplete: bo
   for (const journal of service.journals) {
     const replayed = replayJournal(journal);
     inputs += replayed.inputs;
-    if (replayed.differing > 0) {
+    if (replayed.differing > 0)
       service.complain(`the replay differs: ${JSON.stringify(replayed.differences[0])}`);
-    }
   }
   const ids = rules.map(({ id }) => id);
   const joined = load.accounts.map(({ keyIds }) => keyIds);
