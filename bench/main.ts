@@ -44,9 +44,8 @@ async function checkReachable({
   if (baseUrl === undefined) return;
   const stats = new URL('/api/v1/account/stats/', baseUrl);
   const status = await statusOf(stats, bearerHeader(apiKey));
-  if (apiKey !== undefined && status === 401) {
+  if (apiKey !== undefined && status === 401)
     throw new UsageError(`--api-key: ${baseUrl.origin} refuses this key (401)`);
-  }
   if (controlUrl === undefined) return;
   const { path } = routeOf('simulator.health');
   const health = await statusOf(new URL(path, controlUrl), bearerHeader(controlToken));
@@ -112,9 +111,8 @@ async function runAudit(
 ): Promise<AuditRun | undefined> {
   if (!options.scenarios.includes('limit-audit')) return undefined;
   const { baseUrl, limits, durationMs, to } = options;
-  if (baseUrl === undefined) {
+  if (baseUrl === undefined)
     return ownAudit({ accounts: auditedAccounts, minutes: auditedMinutes, limits, onProgress });
-  }
   const control = controlOf(options);
   return control && remoteAudit(baseUrl, control, { durationMs, to, onProgress });
 }

@@ -51,9 +51,8 @@ export function recount(
     if (passed === mustPass) continue;
     const kind = passed ? 'over' : 'under';
     tally[kind]++;
-    if (tally.firstBreaches.length < shownBreaches) {
+    if (tally.firstBreaches.length < shownBreaches)
       tally.firstBreaches.push({ kind, ...request, passedBefore });
-    }
   }
   return [...tallies.values()].map((tally) => ({ ...tally, users: tally.users.size }));
 }
@@ -134,12 +133,10 @@ export function auditRun(
 
 function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
   const doubts: string[] = [];
-  if (entries.length !== sent) {
+  if (entries.length !== sent)
     doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
-  }
-  if (entries.every(({ passed }) => passed)) {
+  if (entries.every(({ passed }) => passed))
     doubts.push('nothing was refused: no limit was reached');
-  }
   return doubts;
 }
 

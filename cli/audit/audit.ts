@@ -203,9 +203,8 @@ async function report(
   io: CommandIo,
 ): Promise<number> {
   const { exchanges, statements, stopped } = result;
-  if (stopped === 'not_reachable') {
+  if (stopped === 'not_reachable')
     throw new CommandError(3, `${url.origin} is not reachable: start it, or name another address`);
-  }
   const differences = differencesFrom(flags.expect.flat(), statements);
   const reported: Reported = { url: url.href, result, differences };
   const makers = { json: reportJson, html: reportHtml, markdown: reportMarkdown };
@@ -214,11 +213,12 @@ async function report(
     if (kind === 'text') continue;
     writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
   }
-  if (flags.assumptions !== undefined)
+  if (flags.assumptions !== undefined) {
     writeOwn(`--assumptions ${flags.assumptions}`, flags.assumptions, assumptionsText(statements), {
       name: 'file of assumptions',
       isOwn: (start) => start.startsWith('# What an audit learned'),
     });
+  }
   if (stopped === 'interrupted') return 130;
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) return 4;
   if (stopped !== undefined) return 6;

@@ -101,9 +101,8 @@ function otherResults(
     exchanges: [],
     omitted: 0,
   } as const;
-  if (problem !== undefined) {
+  if (problem !== undefined)
     return [{ ...common, id: 'explored', verdict: 'error', reason: problem.line }];
-  }
   const unstableResults = unstable.map((finding, index): Result => {
     const { cause, what } = findingView(finding);
     const schedule = scheduleText(finding.schedule);
@@ -128,9 +127,8 @@ export function findingText(finding: Finding, title: string, note: string | unde
   causes.delete(cause);
   for (const [other, why] of causes) lines.push(`  and ${other}: ${why}`);
   const startMs = startOf(timeline);
-  for (const entry of timeline.slice(0, shownExchanges)) {
+  for (const entry of timeline.slice(0, shownExchanges))
     lines.push(`    ${entryText(entry, startMs)}`);
-  }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
   if (view.output !== '') {

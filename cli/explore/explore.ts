@@ -92,9 +92,8 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
   command.argument('[command...]', 'the command, after --');
   addFlags(command, exploreFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  if (command.args.length === 0 || command.args[0] === '') {
+  if (command.args.length === 0 || command.args[0] === '')
     throw new UsageError('name the command to run: smstwin explore -- npm test');
-  }
   const replayFlags = passedOn({ from: command, to: command, except: searchFlags });
   return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
 }
@@ -164,9 +163,8 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
 
 function variableValue(text: string): { readonly name: string; readonly value: Variable } {
   const [name = '', wanted] = text.split('=', 2);
-  if (reservedVariables.includes(name)) {
+  if (reservedVariables.includes(name))
     throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
-  }
   const value = variables.find((each) => each === wanted);
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
   throw new ValueError(`expected NAME=${variables.join('|')}`);
@@ -238,9 +236,8 @@ function printFindings(
   const replayed = { command, flags: replayFlags, intents };
   // A replay has no levels, and its schedule is in a file already.
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
-  for (const [index, finding] of findings.entries()) {
+  for (const [index, finding] of findings.entries())
     io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
-  }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
   const hints = [flags.rate !== undefined && tryLess, flags.jobs > 1 && tryOneJob];
   const note = [passedAgain, ...hints.filter((hint) => hint !== false)].join('; ');
@@ -254,9 +251,8 @@ function printFindings(
     const faults = `${counted(unmet, 'fault')} of the schedule met no call of the client`;
     complain(`${faults}: if its calls have changed, explore it again`);
   }
-  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
+  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop)
     io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
-  }
 }
 
 const seenOnce = 'seen once: the exploration ended before this schedule was run again';

@@ -198,9 +198,7 @@ export function refereeText(
 ): string {
   const rulesWithFindings = rules.filter(({ findings }) => findings.length > 0);
   const lines = rulesWithFindings.flatMap((rule) => [...findingLines(rule, summary), '']);
-  for (const line of summary.weighed.stale) {
-    lines.push(`Stale expectation: ${foreignText(line)}`);
-  }
+  for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${foreignText(line)}`);
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
     `${counted(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
@@ -209,9 +207,8 @@ export function refereeText(
   if (all.length > 0)
     lines.push(`Intents: ${accepted} accepted, ${refused} refused for good, ${open} left open.`);
   for (const { what } of notices) lines.push(`Note: ${what}.`);
-  if (unattributable > 0) {
+  if (unattributable > 0)
     lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
-  }
   return `${lines.join('\n')}\n`;
 }
 
@@ -225,9 +222,8 @@ function findingLines({ id: ruleId, verdict, findings }: RuleJudgement, summary:
   );
   const head = isExpected ? 'EXPECTED' : verdict.toUpperCase();
   const lines = [`${head}  ${ruleId}  ${sentences.get(ruleId) ?? ''}`];
-  for (const finding of findings.slice(0, shownFindings)) {
+  for (const finding of findings.slice(0, shownFindings))
     lines.push(`  ${foreignText(finding.what)}`, `    ${foreignText(placeOf(finding))}`);
-  }
   const more = findings.length - shownFindings;
   if (more > 0) lines.push(`  … and ${more} more`);
   return lines;
