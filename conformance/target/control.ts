@@ -5,8 +5,7 @@
  */
 import type { Reply } from '#judging/evidence/reply.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
-import type { Clock } from './client.ts';
-import { Client } from './client.ts';
+import { Client, type Clock } from './client.ts';
 import type { Masks } from './masks.ts';
 import type { RunFacts } from './run-facts.ts';
 

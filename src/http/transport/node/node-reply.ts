@@ -8,8 +8,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from '../event-stream.ts';
-import type { Outlet } from '../outlet.ts';
-import { jsonType, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
 import { type ControlRequest, keepAliveSeconds } from '../transport.ts';
 
