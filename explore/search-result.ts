@@ -2,8 +2,7 @@
  * What a search reports: its findings, how far it got, and why it stopped. Here are also the view
  * of a finding that files, reports and `explore()` share, the line of text and the exit code.
  */
-import type { Schedule } from '#contract/fault-schedule.ts';
-import type { FindingView, TimelineEntry } from '#contract/finding-view.ts';
+import type { FindingView, Schedule, TimelineEntry } from '#contract/fault-schedule.ts';
 import { longestStatedWaitSeconds, type Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { type Failure, kindOf, type Run } from './verdict.ts';

@@ -3,8 +3,7 @@
  * reports from, with one result for each finding.
  */
 import { faultKinds } from '#contract/fault-kinds.ts';
-import { kindNamed } from '#contract/fault-schedule.ts';
-import type { TimelineEntry } from '#contract/finding-view.ts';
+import { kindNamed, type TimelineEntry } from '#contract/fault-schedule.ts';
 import { clientRules } from '#contract/rules.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import {
