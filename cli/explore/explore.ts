@@ -25,14 +25,13 @@ import {
   readFlags,
   ValueError,
 } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
 import { counted, progressTo } from '#io/terminal.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
 import { noticesTo } from '../process.ts';
-import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
+import { countsLine, exploreJson, exploreSummary, printResult } from './explore-summary.ts';
 
 // Node's timers can wait a little longer than 24 days.
 const durationValue = duration('1ms', '24d');
@@ -207,8 +206,17 @@ interface Context {
 }
 
 function report(result: SearchResult, context: Context): number {
-  const { command, flags, startMs, givenSchedule, io } = context;
-  printFindings(result, context);
+  const { command, flags, replayFlags, startMs, givenSchedule, io } = context;
+  const complain = noticesTo(io, 'smstwin explore');
+  const { findings, intents, levels } = result;
+  const replayed = { command, flags: replayFlags, intents };
+  // A replay has no levels, and its schedule is in a file already.
+  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
+  const hints = [
+    ...(flags.rate === undefined ? [] : [tryLess]),
+    ...(flags.jobs > 1 ? [tryOneJob] : []),
+  ];
+  printResult(result, { files, givenSchedule, hints }, io);
   const line = exploredLine(result, flags);
   io.out(`${line}\n`);
   if (givenSchedule === undefined) io.out(`${countsLine(result)}\n`);
@@ -219,58 +227,12 @@ function report(result: SearchResult, context: Context): number {
     startedAt: new Date(startMs).toISOString(),
     durationMs: Date.now() - startMs,
   };
-  const streams = { out: io.out, error: noticesTo(io, 'smstwin explore') };
-  return writeReports(flags.report, exploreSummary(explored), streams, {
-    json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
-  });
+  const streams = { out: io.out, error: complain };
+  const json = () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`;
+  return writeReports(flags.report, exploreSummary(explored), streams, { json });
 }
 
-/** Prints the findings and what else a user must know, and writes the files of the findings. */
-function printFindings(
-  result: SearchResult,
-  { command, flags, replayFlags, givenSchedule, io }: Context,
-): void {
-  const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
-  for (const notice of result.notices) io.out(`NOTICE  ${foreignText(notice)}\n\n`);
-  const complain = noticesTo(io, 'smstwin explore');
-  const replayed = { command, flags: replayFlags, intents };
-  // A replay has no levels, and its schedule is in a file already.
-  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
-  for (const [index, finding] of findings.entries())
-    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
-  for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
-  const hints = [flags.rate !== undefined && tryLess, flags.jobs > 1 && tryOneJob];
-  const note = [passedAgain, ...hints.filter((hint) => hint !== false)].join('; ');
-  for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
-  if (problem !== undefined) {
-    complain(problem.line);
-    const output = problem.tail === '' ? [] : problem.tail.split('\n');
-    for (const line of output) io.error(`  | ${foreignText(line)}\n`);
-  }
-  if (unmet > 0) {
-    const faults = `${counted(unmet, 'fault')} of the schedule met no call of the client`;
-    complain(`${faults}: if its calls have changed, explore it again`);
-  }
-  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop)
-    io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
-}
-
-const seenOnce = 'seen once: the exploration ended before this schedule was run again';
-const passedAgain = 'did not repeat when this schedule was run again';
 const tryOneJob = 'if two runs at one time share a port or a file, use --jobs 1';
-
-function countsLine(result: SearchResult): string {
-  const { runs, points, findings, unconfirmed, unstable, skipped } = result;
-  const counts = [
-    counted(runs, 'run'),
-    counted(points, 'decision point'),
-    counted(findings.length, 'finding'),
-    ...(unconfirmed.length > 0 ? [`${unconfirmed.length} not confirmed`] : []),
-    `${unstable.length} unstable`,
-  ];
-  const same = 'skipped, which cannot differ from one already run';
-  return `${counts.join(', ')}; ${counted(skipped, 'schedule')} ${same}`;
-}
 
 function progressLine({ levels, points, findings }: Progress): string {
   const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};
