@@ -7,6 +7,7 @@
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
+import { isoTime } from '#contract/time.ts';
 import { CommandError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
@@ -190,7 +191,7 @@ function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchan
 
 /** A line of the timeline. */
 function timeOf({ method, path, reply, sentAt }: Exchange): string {
-  const took = `${new Date(sentAt).toISOString()} + ${reply.exchange.durationMs} ms`;
+  const took = `${isoTime(sentAt)} + ${reply.exchange.durationMs} ms`;
   return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;
 }
 

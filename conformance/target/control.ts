@@ -3,6 +3,7 @@
  * scripted fates. They prepare a case; only replies of the service port are judged. The harness
  * knows operations by name and reads their paths from the control port's OpenAPI document.
  */
+import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
 import { Client, type Clock } from './client.ts';
@@ -37,7 +38,7 @@ interface OperationArguments {
 const documentPath = '/control/openapi.json';
 
 /** Simulated time after which every bucket is full again, under any refill. */
-const refillMs = 120_000;
+const refillMs = 2 * minuteMs;
 
 /** The pool number of a simulator's default world. */
 const defaultPoolNumber = '+12025550190';
