@@ -4,7 +4,7 @@
  * `externalSendShape`), so only SVC-4 looks at them.
  */
 import { statuses } from '#contract/message-status.ts';
-import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
+import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
@@ -153,10 +153,7 @@ function requireCreatedAt(context: Context): void {
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
   if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes']) {
-    verify.fail(
-      `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
-      verify.show(value),
-    );
+    verify.fail(`created_at of ${source} at about ${isoTime(exchange.sentAt)}`, verify.show(value));
   }
 }
 
