@@ -34,6 +34,9 @@ const receivedViewSchema = z
 const ownedReceivedSchema = receivedViewSchema
   .extend({ account_id: z.uuid() })
   .meta({ id: 'OwnedReceivedMessage' });
+const receivedInputSchema = z
+  .strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) })
+  .prefault({});
 
 /** The failure reason of unfinished messages of a removed SIM. */
 const simRemoved = 'sim_removed';
@@ -163,7 +166,7 @@ export const sims = {
   received: defineOperation({
     http: 'GET /control/accounts/{account_id}/received',
     summary: 'The inbound messages of an account, newest first.',
-    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
+    input: receivedInputSchema,
     output: z.strictObject({ received: z.array(receivedViewSchema) }),
     examples: [{ limit: 5 }],
     run: (_, account, { limit }) => account.received.slice(-limit).reverse().map(entryOf),
@@ -173,7 +176,7 @@ export const sims = {
   allReceived: defineOperation({
     http: 'GET /control/received',
     summary: 'The inbound messages of all accounts, newest first.',
-    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
+    input: receivedInputSchema,
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
     fleet: { joined: { received: { by: 'account_id', newest: 'received_at' } } },
     examples: [{ limit: 5 }],

@@ -3,7 +3,9 @@
  * the name of the checkpoint from which the journal continues, if any. Explicit keys are stored as
  * digests, so a replay accepts the same keys without knowing their text.
  */
+
 import { z } from 'zod';
+import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
@@ -85,7 +87,7 @@ export function headerOf(
     journal: journalFormat,
     smstwin: smstwinVersion(),
     seed: settings.seed,
-    started_at: new Date(startedAtMs).toISOString(),
+    started_at: isoTime(startedAtMs),
     settings: journalSettings(settings, keyDigests),
     ...(world !== undefined && { world }),
   };
