@@ -4,7 +4,7 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
-import type { EndpointName } from '#contract/limits.ts';
+import { type EndpointName, limitWindowMs } from '#contract/limits.ts';
 
 export interface AuditEntry {
   readonly atMs: number;
@@ -24,7 +24,6 @@ export interface Breach {
   readonly passedBefore: number;
 }
 
-export const windowMs = 60_000;
 const shownBreaches = 5;
 
 /** Counts each endpoint that has a limit. `entries`: in the order of the service's decisions. */
@@ -82,7 +81,7 @@ class Window {
   #first = 0;
 
   countAt(nowMs: number): number {
-    while ((this.#times[this.#first] ?? nowMs) + windowMs <= nowMs) this.#first++;
+    while ((this.#times[this.#first] ?? nowMs) + limitWindowMs <= nowMs) this.#first++;
     return this.#times.length - this.#first;
   }
 

@@ -3,6 +3,7 @@
  * of a finding that files, reports and `explore()` share, the line of text and the exit code.
  */
 import type { FindingView, Schedule, TimelineEntry } from '#contract/fault-schedule.ts';
+import { isoTime } from '#contract/time.ts';
 import { longestStatedWaitSeconds, type Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { type Failure, kindOf, type Run } from './verdict.ts';
@@ -74,7 +75,7 @@ export function findingView({ schedule, failures, run, isShrunk, also }: Finding
     timeline: run.seen.map(
       ({ exchange, point, fault }): TimelineEntry => ({
         number: exchange.number,
-        at: new Date(exchange.sentAt).toISOString(),
+        at: isoTime(exchange.sentAt),
         method: exchange.method,
         target: exchange.target,
         endpoint: exchange.endpoint ?? null,

@@ -4,9 +4,11 @@
  * events. Every shard lists every account, SIM and fault. But only one shard, the owner, serves the
  * requests of an account, so the entries of an account are those of its owner.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
+import { isoTime } from '#contract/time.ts';
 import type { ControlReply, SendEvent } from '#src/http/transport/transport.ts';
 import type { AnyJoin } from '#src/operations/joins.ts';
 import { widthFor } from '#src/operations/requests/requests.ts';
@@ -186,7 +188,7 @@ function joinBarCharts(all: readonly Fields[]): Json {
       sum.spent += Number(bar['spent']);
     }
   }
-  return { width_ms: widthMs, from: new Date(firstBar * widthMs).toISOString(), bars };
+  return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
 
 /**

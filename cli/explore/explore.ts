@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
+import { isoTime } from '#contract/time.ts';
 import { CommandRuns, reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';
@@ -224,7 +225,7 @@ function report(result: SearchResult, context: Context): number {
     result,
     line,
     command: command.join(' '),
-    startedAt: new Date(startMs).toISOString(),
+    startedAt: isoTime(startMs),
     durationMs: Date.now() - startMs,
   };
   const streams = { out: io.out, error: complain };

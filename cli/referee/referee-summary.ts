@@ -3,6 +3,7 @@
  * from: one result for each finding, or one for a rule without findings.
  */
 import { clientRules } from '#contract/rules.ts';
+import { isoTime } from '#contract/time.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { counted, table } from '#io/terminal.ts';
 import type { ClientExchange } from '#judging/client/exchange.ts';
@@ -163,7 +164,7 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
     const seconds = ((sentAt - (first?.sentAt ?? sentAt)) / 1_000).toFixed(3);
     const id = requestIdOf(exchange);
     return [
-      `${new Date(sentAt).toISOString()} (+${seconds} s) ${number}: ${method} ${target} → ${reply.status}`,
+      `${isoTime(sentAt)} (+${seconds} s) ${number}: ${method} ${target} → ${reply.status}`,
       ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
       ...(id === undefined ? [] : [`request_id ${id}`]),
       ...(isSeen ? [] : ['not seen by the client']),
@@ -180,7 +181,7 @@ export function reportExchange(exchange: ClientExchange, first: ClientExchange |
     method,
     url: target,
     requestHeaders: {
-      at: new Date(sentAt).toISOString(),
+      at: isoTime(sentAt),
       'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s`,
     },
     ...(body !== '' && { requestBody: body }),
