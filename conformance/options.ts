@@ -127,7 +127,8 @@ const flagsOfConform = [
 ] as const satisfies readonly Flag[];
 
 /** Each week selects other rows of the tables of which a run sends only a part. */
-function weekOfYear(now = new Date()): number {
+function weekOfYear(): number {
+  const now = new Date();
   return 1 + Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear())) / (7 * dayMs));
 }
 
