@@ -152,9 +152,8 @@ function requireCreatedAt(context: Context): void {
   const differenceMs = Math.abs(createdMs - exchange.sentAt);
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
-  if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes']) {
+  if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])
     verify.fail(`created_at of ${source} at about ${isoTime(exchange.sentAt)}`, verify.show(value));
-  }
 }
 
 function requireStatus({ body: { status }, source, accepted }: Context): void {

@@ -264,9 +264,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #register(created: NewWorld<S>): HostedWorld<S> {
     const { simulator, ttlMs } = created;
-    for (const key of simulator.simulation.world.keys.values()) {
+    for (const key of simulator.simulation.world.keys.values())
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
-    }
     const world = new HostedWorld(created);
     this.#table.add(world);
     if (ttlMs !== undefined) this.#sweep.start();

@@ -144,9 +144,7 @@ class HastyRegistry extends Registry {
     if (device.polling !== 'external') return [];
     // As if all holds had ended, and each message were due at this poll.
     device.work.releaseHeld(Number.POSITIVE_INFINITY);
-    for (const { cohorts } of device.work.ready) {
-      for (const cohort of cohorts) cohort.duePoll = 0;
-    }
+    for (const { cohorts } of device.work.ready) for (const cohort of cohorts) cohort.duePoll = 0;
     return super.polled(device);
   }
 }

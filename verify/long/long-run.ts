@@ -91,9 +91,8 @@ async function play(plan: LongPlan, service: Service, rng: Rng) {
   const load = new Load(rng, service, await accountsOf(service));
   /** Ends that left an unfinished checkpoint behind. */
   let duringCheckpoint = 0;
-  for (const round of plan.ends.keys()) {
+  for (const round of plan.ends.keys())
     if (await playRound(plan, service, load, round)) duringCheckpoint++;
-  }
   await load.replayLatest(isSoak ? replayedIds : load.messages.length);
   await finishMessages(service, load);
   const found = await auditMessages(service, load);

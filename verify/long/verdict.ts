@@ -57,9 +57,8 @@ export async function auditMessages(service: Service, load: Load): Promise<numbe
     const { next_cursor: cursor } = page;
     query = cursor === null ? undefined : `?limit=1000&cursor=${cursor}`;
   }
-  for (const { messageId } of load.messages) {
+  for (const { messageId } of load.messages)
     if (!ids.has(messageId)) service.complain(`the message ${messageId} is lost`);
-  }
   const { broken } = await service.ask<{ broken: string[] }>('simulator.invariants');
   for (const finding of broken) service.complain(finding);
   return ids.size;

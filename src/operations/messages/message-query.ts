@@ -94,9 +94,8 @@ export function* searchMessages(
 export function newestMatching(world: Registry, match: MessageMatch, limit: number) {
   const messages: Message[] = [];
   let count = 0;
-  for (const message of newestOf(world, match)) {
+  for (const message of newestOf(world, match))
     if (matches(world, match, message) && ++count <= limit) messages.push(message);
-  }
   return { count, messages };
 }
 

@@ -117,9 +117,8 @@ export class StateImage {
   *parts(): Generator<StatePart> {
     yield* this.#messageParts();
     for (const [batch, lists] of this.#members.entries()) {
-      for (const blocks of lists) {
+      for (const blocks of lists)
         for (const block of blocks) yield { members: [{ batch, arrivals: [...block] }] };
-      }
     }
     yield this.unbatched;
   }

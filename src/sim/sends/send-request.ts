@@ -267,8 +267,7 @@ function isAtMost(limit: number, text: string, unit: Assumptions['characterUnit'
   if (text.length <= limit) return true;
   if (unit === 'utf16_units') return false;
   let characters = 0;
-  for (const _ of unit === 'code_points' ? text : graphemes.segment(text)) {
+  for (const _ of unit === 'code_points' ? text : graphemes.segment(text))
     if (++characters > limit) return false;
-  }
   return true;
 }

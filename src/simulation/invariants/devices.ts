@@ -61,9 +61,8 @@ function latestWakeMs(
   intervalMs: number,
 ): number | undefined {
   let dueMs = Number.POSITIVE_INFINITY;
-  for (const { message, from, dueAtMs } of work.paced.items) {
+  for (const { message, from, dueAtMs } of work.paced.items)
     if (message.status === from) dueMs = Math.min(dueMs, dueAtMs);
-  }
   if (polling === 'simulated') {
     const waits =
       work.ready.some(({ cohorts }) => cohorts.some(({ status }) => status === 'queued')) ||
@@ -150,9 +149,7 @@ function collectQueues(
     add(message, 'inFlight');
     checkDue(message);
   }
-  for (const { message, from } of paced) {
-    if (message.status === from) add(message, 'paced');
-  }
+  for (const { message, from } of paced) if (message.status === from) add(message, 'paced');
 }
 
 /** Where a message may wait. `undefined` in the list: in no queue, as it is final or stuck. */

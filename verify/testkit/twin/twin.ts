@@ -82,9 +82,8 @@ export class Twin {
   }
 
   account(name = 'acme'): Account {
-    for (const account of this.simulation.world.accounts.values()) {
+    for (const account of this.simulation.world.accounts.values())
       if (account.name === name) return account;
-    }
     throw new Error(`no account is called ${name}`);
   }
 

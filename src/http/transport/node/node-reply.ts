@@ -70,9 +70,8 @@ export class NodeOutlet implements Outlet {
       list.push('content-type', headers?.['content-type'] ?? contentType);
       list.push('content-length', String(length));
     }
-    for (const name in headers) {
+    for (const name in headers)
       if (length === undefined || name !== 'content-type') list.push(name, headers[name] ?? '');
-    }
     this.#response.writeHead(status, list);
   }
 

@@ -42,9 +42,8 @@ export function readHead(incoming: IncomingMessage): Draft {
 /** True if the request has exactly one `Host`; in HTTP/1.0 it may also have none. */
 export function hasRightHosts({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
+  for (let index = 0; index < rawHeaders.length; index += 2)
     if (rawHeaders[index]?.toLowerCase() === 'host') hosts++;
-  }
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
