@@ -60,7 +60,7 @@ export class Client {
   readonly #settings: ClientSettings;
   readonly #connections: Connections;
   readonly #clock: Clock;
-  /** Whether this process was late: then the times of a reply prove nothing. */
+  /** Shows if this process was late: then the times of a reply prove nothing. */
   readonly lag = new Lag();
   /** Consecutive requests that timed out. */
   #timedOut = 0;

@@ -98,7 +98,7 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
   };
 }
 
-/** What is required shows where it is missing or wrong: accepted sends show nothing of it. */
+/** Sends that lack a required field, or have it wrong, show the rule. Accepted ones do not. */
 const isNotShown = () => false;
 
 /** SEND-2: `to`, a sender and `message` are required. */

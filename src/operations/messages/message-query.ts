@@ -113,7 +113,7 @@ export function matches(world: Registry, match: MessageMatch, message: Message):
   );
 }
 
-/** Tells whether a search may be a part of a number or of an id. Only then are those searched. */
+/** What a search may be a part of, a number or an id: only those are searched. */
 function formsOf(text: string) {
   return { isNumber: /^\+?\d*$/.test(text), isId: /^[0-9a-f-]+$/.test(text) };
 }
