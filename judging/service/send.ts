@@ -78,12 +78,11 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
       const { reply } = exchange;
       const isInvalid =
         invalid.length > 0 && invalid.flatMap(namesOf).some((name) => names.includes(name));
+      const judge = isShown(exchange) ? 'judge' : 'alsoRequire';
       if (isInvalid)
         findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
       else if (mustBeAccepted(checked))
-        findings[isShown(exchange) ? 'judge' : 'alsoRequire']([exchange], () => {
-          verify.accepted(reply);
-        });
+        findings[judge]([exchange], () => void verify.accepted(reply));
       if (reply.status !== 400) continue;
       const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const wronglyBlamed = names.filter(
