@@ -20,8 +20,8 @@ import type { Assumptions } from '../../sim/assumptions.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { readReceivedQuery, receivedParameters } from '../../sim/read.ts';
 import { documentedFields, readSend, validateSend } from '../../sim/sends/send-request.ts';
-import { anyWording, exampleSendByAlias } from './bodies.ts';
 import { endpointTexts } from './endpoint-texts.ts';
+import { anyWording, exampleSendByAlias } from './reply-bodies.ts';
 
 export interface Refusal {
   /** The name of its schema among the components. */

@@ -16,9 +16,14 @@ import { waitUntilIdle } from '../pending-replies.ts';
 import { ServedPort } from '../served-port.ts';
 import type { PortService, Transport, TransportOptions } from '../transport.ts';
 import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
-import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
+import {
+  type Draft,
+  hasRightHosts,
+  RequestQueues,
+  readHead,
+  readUnusualMethod,
+} from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
-import { RequestQueues } from './request-queues.ts';
 
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;
