@@ -22,7 +22,7 @@ export type Json =
   | string
   | readonly Json[]
   | { readonly [name: string]: Json };
-type Fields = { readonly [name: string]: Json };
+export type Fields = { readonly [name: string]: Json };
 type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 /** One value or list for each shard, in their order; null: this shard has none. */
 type ValuesOfShards = readonly Json[];
@@ -141,7 +141,8 @@ function joinCommon(lists: ListsOfShards, { by, fields }: AnyFields, joining: Jo
   });
 }
 
-function fieldsOf(value: Json): Fields {
+/** The fields of an object; no fields for any other value. */
+export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 

@@ -6,7 +6,7 @@
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
-import { Client, type Clock } from './client.ts';
+import { bearerHeader, Client, type Clock } from './client.ts';
 import type { Masks } from './masks.ts';
 import type { RunFacts } from './run-facts.ts';
 
@@ -84,7 +84,7 @@ export class Control {
     });
     this.#masks = masks;
     this.#facts = facts;
-    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#headers = bearerHeader(token);
     // Runs with different seeds start at different numbers: 97 is prime to the 100 of an area code.
     this.#nextNumber = seed * 97;
   }
