@@ -91,9 +91,7 @@ export async function openPorts(simulator: RunningWorld, options: ListenOptions)
   const close = async () => {
     const untilMs = performance.now() + closeGraceMs;
     // The control port closes last, so that until then it can report that the service drains.
-    for (const transport of opened) {
-      await transport.close(Math.max(0, untilMs - performance.now()));
-    }
+    for (const transport of opened) await transport.close(Math.max(0, untilMs - performance.now()));
   };
   try {
     const baseUrl = await openService(simulator, options, opened);

@@ -1,5 +1,5 @@
 /** Cases about reads, unknown ids and the paths of the service. Rules: READ-1, READ-2, VER-1. */
-import { dayMs, hourMs } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { paths, type Trial, unknownId } from '../run/trial.ts';
@@ -59,7 +59,7 @@ export const readCases: readonly Case[] = [
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
     steps: async (t, account) => {
-      const send_at = new Date(t.now() + hourMs).toISOString();
+      const send_at = isoTime(t.now() + hourMs);
       const { messageId } = await t.mustSend(account, { send_at });
       await t.read(account, messageId);
     },
@@ -114,10 +114,11 @@ export const readCases: readonly Case[] = [
       await t.read(account, messageId);
       const other = await t.otherAccount();
       const headers = { authorization: `Bearer ${other.key}` };
-      for (const method of ['GET', 'HEAD'])
+      for (const method of ['GET', 'HEAD']) {
         await compareReads(t, messageId, (id) =>
           t.request({ method, path: paths.read(id), headers }),
         );
+      }
       await t.read(account, messageId);
     },
   }),

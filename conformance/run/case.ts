@@ -110,8 +110,8 @@ export function judging(
 /** True if no other case may run meanwhile: it moves time, or empties a bucket that others share. */
 export function runsAlone(anyCase: AnyCase): boolean {
   const { mustRunAlone = false, needs, waitSeconds = 0, recordings = [] } = anyCase;
-  const hasShared = recordings.some(
+  const isRecordedAlone = recordings.some(
     (one) => one.waitSeconds !== undefined || one.fullBuckets !== undefined,
   );
-  return mustRunAlone || needs.includes('clock') || waitSeconds > 0 || hasShared;
+  return mustRunAlone || needs.includes('clock') || waitSeconds > 0 || isRecordedAlone;
 }

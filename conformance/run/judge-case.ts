@@ -205,23 +205,25 @@ function observed(seen: Seen): Found {
 }
 
 function verdictOf(error: unknown): Found {
-  if (error instanceof RuleBroken)
+  if (error instanceof RuleBroken) {
     return {
       verdict: error.isOnlySpelling ? 'spelling' : 'failed',
       expected: error.expected,
       actual: error.actual,
       ...(error.exchange === undefined ? {} : { broken: error.exchange }),
     };
+  }
   if (error instanceof PreconditionMissing)
     return { verdict: 'not_exercised', reason: error.message };
   if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
   if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
     return { verdict: 'skipped', reason: error.message };
-  if (error instanceof ControlFailed)
+  if (error instanceof ControlFailed) {
     return {
       verdict: 'error',
       reason: `the control port cannot prepare the case: ${error.message}`,
     };
+  }
   return {
     verdict: 'error',
     reason: error instanceof Error ? (error.stack ?? error.message) : String(error),

@@ -223,17 +223,19 @@ export const watched: Recording<WatchedMessage[]> = {
   record: async (t, account) => {
     const successor = () => sendToWatch(t, account);
     const messages = [await successor()];
-    if (!t.hasControl)
+    if (!t.hasControl) {
       return watch(t, messages, {
         forMs: Math.min(longestMs, t.target.timeoutMs),
         afterEndMs: 1.25 * pollIntervalMs(t),
         successor,
       });
+    }
     // Each message has its own SIM, so that none waits behind another (`sendsPerPoll`).
     const others = t.target.allowTo === undefined ? fates.map(({ to }) => to) : [t.recipient];
-    for (const to of [recipients.delivered, ...others])
+    for (const to of [recipients.delivered, ...others]) {
       if (t.target.allowTo === undefined || to === t.recipient)
         messages.push(await sendToWatch(t, await t.account(), { to }));
+    }
     return watch(t, messages, {
       forMs: 8 * pollIntervalMs(t) + 45_000,
       afterEndMs: 2 * pollIntervalMs(t),

@@ -65,9 +65,8 @@ test('AUTH-2 a world shows the keys of its start again, and no key that was crea
   expect(server.worlds.get(world.world_id)).toEqual(world);
   expect(server.worlds.get('default').accounts).toEqual(server.readyFile().accounts);
   const [acme] = server.accounts.list();
-  for (const { key_id: id } of server.accounts.keys(acme?.account_id ?? '')) {
+  for (const { key_id: id } of server.accounts.keys(acme?.account_id ?? ''))
     server.accounts.revokeKey(id);
-  }
   const { account_id: id } = server.accounts.create({ name: 'later' });
   server.accounts.createKey(id, { name: 'later' });
   const fork = server.worlds.fork('default', { name: 'retry' });
@@ -262,9 +261,8 @@ test('without the token no reply tells whether a world exists, and none renews i
     const replies = [];
     for (const id of [world.world_id, 'wnothere']) {
       vi.advanceTimersByTime(5_000);
-      for (const path of ['control/state', 'control/none']) {
+      for (const path of ['control/state', 'control/none'])
         replies.push(await request({ path: `/w/${id}/${path}` }));
-      }
     }
     expect(replies.slice(2)).toEqual(replies.slice(0, 2));
     expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
@@ -343,9 +341,8 @@ test('CLIENT-16 a key of another world is found in each world, and does not leav
     const rule = simulator.referee().rules.find(({ id }) => id === 'CLIENT-16');
     expect(rule?.verdict).toBe('failed');
     const { texts } = simulator.simulation.world.keyRing;
-    for (const world of [one, other, server.readyFile()]) {
+    for (const world of [one, other, server.readyFile()])
       expect(texts.hidden(simulator.journalText())).not.toContain(keyOf(world));
-    }
   }
 });
 

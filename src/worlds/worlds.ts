@@ -183,9 +183,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #handleAt({ worldId, path }: NamedWorld, request: ApiRequest, awaits?: Awaits): ApiReply {
     const world = this.get(worldId);
-    if (world === undefined || world.isExpired) {
+    if (world === undefined || world.isExpired)
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
-    }
     if (path === undefined) return this.#answer(world, request, awaits);
     const reply = this.#answer(world, readdress(request, path), awaits);
     // Only the list of received messages contains links in its body.
@@ -256,9 +255,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #drawName({ name }: WorldOptions): DrawnName {
     refuseMore(this.size, this.#maxWorlds, 'worlds');
-    if (name !== undefined && (name === firstWorldId || this.#table.hasName(name))) {
+    if (name !== undefined && (name === firstWorldId || this.#table.hasName(name)))
       throw nameInUse(name);
-    }
     const isUsed = (id: string) => this.#table.get(id) !== undefined || this.#table.hasName(id);
     const worldId = this.#ids.next(isUsed);
     return { worldId, name: name ?? worldId, number: this.#ids.drawn };
@@ -266,9 +264,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #register(created: NewWorld<S>): HostedWorld<S> {
     const { simulator, ttlMs } = created;
-    for (const key of simulator.simulation.world.keys.values()) {
+    for (const key of simulator.simulation.world.keys.values())
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
-    }
     const world = new HostedWorld(created);
     this.#table.add(world);
     if (ttlMs !== undefined) this.#sweep.start();

@@ -83,9 +83,8 @@ export function pageTest(
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (line) => {
-        if (line.type() === 'error' && options.mayLog?.test(line.text()) !== true) {
+        if (line.type() === 'error' && options.mayLog?.test(line.text()) !== true)
           errors.push(line.text());
-        }
       });
       try {
         await run({

@@ -132,9 +132,8 @@ test('SEND-5 hostile names of fields are ignored or named', () => {
   const scene = unlimited();
   for (const unknownFields of ['ignore', 'reject'] as const) {
     for (const errorBody of ['code_detail', 'field_map', 'nested'] as const) {
-      for (const [name, answer] of Object.entries({ unknownFields, errorBody })) {
+      for (const [name, answer] of Object.entries({ unknownFields, errorBody }))
         scene.play({ kind: 'assume', name: name as 'errorBody', answer });
-      }
       for (const text of texts) {
         if ((fieldNames as readonly string[]).includes(text)) continue;
         const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };

@@ -42,9 +42,8 @@ test.each(modes)(
       expect(socket.isClosed).toBe(false);
       socket.destroy();
     };
-    for (let at = 0; at < plans.length; at += 30) {
+    for (let at = 0; at < plans.length; at += 30)
       await Promise.all(plans.slice(at, at + 30).map((plan, n) => run(plan, at + n)));
-    }
     const sent = plans.reduce((sum, { count }) => sum + count, 0);
     expect(simulator.state().messages.total).toBe(sent);
   },

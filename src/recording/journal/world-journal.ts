@@ -83,9 +83,8 @@ export class WorldJournal {
         return result;
       } catch (error) {
         // An invalid input is refused before it changes anything, so a replay can do without it.
-        if (error instanceof OperationRefused && error.code !== 'invalid') {
+        if (error instanceof OperationRefused && error.code !== 'invalid')
           this.journal?.operation(atMs, operation, args, error.code);
-        }
         throw error;
       }
     });

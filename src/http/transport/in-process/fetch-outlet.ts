@@ -6,8 +6,7 @@
 // Imported: a test that fakes the global one would hold back a truncated reply.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Outlet } from '../outlet.ts';
-import { jsonType, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
 
 /** A request as undici passes it on. */
