@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { answering } from '../defects/combinators.ts';
-import { invalid, refusal } from '../defects/given-replies.ts';
+import { invalid, notFound, refusal } from '../defects/given-replies.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
@@ -141,6 +141,17 @@ test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other
   const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
   if (!machineStoodStill(out)) expect(notices, out).not.toContain('LIMIT-7/other-traffic');
 }, 240_000);
+
+test.concurrent('READ-1 one message in five that other cases sent is lost: a failure', async () => {
+  const lost = answering((call) =>
+    (call.message?.arrival ?? 0) % 5 === 4 ? notFound(call) : undefined,
+  );
+  const { results, out } = await runWithFlags(['SEND-3', 'SEND-6', 'READ-1/every-message'], {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, lost),
+  });
+  expect(failed(results), out).toContain('READ-1/every-message-of-the-run');
+}, 60_000);
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
   const plan = { rate, isUnattended: true, assumptions: { taskPickup: 'reported' } };
