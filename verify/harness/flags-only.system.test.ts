@@ -169,11 +169,13 @@ test.concurrent('ERR-1 an exhausted account without a number of its own is not a
 }, 60_000);
 
 test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
-  const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
-  const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
+  const cases = ['SVC-3', 'SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
+  const { exitCode, results, out } = await runWithFlags(cases, { rate, isUnattended: true });
   const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
   // A pickup that only the harness causes does not show how soon one comes.
-  expect(verdicts, out).toEqual(['passed', 'skipped']);
+  expect(verdicts, out).toEqual(['not_exercised', 'not_exercised', 'passed', 'skipped']);
+  // The user named a device, so a rule about its polls must not remain untested in silence.
+  expect(exitCode).toBe(4);
 }, 60_000);
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
