@@ -178,6 +178,22 @@ test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks
   expect(exitCode).toBe(4);
 }, 60_000);
 
+test.concurrent('SVC-3 a message that a poll of the harness picked up is followed by another', async () => {
+  const { results, out } = await runWithFlags(['STATE-2', 'SVC-3'], {
+    rate,
+    isUnattended: true,
+    assumptions: { pollIntervalSeconds: 20 },
+    disturb: (simulator) => {
+      const deviceId = simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '';
+      const polling = setInterval(() => simulator.sims.poll(deviceId), 20_000 / rate);
+      return () => clearInterval(polling);
+    },
+  });
+  const verdictOf = (id: string) => results.find((one) => one.id === id)?.verdict;
+  expect(verdictOf('STATE-2/pickup-by-a-polling-device'), out).toBe('passed');
+  expect(verdictOf('SVC-3/picked-up-within-a-poll'), out).toBe('passed');
+}, 60_000);
+
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
   const slow = answering((call) => {
     const sendAt = call.fields?.['send_at'];
