@@ -22,6 +22,8 @@ interface Plan<S> extends Requirements {
   readonly isLast?: boolean;
   /** True if it moves time for a moment, although it neither needs `clock` nor has `waitSeconds`. */
   readonly mustRunAlone?: boolean;
+  /** Further needs that explain a lack: with their flags, the case is not silently skipped. */
+  readonly mayUse?: readonly Need[];
   /** What it sends, as a phrase without a subject. */
   readonly sends: string;
 }

@@ -130,6 +130,28 @@ test('a fork goes on from the same instant, by its own keys, and the two do not 
   expect(copy.invariants().broken).toEqual([]);
 });
 
+test('a fork and the metrics show the present time of a fast world that nothing has moved', async () => {
+  const server = new Simulator();
+  const rate = 1_000;
+  const world = server.worlds.create({ clock: 'scaled', rate });
+  const source = server.hosting.get(world.world_id)?.simulator as Simulator;
+  const pauseMs = 20;
+  const pauseFrom = () => {
+    const startedMs = source.wallClock.now();
+    // Without a turn of the event loop, in which a timer might move the clock.
+    for (const endMs = Date.now() + pauseMs; Date.now() < endMs; );
+    return startedMs + pauseMs * rate;
+  };
+  const leastMs = pauseFrom();
+  const { forked_from: origin } = server.worlds.fork(world.world_id);
+  expect(Date.parse(origin?.at ?? '')).toBeGreaterThanOrEqual(leastMs - rate);
+  const leastSeconds = (pauseFrom() - rate) / 1_000;
+  const metrics = await server.metrics({ world: world.world_id });
+  const time = metrics.find(({ name }) => name === 'smstwin_simulated_time_seconds');
+  expect(time?.values[0]?.value).toBeGreaterThanOrEqual(leastSeconds);
+  await server.close();
+});
+
 test('the journal of a fork, and of a named world, play again without a difference', () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-worlds-'));
   const server = new Simulator({ clock: 'manual' }, { journalDir: folder });

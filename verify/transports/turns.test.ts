@@ -50,14 +50,18 @@ test.each(modes)(
   3_600_000,
 );
 
-test('without --transport a run in a file is served by Node, and another one natively', async () => {
-  const natively = kinds.includes('hyperexpress');
-  for (const options of [{ journal: newPath() }, { journalDir: newPath() }, {}]) {
-    const { port } = await serve(options);
+test('without --transport a run in a file or off real time is served by Node, others natively', async () => {
+  const native = kinds.includes('hyperexpress') ? '505' : '404';
+  for (const [options, settings, status] of [
+    [{ journal: newPath() }, { clock: 'real' }, '404'],
+    [{ journalDir: newPath() }, { clock: 'real' }, '404'],
+    [{}, { clock: 'manual' }, '404'],
+    [{}, { clock: 'real' }, native],
+  ] as const) {
+    const { port } = await serve(options, undefined, settings);
     const socket = await dial(port);
     await socket.write('GET / HTTP/1.0\r\n\r\n');
-    const isNode = !('journal' in options || 'journalDir' in options) && natively ? '505' : '404';
-    expect(await socket.rest()).toContain(`HTTP/1.1 ${isNode}`);
+    expect(await socket.rest()).toContain(`HTTP/1.1 ${status}`);
   }
 });
 

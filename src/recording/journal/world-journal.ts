@@ -123,8 +123,7 @@ export class WorldJournal {
   recordEnd(requestNumber: number, isSeen: boolean): void {
     const { wallClock, exchangeRecord } = this.#world;
     exchangeRecord.settle();
-    wallClock.catchUp();
-    const nowMs = this.#world.simulation.clock.now();
+    const nowMs = wallClock.now();
     const requestsAgo = exchangeRecord.total - requestNumber + 1;
     const at = isoTime(nowMs);
     this.journal?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });

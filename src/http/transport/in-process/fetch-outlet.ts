@@ -156,7 +156,7 @@ export class FetchOutlet implements Outlet {
     };
     const lines = Object.entries(headers);
     this.#controller.rawHeaders = lines.flat().map((text) => Buffer.from(text));
-    const statusText = statusTexts[status] ?? 'Unknown';
+    const statusText = statusTexts[status] ?? 'unknown';
     this.#handler.onResponseStart(this.#controller, status, headers, statusText);
   }
 
