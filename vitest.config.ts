@@ -67,9 +67,9 @@ const shared = {
   maxWorkers: availableParallelism() * 2,
   maxConcurrency: 10,
   // Ends a test that hangs, but not one that is slow because the machine is busy.
-  testTimeout: 120_000,
-  hookTimeout: 60_000,
-  expect: { poll: { timeout: 20_000 } },
+  testTimeout: 300_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
   setupFiles: ['verify/testkit/setup.ts'],
 };
 

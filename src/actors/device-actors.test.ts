@@ -645,7 +645,7 @@ test('SEND-7 30,000 messages held a year ahead cost one timer and no poll until 
   twin.advanceToQuiet();
   expect(twin.account().counts.delivered).toBe(30_000);
   expectQuiet(twin);
-}, 20_000);
+});
 
 test('a deleted account takes its devices and their timers with it', () => {
   const twin = new Twin();

@@ -37,4 +37,4 @@ test('a stream without events sends comments: of a server on each transport, and
   for (const received of await Promise.all(streams)) {
     expect(received).toMatch(/^: open\n\n(?:event: .*\ndata: .*\n\n)*: open\n\n$/);
   }
-}, 120_000);
+});

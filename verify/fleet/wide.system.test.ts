@@ -53,7 +53,7 @@ test('each account gets the bytes of one process, and lists and counts are joine
   const several = { timers: expect.any(Number), buckets: expect.any(Number) };
   const checked = { ...own.checked, ...several };
   expect(invariants).toEqual({ sound: true, broken: [], checked });
-}, 240_000);
+});
 
 /** The ids of all messages, by pages. */
 async function idsOf({ controlUrl }: ServedProcess): Promise<readonly string[]> {
@@ -166,7 +166,7 @@ test('120 of 150 sends at once pass for each of twelve accounts, whatever the co
       expect((await ask(`${pair.fleet.baseUrl}${sendPaths.send}`, init)).status).toBe(429);
     }
   }
-}, 240_000);
+});
 
 test('a revoked key is unknown on every shard, whatever was drawn since', async () => {
   const { baseUrl, ready } = pair.fleet;
@@ -184,7 +184,7 @@ test('a revoked key is unknown on every shard, whatever was drawn since', async 
     expect((await caller.call(baseUrl, { ...send, key: revoked.key }))?.status).toBe(401);
   }
   caller.leave();
-}, 240_000);
+});
 
 test('what a wide world cannot offer exactly is 409 with the reason', async () => {
   const refused = async (method: string, path: string, body?: object) => {
@@ -263,7 +263,7 @@ test('a fleet that is killed as it moves time moves all shards when it starts ag
   expect(now).toBe('2026-01-02T00:00:00.000Z');
   const seconds = [...metrics.matchAll(/^smstwin_simulated_time_seconds\{shard="\d"\} (.*)$/gm)];
   expect(seconds.map(([, text]) => Number(text))).toEqual([1767312000, 1767312000]);
-}, 240_000);
+});
 
 test('invariants see an account with messages on a shard that does not own it', async () => {
   const own = await FleetFixture.start(['--wide', '--shards', '2']);
@@ -280,7 +280,7 @@ test('invariants see an account with messages on a shard that does not own it', 
   await own.stop();
   const broken = [expect.stringMatching(/^account \S+ has messages on shard [01], too$/)];
   expect(found).toMatchObject({ sound: false, broken });
-}, 60_000);
+});
 
 const seeds = Number(process.env['SMSTWIN_SEEDS'] ?? 0);
 const firstSeed = Number(process.env['SMSTWIN_SEED'] ?? 1);

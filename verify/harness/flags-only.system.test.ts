@@ -39,7 +39,7 @@ test.concurrent('a sound service ends with exit 0, within 780 sends and five min
   expect(within(full.sends, sends)).toBeLessThan(0.1);
   // A busy machine computes for longer between the waits; a quick one may save a minute of them.
   expect(within(full.seconds / 60, minutes)).toBeLessThan(0.5);
-}, 240_000);
+});
 
 // Alone and slower than the others: a busy process makes it send some messages again.
 test('--profile budget sends less than 60, and names every case that it leaves out', async () => {
@@ -47,7 +47,7 @@ test('--profile budget sends less than 60, and names every case that it leaves o
   expectSound({ exitCode, out });
   expect(sends).toBeLessThan(60);
   expect(out).toMatch(/LIMIT-1\/120-pass +costs 127 sends, more than --profile budget allows/);
-}, 240_000);
+});
 
 const answersAboutLimits = [
   { limiterRefill: 'continuous' },
@@ -87,7 +87,7 @@ test.concurrent('a service that loses replies after it has handled them breaks n
   });
   expect(failed(results), out).toEqual([]);
   expect(out).toContain('The connection broke');
-}, 240_000);
+});
 
 test.concurrent.each([{}, { limiterRefill: 'continuous' }])(
   'a second client of the account breaks no rule under %j, and is noticed once',
@@ -140,7 +140,7 @@ test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other
   expect(failed(results), out).toContain('ERR-3/every-429-of-the-run');
   const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
   if (!machineStoodStill(out)) expect(notices, out).not.toContain('LIMIT-7/other-traffic');
-}, 240_000);
+});
 
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
   const plan = { rate, isUnattended: true, assumptions: { taskPickup: 'reported' } };
@@ -149,13 +149,13 @@ test.concurrent('STATE-2 a device may report a pickup later than it was handed t
   const seen = results.map(({ id, verdict }) => `${id} ${verdict}`);
   expect(seen).toContain('STATE-2/pickup-by-a-polling-device passed');
   expect(seen).toContain('taskPickup/status-once-handed-out observed');
-}, 60_000);
+});
 
 test.concurrent('ERR-1 an exhausted account without a number of its own is not accused', async () => {
   const { results, out } = await runWithFlags(['ERR-1'], { rate, without: ['exhausted-from'] });
   expect(failed(results), out).toEqual([]);
   expect(out).toMatch(/exceeding-is-not-queued +needs --exhausted-from/);
-}, 60_000);
+});
 
 test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
   const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
@@ -163,7 +163,7 @@ test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks
   const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
   // A pickup that only the harness causes does not show how soon one comes.
   expect(verdicts, out).toEqual(['passed', 'skipped']);
-}, 60_000);
+});
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
   const slow = answering((call) => {
@@ -177,4 +177,4 @@ test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent
     simulation: (settings, startMs) => new WrongSimulation(settings, startMs, slow),
   });
   expectSound({ exitCode, out });
-}, 60_000);
+});

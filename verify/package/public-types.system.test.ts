@@ -27,7 +27,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(root, 'build/public-types-'));
   compile('-p', 'tsconfig.build.json', '--outDir', folder);
   writePublicTypes(folder);
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('every public symbol has a comment', () => {
@@ -77,7 +77,7 @@ test('the generated types are those of the simulator', () => {
   const compilerOptions = { exactOptionalPropertyTypes: false };
   writeFileSync(config, JSON.stringify({ ...extended, compilerOptions }));
   compile('-p', config, '--noEmit');
-}, 120_000);
+});
 
 /** The exported declarations of a file, or those named, that lack a comment, with their members. */
 function undocumented(file: string, names?: readonly string[]): readonly string[] {

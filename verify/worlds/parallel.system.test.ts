@@ -50,7 +50,7 @@ test('16 workers of Vitest and 8 of pytest meet their limits exactly, on one ser
   const ends = await Promise.all(children.map(ended));
   expect(ends.filter(({ code }) => code !== 0)).toEqual([]);
   expect(ends[0]?.output).toContain(`${workers} passed`);
-}, 300_000);
+});
 
 function run(command: string, argv: readonly string[]): ChildProcess {
   const env = { ...process.env, SMSTWIN_CONTROL_URL: server.controlUrl, NO_COLOR: '1' };

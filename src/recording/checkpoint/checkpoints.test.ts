@@ -94,7 +94,7 @@ test('SEND-4 a run that goes on from checkpoints answers like one that never sto
     }),
     { numRuns: runs(2) },
   );
-}, 180_000);
+});
 
 test('a journal stays below its bound, and its checkpoint replaces what came before', async () => {
   const file = newFile();
@@ -157,7 +157,7 @@ test('the files of a process killed at any moment of a checkpoint start again', 
   }
   expect(states.size).toBeGreaterThan(20);
   await Promise.all([simulator.close(), twin.close()]);
-}, 180_000);
+});
 
 /** How many messages that still move together were accepted at each time. */
 function createdIn({ simulation }: Simulator): Map<number | undefined, number> {
@@ -201,7 +201,7 @@ test('messages that change while a checkpoint is written are in it as they were'
   // The metrics that change at the next poll.
   expect(createdIn(again)).toEqual(createdIn(twin));
   await Promise.all([again.close(), twin.close()]);
-}, 180_000);
+});
 
 test('a simulator that closes while a checkpoint is written leaves the journal as it was', async () => {
   const file = newFile();

@@ -32,4 +32,4 @@ test('SEND-4 a day at the documented rates of three endpoints loses no message a
     expect(send(path, 0)).toMatchObject({ status: 200, body: first[n]?.body });
     expect(twin.read(first[n]?.json['message_id']).status).toBe(200);
   }
-}, 120_000);
+});
