@@ -7,7 +7,7 @@
 import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { type ClientExchange, contentOf, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
 import type { Intent } from '#judging/client/record.ts';

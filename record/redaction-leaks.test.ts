@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { LineMaker } from './line-maker.ts';
 import type { Header, PassedExchange } from './passed-exchange.ts';

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
 import { LineMaker } from './line-maker.ts';
 import type { Header, PassedExchange } from './passed-exchange.ts';

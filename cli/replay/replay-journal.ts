@@ -20,7 +20,7 @@ import { fileValue } from '#io/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { counted } from '#io/terminal.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';

@@ -3,7 +3,7 @@
  * so their verdicts are equal.
  */
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { counted } from '#io/terminal.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';

@@ -4,7 +4,7 @@
  * replay, the types of the page and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import type { ControlReply } from '../http/transport/transport.ts';
 import type { AnyJoin, Join, MaybeJoined } from './joins.ts';
 import type { RunningWorld, Targets } from './running-world.ts';

@@ -3,8 +3,8 @@
  * in `run`, which reads the input and finds the object that the path names.
  */
 import type { z } from 'zod';
+import { inSlices } from '#io/event-loop.ts';
 import { mistakeLine } from '#io/mistakes.ts';
-import { inSlices } from '#io/slices.ts';
 import { mistakesOf } from '../config/given-assumptions.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';

@@ -3,7 +3,7 @@
  * record, so the verdicts on a journal are those on the run that wrote it.
  */
 import { sha256 } from '#io/digest.ts';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import type { ClientCaller, ClientExchange } from '#judging/client/exchange.ts';
 import { clientExchangeOf, type MutableExchange } from '#judging/evidence/exchanges-of-traffic.ts';
 import { plainAddress, plainJson } from '#judging/evidence/reading.ts';

@@ -3,9 +3,9 @@
  * function returns for how long it has nothing to do, and is not called until then, so thousands of
  * idle worlds cost next to nothing.
  */
-import realTimers from 'node:timers';
+import { realTimers } from '#io/event-loop.ts';
 
-// A test may fake the timers, also those that are imported by name; these outlive the test.
+// In real time: they outlive a test that fakes the timers.
 const { clearTimeout, setTimeout } = realTimers;
 
 /** The pause before a call that may have something to do. */

@@ -6,8 +6,9 @@
 import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
 import { vi } from 'vitest';
+import { realTimers } from '#io/event-loop.ts';
 import { durationMs } from '../operations/input-fields.ts';
-import { type FiredTimer, fakeRestOfTime, realTimers, untilQuiet } from './rest-of-time.ts';
+import { type FiredTimer, fakeRestOfTime, untilQuiet } from './rest-of-time.ts';
 
 /** A reply that takes longer than this real time probably waits for simulated time itself. */
 const maxStandstillMs = 250;

@@ -8,9 +8,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { realTimers } from '#io/event-loop.ts';
 
 const { scheduler } = timersPromises;
-const { setImmediate, setTimeout, clearTimeout, setInterval, clearInterval } = timers;
+const { setImmediate, setTimeout, clearTimeout, setInterval, clearInterval } = realTimers;
 /** Node's own functions, to be restored. */
 const originals = {
   timers: { setTimeout, clearTimeout, setInterval, clearInterval },
@@ -35,12 +36,9 @@ export interface FiredTimer {
   readonly setBy: Error;
 }
 
-/** Node's own timers, for use while the globals are replaced. */
-export const realTimers = { setImmediate, setTimeout };
-
 /** Resolves in the next turn of the event loop. */
 function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void realTimers.setImmediate(resolve));
+  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 /** Turns of the event loop in which a client can act on a reply or timer before time moves on. */

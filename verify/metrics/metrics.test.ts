@@ -8,7 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 import { statuses } from '#contract/message-status.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { Rng } from '#src/sim/random.ts';
 import {
   familiesOf,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { judge as judgeClient } from '#judging/client/judge.ts';
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';

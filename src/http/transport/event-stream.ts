@@ -5,9 +5,10 @@
  * Events of one turn of the event loop, and those within a short time after it, share a write,
  * which costs far more than an event.
  */
-// Imported, because a test may fake the global functions.
-import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
+import { realTimers } from '#io/event-loop.ts';
 import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
+
+const { clearInterval, clearTimeout, setInterval, setTimeout } = realTimers;
 
 /** The connection of a stream, as its transport provides it. */
 export interface EventPipe {

@@ -4,10 +4,12 @@
  * connections: see docs/bounds.md.
  */
 import { performance } from 'node:perf_hooks';
-// For `waitUntilIdle`, as a server closes in real time. A fault delays a reply by the global
-// `setTimeout`, which a test may fake.
-import { setImmediate, setTimeout as setRealTimeout } from 'node:timers';
+import { realTimers } from '#io/event-loop.ts';
 import type { Outlet } from './outlet.ts';
+
+// A server closes in real time. A fault delays a reply by the global `setTimeout`, which a test may
+// fake.
+const { setImmediate, setTimeout: setRealTimeout } = realTimers;
 
 /** Finished replies are removed at this number of entries, then at twice the number that remains. */
 const firstSweepSize = 4_096;

@@ -5,7 +5,7 @@
  * for readers that reconnect with the id of their last one.
  * A source first calls `count`, and creates the event for `send` only if `count` returns true.
  */
-import realTimers from 'node:timers';
+import { realTimers } from '#io/event-loop.ts';
 import { refuseMore } from '../../sim/errors.ts';
 import {
   type ActivityEvent,

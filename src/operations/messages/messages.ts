@@ -3,7 +3,7 @@
  * Rules: STATE-1 to STATE-5.
  */
 import { z } from 'zod';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { conflict } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { perform } from '../perform.ts';

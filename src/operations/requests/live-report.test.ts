@@ -3,7 +3,7 @@
  * than a slow one.
  */
 import { afterEach, expect, test, vi } from 'vitest';
-import { atOnce } from '#io/slices.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { defaultGraceMs } from '#judging/client/client-records.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 import { keptReportOn } from './kept-reports.ts';

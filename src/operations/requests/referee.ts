@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { clientRules } from '#contract/rules.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { eachOf } from '#io/grouped.ts';
-import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/client-records.ts';
 import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';

@@ -2,8 +2,9 @@
  * Resumes a run from its journal: restores the checkpoint that its header names, replays the
  * recorded inputs, then appends to the file.
  */
+
+import { atOnce } from '#io/event-loop.ts';
 import { reasonOf } from '#io/plain-file.ts';
-import { atOnce } from '#io/slices.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../../config/settings.ts';
 import {

@@ -6,8 +6,7 @@
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-// Not the global one, which a test may fake: a client is silent in real time.
-import { clearInterval, setInterval } from 'node:timers';
+import { realTimers } from '#io/event-loop.ts';
 import { Answers } from '../answers.ts';
 import { ArrivingBody, type Intake } from '../arriving-body.ts';
 import { listenOn } from '../listen-on.ts';
@@ -24,6 +23,9 @@ import {
   readUnusualMethod,
 } from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
+
+// A client is silent in real time.
+const { clearInterval, setInterval } = realTimers;
 
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;

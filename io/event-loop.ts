@@ -1,7 +1,14 @@
 /**
- * Runs long work so that other requests are answered in between. Such work is a generator that
- * yields every few hundred microseconds: a port calls `inSlices`, a method `atOnce`.
+ * Real timers, and long work that leaves turns of the event loop to others. Such work is a
+ * generator that yields every few hundred microseconds: a port calls `inSlices`, a method `atOnce`.
  */
+import timers from 'node:timers';
+
+/**
+ * Node's own timers, in real time. A test may fake the global ones, and also those that a module
+ * imports by name; a module that is loaded later would take over fake ones.
+ */
+export const realTimers = { ...timers };
 
 /** The time after which the work pauses for a turn of the event loop. */
 const longestSliceMs = 2;
