@@ -366,12 +366,8 @@ test('an exchange that was read twice is counted once', async () => {
     await run('--traffic', file, '--traffic', fileOf('week.ndjson.gz', zipped)),
     await run('--traffic', fileOf('both.gz', Buffer.concat([zipped, zipped]))),
   ];
-  for (const { code, error } of runs) {
-    expect([code, error]).toEqual([
-      0,
-      'smstwin conform: 4 exchanges were read twice; counted once\n',
-    ]);
-  }
+  for (const { code, error } of runs)
+    expect([code, error]).toEqual([0, 'smstwin conform: 4 exchanges read twice; counted once\n']);
 });
 
 test('equal calls of one moment are all counted', async () => {
@@ -454,6 +450,29 @@ test('a 429 of a key that no accepted request showed is not waited for', async (
   const file = fileOf('unpaid', asRecording([throttled(0, 1), ...unpaid, throttled(61.9, 4)]));
   const { code, results } = await run('--traffic', file, '--traffic-complete', 'ERR-3');
   expect([code, results().map(({ verdict }) => verdict)]).toEqual([0, ['passed']]);
+});
+
+test("RES-4 a recorder's clock that is wrong by hours, as a Date shows, proves nothing", async () => {
+  const dated = (second: number) => {
+    const date = new Date(start + second * 1000).toUTCString();
+    const one = exchange(0, send, 202, message({ created_at: '2026-02-03T11:00:00.000Z' }));
+    const reply = { status: 202, body: one.reply?.body, headers: { ...one.reply?.headers, date } };
+    return run('--traffic', fileOf('dated', asRecording([{ ...one, reply }])), 'RES-4');
+  };
+  expect([(await dated(3_600)).code, (await dated(0)).code]).toEqual([0, 1]);
+});
+
+test('what no body can come with, and what no service answered, is not blamed on the service', async () => {
+  const path = '/api/v1/sms/received/';
+  const head = exchange(50, { method: 'HEAD', path }, 429, '');
+  const headers = { ...head.reply?.headers, 'retry-after': '5' };
+  const throttled = { ...head, reply: { status: 429, body: '', headers } };
+  const recording = fileOf('head', asRecording([...sound, throttled]));
+  expect((await run('--traffic', recording)).code).toBe(0);
+  const cached = asHar([...sound, exchange(60, {}, 200, message({ status: 'sending' }))]);
+  const at = cached.lastIndexOf('"startedDateTime"');
+  const har = `${cached.slice(0, at)}"_fromCache":"disk",${cached.slice(at)}`;
+  expect((await run('--traffic', fileOf('cached', har))).code).toBe(0);
 });
 
 test('flags that are for a target are refused, and a line may have spaces', async () => {
