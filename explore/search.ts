@@ -145,7 +145,8 @@ class Search {
         tried.push(schedule);
         level.done++;
         await this.#confirmation.confirm(run);
-        this.#options.onProgress?.(this.#progress());
+        const { count: runs, reachedPoints: points } = this.#runs;
+        this.#options.onProgress?.({ ...this.found, runs, points });
       }
     };
     const jobs = Array.from({ length: this.#options.jobs }, tryWaiting);
@@ -153,14 +154,5 @@ class Search {
       if (job.status === 'rejected') this.#runs.endBy(job.reason);
     // Reads the index, because a run that confirms a failure may have reached more points.
     return tried.flatMap((schedule) => this.#runs.index.get(schedule) ?? []);
-  }
-
-  #progress(): Progress {
-    return {
-      runs: this.#runs.count,
-      points: this.#runs.reachedPoints,
-      levels: this.#levels,
-      findings: this.#confirmation.findings.all,
-    };
   }
 }
