@@ -117,15 +117,9 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
 
 /** Equal for requests that say the same, however their JSON is written. */
 function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
-  const said = fields === undefined ? body : Object.entries(fields).sort();
-  return JSON.stringify([
-    caller.name,
-    caller.credential,
-    method,
-    target,
-    headers['content-type'],
-    said,
-  ]);
+  const said = fields === undefined ? body : JSON.stringify(Object.entries(fields).sort());
+  const { name, credential } = caller;
+  return [name, credential, method, target, headers['content-type'], said].join('\n');
 }
 
 /** True if the quota was renewed since the refusal: the later request came in another month. */
