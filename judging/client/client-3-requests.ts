@@ -94,7 +94,8 @@ function lacksId({ fields }: ClientExchange): boolean {
 function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
   const named = exchanges.filter((one) => isSend(one) && requestIdOf(one) !== undefined);
   const findings = intents.reuses.map(({ first, second }) => {
-    const what = `the request_id ${requestIdOf(second)} was used ${spanText(second.sentAt - first.sentAt)} before for another message: this one was not sent; give each message an id of its own`;
+    const fate = second.reply.status === 202 ? 'was sent all the same' : 'was not sent';
+    const what = `the request_id ${requestIdOf(second)} was used ${spanText(second.sentAt - first.sentAt)} before for another message: this one ${fate}; give each message an id of its own`;
     return finding(what, [first, second]);
   });
   return { exercised: named.length, findings };
