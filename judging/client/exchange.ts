@@ -200,10 +200,11 @@ export function readsIn(exchanges: readonly ClientExchange[]): readonly ClientEx
  */
 export function firstAcceptances(attempts: readonly ClientExchange[]): readonly ClientExchange[] {
   const [only] = attempts;
-  if (only !== undefined && attempts.length === 1)
+  if (only !== undefined && attempts.length === 1) {
     return only.reply.status === 202 || (only.reply.status === 200 && hasMessageId(only))
       ? attempts
       : [];
+  }
   const created = firstOfEachId(attempts.filter(({ reply }) => reply.status === 202));
   const named = created.filter(hasMessageId);
   const unnamed = created.filter((exchange) => !hasMessageId(exchange));

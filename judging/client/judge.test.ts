@@ -693,9 +693,8 @@ test('two accounts may give equal ids to different messages', () => {
     { ...ofOrder, ...accepted },
     { ...ofGlobex, ...accepted },
   ]);
-  for (const reports of [listed, listed.slice(0, 1)]) {
+  for (const reports of [listed, listed.slice(0, 1)])
     expect(verdicts(lines, { reports }).broken).toEqual([]);
-  }
   const [first, second] = lines as [ClientExchange, ClientExchange];
   const refused = [first, { ...second, reply: replyOf(403, second.reply.json) }];
   expect(verdicts(refused, { reports: listed }).broken).toEqual(['CLIENT-10']);
@@ -718,9 +717,8 @@ test.each([
 });
 
 test('a Retry-After that says nothing asks for no wait', () => {
-  for (const header of ['', 'soon', '-1', 'Sat', 'Satan 7 GMT', 'NaN']) {
+  for (const header of ['', 'soon', '-1', 'Sat', 'Satan 7 GMT', 'NaN'])
     expect(waitMs(header, 1, () => startMs)).toBeUndefined();
-  }
   expect(waitMs(dateOf(-1_000), 1, () => startMs)).toBe(0);
 });
 
@@ -826,10 +824,11 @@ test('a send without its body leaves unjudged what follows it for its own caller
 });
 
 test('CLIENT-8 405 and 415 are final refusals', () => {
-  for (const status of [405, 415])
+  for (const status of [405, 415]) {
     expect(
       verdicts([send(0, { id: 'a', status }), send(9_000, { id: 'a', status })]).broken,
     ).toContain('CLIENT-8');
+  }
 });
 
 test('a run in which no send was accepted says so, and counts its intents', () => {

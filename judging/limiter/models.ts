@@ -97,11 +97,12 @@ export const models: Readonly<Record<Refill, Model>> = {
     reachMs: 2 * minuteMs,
     refusalsCount: true,
     *versions(bucket) {
-      for (const minutes of minutesOf(bucket))
+      for (const minutes of minutesOf(bucket)) {
         yield {
           excess: counterExcess(bucket, minutes),
           hasToken: (refusal, spenders) => hasCounterToken(bucket, minutes, refusal, spenders),
         };
+      }
     },
   },
 };

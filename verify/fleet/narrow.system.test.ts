@@ -206,9 +206,8 @@ test('servers that run elsewhere are joined, and HAProxy is configured for them'
   expect([print.status, print.stderr]).toEqual([0, '']);
   const copied = join(folder, 'copied');
   renameSync(printed, copied);
-  for (const name of readdirSync(copied)) {
+  for (const name of readdirSync(copied))
     expect(readFileSync(join(copied, name), 'utf8'), name).not.toContain(folder);
-  }
   for (const cwd of [folder, copied]) {
     const checked = spawnSync('haproxy', ['-c', '-f', join(copied, 'haproxy.cfg')], { cwd });
     expect([checked.status, `${checked.stderr}`]).toEqual([0, '']);

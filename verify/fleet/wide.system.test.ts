@@ -73,9 +73,8 @@ async function idsOf({ controlUrl }: ServedProcess): Promise<readonly string[]> 
 
 test('a list is as long as asked for, and the HAR file has the numbers of the list', async () => {
   await pair.control('POST', '/control/reset');
-  for (const { api_key: key } of pair.one.ready.accounts) {
+  for (const { api_key: key } of pair.one.ready.accounts)
     await pair.service({ method: 'GET', path: '/api/v1/account/stats/', key });
-  }
   const [, listed] = await pair.control('GET', '/control/requests?limit=5');
   expect(JSON.parse(listed?.body ?? '').requests).toHaveLength(5);
   const [, all] = await pair.control('GET', '/control/requests');
@@ -92,9 +91,8 @@ test('a list is as long as asked for, and the HAR file has the numbers of the li
 
 test('a number of the pool that came later shows the queue of all shards, and is changed', async () => {
   await pair.control('POST', '/control/reset');
-  for (const { device_id: id } of pair.one.ready.pool) {
+  for (const { device_id: id } of pair.one.ready.pool)
     await pair.control('DELETE', `/control/pool/${id}`);
-  }
   const added = await pair.control('POST', '/control/pool', { number: '+12025550198' });
   for (const { api_key: key } of pair.one.ready.accounts) {
     const body = JSON.stringify({ to: '+12025550123', from: '+12025550198', message: 'Hi' });
@@ -200,11 +198,12 @@ test('what a wide world cannot offer exactly is 409 with the reason', async () =
     409,
     expect.stringContaining('start with it'),
   ]);
-  for (const change of [{ bearerSpace: 'any' }, { bearerCase: 'any' }])
+  for (const change of [{ bearerSpace: 'any' }, { bearerCase: 'any' }]) {
     expect(await refused('PATCH', '/control/assumptions', change)).toEqual([
       409,
       expect.stringContaining('start with it'),
     ]);
+  }
   expect(await refused('GET', '/control/journal')).toEqual([
     409,
     expect.stringContaining('?shard=N'),
@@ -416,9 +415,8 @@ class Script {
   async end(): Promise<void> {
     await this.#control('POST', '/control/clock/advance', { until_idle: true }, 'now');
     for (const { id, key } of this.#messages.slice(-200)) await this.#read(id, key);
-    for (const account of this.#accounts) {
+    for (const account of this.#accounts)
       await this.#control('GET', `/control/accounts/${account.account_id}`);
-    }
   }
 
   async step(n: number): Promise<void> {
@@ -570,9 +568,8 @@ class Script {
     const made = parsed<{ key: string; key_id: string }>(
       await this.#control('POST', path, { name: `key ${this.#at}` }),
     );
-    if (made.key !== undefined && made.key_id !== undefined) {
+    if (made.key !== undefined && made.key_id !== undefined)
       account.keys.push({ key: made.key, key_id: made.key_id });
-    }
   }
 
   #read(id: string, key: string) {

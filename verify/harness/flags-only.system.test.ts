@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { answering } from '../defects/combinators.ts';
-import { invalid, refusal } from '../defects/given-replies.ts';
+import { invalid, notFound, refusal } from '../defects/given-replies.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
@@ -142,6 +142,17 @@ test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other
   if (!machineStoodStill(out)) expect(notices, out).not.toContain('LIMIT-7/other-traffic');
 });
 
+test.concurrent('READ-1 one message in five that other cases sent is lost: a failure', async () => {
+  const lost = answering((call) =>
+    (call.message?.arrival ?? 0) % 5 === 4 ? notFound(call) : undefined,
+  );
+  const { results, out } = await runWithFlags(['SEND-3', 'SEND-6', 'READ-1/every-message'], {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, lost),
+  });
+  expect(failed(results), out).toContain('READ-1/every-message-of-the-run');
+});
+
 test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
   const plan = { rate, isUnattended: true, assumptions: { taskPickup: 'reported' } };
   const { results, out } = await runWithFlags(['STATE-2', 'taskPickup'], plan);
@@ -158,11 +169,29 @@ test.concurrent('ERR-1 an exhausted account without a number of its own is not a
 });
 
 test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
-  const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
-  const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
+  const cases = ['SVC-3', 'SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
+  const { exitCode, results, out } = await runWithFlags(cases, { rate, isUnattended: true });
   const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
   // A pickup that only the harness causes does not show how soon one comes.
-  expect(verdicts, out).toEqual(['passed', 'skipped']);
+  expect(verdicts, out).toEqual(['not_exercised', 'not_exercised', 'passed', 'skipped']);
+  // The user named a device, so a rule about its polls must not remain untested in silence.
+  expect(exitCode).toBe(4);
+});
+
+test.concurrent('SVC-3 a message that a poll of the harness picked up is followed by another', async () => {
+  const { results, out } = await runWithFlags(['STATE-2', 'SVC-3'], {
+    rate,
+    isUnattended: true,
+    assumptions: { pollIntervalSeconds: 20 },
+    disturb: (simulator) => {
+      const deviceId = simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '';
+      const polling = setInterval(() => simulator.sims.poll(deviceId), 20_000 / rate);
+      return () => clearInterval(polling);
+    },
+  });
+  const verdictOf = (id: string) => results.find((one) => one.id === id)?.verdict;
+  expect(verdictOf('STATE-2/pickup-by-a-polling-device'), out).toBe('passed');
+  expect(verdictOf('SVC-3/picked-up-within-a-poll'), out).toBe('passed');
 });
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {

@@ -43,9 +43,8 @@ test('every public symbol has a comment', () => {
 
 test('a field of an input has its description', () => {
   const types = readFileSync(join(folder, 'src/methods.d.ts'), 'utf8');
-  for (const name of ['ttl', 'nth', 'kind', 'clock', 'limits', 'match', 'when', 'fault']) {
+  for (const name of ['ttl', 'nth', 'kind', 'clock', 'limits', 'match', 'when', 'fault'])
     expect(types).toMatch(new RegExp(`/\\*\\* .+ \\*/\\n *${name}\\??: `));
-  }
 });
 
 test('no internal of the simulator is public', () => {

@@ -108,9 +108,10 @@ const wrongReplay = [...sound.slice(0, 2), exchange(30, send, 200, message({ sta
 test('a recording, a HAR file and both gzipped give the same verdicts', async () => {
   const texts = [asRecording(sound), asHar(sound)];
   const runs = [];
-  for (const text of texts)
+  for (const text of texts) {
     for (const content of [text, gzipSync(text)])
       runs.push(await run('--traffic', fileOf('week', content)));
+  }
   const [first, ...others] = runs.map(({ results }) =>
     results().map(({ subject, verdict }) => `${subject} ${verdict}`),
   );
@@ -292,10 +293,11 @@ test('what is no whole line or entry in the middle of a file is not taken for it
   expect((await run('--traffic', fileOf('run.ndjson', broken))).error).toContain(
     'line 3 is damaged',
   );
-  for (const rest of [',', '{}', ']'])
+  for (const rest of [',', '{}', ']']) {
     expect((await run('--traffic', fileOf('more.har', asHar(sound) + rest))).error).toContain(
       'more.har: not JSON; expected a HAR 1.2 file',
     );
+  }
   const returns = lines.join('\r\n');
   const { out, error } = await run('--traffic', fileOf('returns.ndjson', returns));
   expect([out.includes('3 exchanges'), error]).toEqual([true, '']);
@@ -386,7 +388,7 @@ test('an input is never written, under whatever name', async () => {
     ['--write-expected', hard],
   ];
   const other = fileOf('other.ndjson', asRecording(sound));
-  for (const output of outputs)
+  for (const output of outputs) {
     for (const input of [
       ['--traffic', file],
       ['--traffic', other, '--drift', file],
@@ -399,6 +401,7 @@ test('an input is never written, under whatever name', async () => {
         ),
       ]);
     }
+  }
   expect(readFileSync(file, 'utf8')).toBe(asRecording(sound));
 });
 

@@ -26,9 +26,8 @@ let server: ServedProcess;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'smstwin-parallel-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
-  for (let n = 0; n < workers; n++) {
+  for (let n = 0; n < workers; n++)
     writeFileSync(join(folder, `world-${n}.test.mjs`), recipe('world.test.mjs'));
-  }
   writeFileSync(join(folder, 'test_world.py'), recipe('test_world.py'));
   server = await ServedProcess.start(folder);
 });
