@@ -10,6 +10,7 @@ import {
   firstAcceptances,
   messageIdOf,
   readIdOf,
+  sendAtOf,
   senderOf,
   statusIn,
   unrecorded,
@@ -120,11 +121,7 @@ function otherThanMeant(
 }
 
 function differingFields(line: Report, send: ClientExchange): readonly string[] {
-  const sendAt = send.fields?.['send_at'];
-  const isSameTime =
-    line.send_at === undefined ||
-    line.send_at === sendAt ||
-    Date.parse(line.send_at) === Date.parse(String(sendAt));
+  const isSameTime = line.send_at === undefined || sendAtOf({ fields: line }) === sendAtOf(send);
   return [
     ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
     ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),

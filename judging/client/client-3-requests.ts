@@ -50,22 +50,15 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
   );
 }
 
-/** An attempt that the service may have queued although the client saw no acceptance. */
-interface Uncertain {
-  readonly attempt: ClientExchange;
-  /** Its caller, `request_id`, recipient and text. */
-  readonly key: string;
-}
-
 /**
- * Each attempt with the latest uncertain attempt before it. An attempt with the same key is no
- * longer uncertain after a later reply settles it: an acceptance, or a refusal other than a 429,
- * which the service gives before it looks for the id.
+ * Each attempt with the latest uncertain one before it: the service may have queued that although
+ * the client saw no acceptance. It is settled by a later reply to one with the same key: an
+ * acceptance, or a refusal other than a 429, which the service gives before it looks for the id.
  */
 function retriesOfUncertain({ attempts }: Intent) {
   const retries: (readonly [uncertain: ClientExchange, retry: ClientExchange])[] = [];
   if (attempts.length < 2) return retries;
-  let uncertain: Uncertain[] = [];
+  let uncertain: { readonly attempt: ClientExchange; readonly key: string }[] = [];
   for (const attempt of attempts) {
     const earlier = uncertain.findLast((one) => !isInFlight(one.attempt, attempt));
     if (earlier !== undefined) retries.push([earlier.attempt, attempt]);
@@ -83,22 +76,14 @@ const shownSends = 20;
 
 function givesAnId({ exchanges }: ClientRecord): Judgement {
   const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.fields !== undefined);
-  if (!sends.some(lacksId)) return { exercised: sends.length, findings: [] };
-  const groups = [
-    ...grouped(sends, ({ caller, endpoint }) => `${caller.name} ${endpoint}`).values(),
-  ]
-    .map((all) => ({ all, withoutId: all.filter(lacksId) }))
-    .filter(({ withoutId }) => withoutId.length > 0);
-  return {
-    exercised: sends.length,
-    findings: groups.map(({ all, withoutId }) => {
-      const cut = withoutId.length > shownSends ? ` (here are the first ${shownSends})` : '';
-      return finding(
-        `${withoutId.length} of ${all.length} sends carry no request_id${cut}: give each message one, so that a lost reply can be retried safely`,
-        withoutId.slice(0, shownSends),
-      );
-    }),
-  };
+  const groups = grouped(sends, ({ caller, endpoint }) => `${caller.name} ${endpoint}`);
+  const findings = [...groups.values()].flatMap((all) => {
+    const without = all.filter(lacksId);
+    const cut = without.length > shownSends ? ` (here are the first ${shownSends})` : '';
+    const what = `${without.length} of ${all.length} sends carry no request_id${cut}: give each message one, so that a lost reply can be retried safely`;
+    return without.length === 0 ? [] : [finding(what, without.slice(0, shownSends))];
+  });
+  return { exercised: sends.length, findings };
 }
 
 /** False also for an id that is no text: a service may take its text (`typeCoercion`). */
@@ -107,28 +92,24 @@ function lacksId({ fields }: ClientExchange): boolean {
 }
 
 function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
-  return {
-    exercised: exchanges.filter(
-      (exchange) => isSend(exchange) && requestIdOf(exchange) !== undefined,
-    ).length,
-    findings: intents.reuses.map(({ first, second }) =>
-      finding(
-        `the request_id ${requestIdOf(second)} was used ${spanText(second.sentAt - first.sentAt)} before for another message: this one was not sent; give each message an id of its own`,
-        [first, second],
-      ),
-    ),
-  };
+  const named = exchanges.filter((one) => isSend(one) && requestIdOf(one) !== undefined);
+  const findings = intents.reuses.map(({ first, second }) => {
+    const fate = second.reply.status === 202 ? 'was sent all the same' : 'was not sent';
+    const what = `the request_id ${requestIdOf(second)} was used ${spanText(second.sentAt - first.sentAt)} before for another message: this one ${fate}; give each message an id of its own`;
+    return finding(what, [first, second]);
+  });
+  return { exercised: named.length, findings };
 }
 
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
+  const pairs = intents.all.flatMap(retriesOfKnownIds);
   return judgement(
-    intents.all.flatMap(retriesOfKnownIds),
-    ([first, retry]) => areADayApart(first, retry),
-    ([first, retry]) =>
-      finding(
-        `the request_id ${requestIdOf(retry)} is ${spanText(retry.sentAt - first.sentAt)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
-        [first, retry],
-      ),
+    pairs,
+    (pair) => areADayApart(...pair),
+    ([first, retry]) => {
+      const what = `the request_id ${requestIdOf(retry)} is ${spanText(retry.sentAt - first.sentAt)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`;
+      return finding(what, [first, retry]);
+    },
   );
 }
 
@@ -152,32 +133,23 @@ function retriesOfKnownIds({ attempts }: Intent) {
   return retries;
 }
 
-function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
-  return judgement(
-    exchanges.filter(isSend),
-    ({ reply, isForced }) => reply.status === 400 && isForced !== true,
-    (send) =>
-      finding(
-        `the body was refused by validation: ${shortJson(bodyOf(send))}; check it before it is sent`,
-        [send],
-      ),
-  );
-}
-
 /** Characters of a refused body's reply that a finding shows. */
 const mostShown = 200;
 
-function shortJson(reply: Readonly<Record<string, unknown>>): string {
-  const text = JSON.stringify(reply);
-  return text.length > mostShown ? `${text.slice(0, mostShown)}...` : text;
+function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
+  const isInvalid = ({ reply, isForced }: ClientExchange) => reply.status === 400 && !isForced;
+  return judgement(exchanges.filter(isSend), isInvalid, (send) => {
+    const text = JSON.stringify(bodyOf(send));
+    const shown = text.length > mostShown ? `${text.slice(0, mostShown)}...` : text;
+    return finding(`the body was refused by validation: ${shown}; check it before it is sent`, [
+      send,
+    ]);
+  });
 }
 
 function keepsItsKey({ exchanges }: ClientRecord): Judgement {
   const advice =
     'an API key is in the path, the query or the body, where logs record it: send it in the Authorization header alone';
-  return judgement(
-    exchanges,
-    ({ showsKey }) => showsKey,
-    (exchange) => finding(advice, [exchange]),
-  );
+  const isShown = ({ showsKey }: ClientExchange) => showsKey;
+  return judgement(exchanges, isShown, (exchange) => finding(advice, [exchange]));
 }

@@ -117,15 +117,10 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
 
 /** Equal for requests that say the same, however their JSON is written. */
 function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
-  const said = fields === undefined ? body : Object.entries(fields).sort();
-  return JSON.stringify([
-    caller.name,
-    caller.credential,
-    method,
-    target,
-    headers['content-type'],
-    said,
-  ]);
+  const named = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  const said = named === undefined ? body : JSON.stringify(named);
+  const { name, credential } = caller;
+  return [name, credential, method, target, headers['content-type'], said].join('\n');
 }
 
 /** True if the quota was renewed since the refusal: the later request came in another month. */

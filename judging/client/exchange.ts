@@ -158,7 +158,7 @@ export function haveSameSenderAndTime(one: ClientExchange, other: ClientExchange
 }
 
 /** Equal for all spellings of a time with a zone, and for a missing one and null. */
-function sendAtOf({ fields }: ClientExchange): unknown {
+export function sendAtOf({ fields }: Pick<ClientExchange, 'fields'>): unknown {
   const text = fields?.['send_at'] ?? undefined;
   return (typeof text === 'string' && hasZone.test(text) && Date.parse(text)) || text;
 }

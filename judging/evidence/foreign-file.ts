@@ -63,6 +63,7 @@ const texts: readonly (readonly [RegExp, string])[] = [
     'a trace of Playwright',
   ],
   [/^\s*\{[^\n]*"type"\s*:\s*"(?:Metric|Point)"/, 'the results of k6'],
+  [/^\s*\{\s*"at"\s*:\s*"\d/, 'a journal without its first line'],
   [/^\s*\{[^\n]*"intent"\s*:/, 'an intents file; give it by --intents'],
   [
     /^\s*\{[^\n]*"(?:time_local|remote_addr|http_user_agent|request_uri|status|msg|level)"\s*:/,

@@ -75,13 +75,13 @@ export function exchangeOf(
   keys: KeyTexts,
   callers: Callers = new Map(),
 ): MutableExchange {
-  const { number, atMs, end, delivery } = recorded;
+  const { number, atMs, end, delivery, contentType } = recorded;
   const traffic = {
     sentAt: atMs,
     answeredAt: end?.atMs ?? atMs + (delivery?.delayMs ?? 0),
     precisionMs: 0,
     method: recorded.method,
-    headers: noHeaders,
+    headers: contentType === undefined ? noHeaders : { 'content-type': contentType },
     reply: { status: recorded.status, headers: recorded.headers ?? noHeaders, body: undefined },
     isForced: recorded.isForced,
     // Only a fault garbles a reply.

@@ -184,6 +184,7 @@ function foreignFiles(): readonly (readonly [what: string, content: string | Buf
     ['a trace of Playwright', zip('trace.trace')],
     ['a zip archive (har.har', zip('har.har')],
     ['the results of k6', '{"type":"Metric","data":{"name":"http_reqs"},"metric":"http_reqs"}\n'],
+    ['a journal without its first line', '{"at":"2026-01-01","reply":{"status":202}}\n'],
     ['an intents file', '{"intent":"order-1","to":"+12025550123"}\n'],
     ['a session of Charles', '[{"status":"COMPLETE","method":"POST","durations":{"total":12}}]'],
     ['a JSON list', '[{"a":1}]'],

@@ -553,3 +553,19 @@ test('a clock that jumps determines the reply', () => {
   sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
   expect(simulator.referee().rules.flatMap(({ findings }) => findings)).toEqual([]);
 });
+
+test('CLIENT-8 another content type makes another request, live and from the journal', async () => {
+  const simulator = simulatorWith({ limits: {} });
+  const { accounts } = simulator.readyFile();
+  const send = (type: string) =>
+    simulator.fetch('http://x/api/v1/sms/send/', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${accounts[0]?.api_key}`, 'content-type': type },
+      body: '{"to":"1"}',
+    });
+  for (const type of ['text/plain', 'application/json']) await send(type);
+  expect(verdictsOf(simulator.referee())['CLIENT-8']).toBe('passed');
+  await send('application/json');
+  expect(verdictsOf(simulator.referee())['CLIENT-8']).toBe('advice');
+  expect(verdictsOf(await offline(simulator))['CLIENT-8']).toBe('advice');
+});
