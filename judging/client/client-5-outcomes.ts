@@ -105,9 +105,7 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
   // Most requests have a body that was never refused, so no key is made of them.
   const refusedBodies = new Set(refusals.map(({ body }) => body));
   const sameRequests = consecutive(exchanges, ({ caller, method, target, body }) =>
-    refusedBodies.has(body)
-      ? [caller.name, caller.credential, method, target, body].join('\n')
-      : undefined,
+    refusedBodies.has(body) ? [caller.credential, method, target, body].join('\n') : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
     const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;

@@ -56,8 +56,7 @@ export function clientExchangeOf(
   const { status } = reply;
   const { date } = reply.headers;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
-  // The text is parsed without keeping its value: few judges need one, and all texts are held.
-  const hasBrokenBody = traffic.isGarbled ?? isGarbled(status, replyBody);
+  const hasBrokenBody = traffic.isGarbled ?? isGarbled(reply);
   return {
     number,
     sentAt,
@@ -115,7 +114,7 @@ function exchangeOf(
     query,
     body,
     replyBody: keys.hiddenIn(replyBody),
-    showsKey: [path, query, body].some((text) => hasAnyOf(keyNames, text)),
+    showsKey: hasAnyOf(keyNames, path) || hasAnyOf(keyNames, query) || hasAnyOf(keyNames, body),
     waitRate: 1,
   });
   if (lacksBody(traffic)) exchange.lacksBody = true;
