@@ -12,7 +12,7 @@ export function harReader(reading: FileReading): TextReader {
   const texts = new EntryTexts();
   return {
     take(piece) {
-      for (const text of texts.add(piece)) entries.take(entryIn(text), text);
+      for (const { value, text } of texts.add(piece)) entries.take(value, text);
       if (texts.length <= longestPart) return;
       const what = texts.isInside ? 'an entry' : 'the text outside the entries';
       throw new CommandError(2, `${reading.path}: ${what} has more than ${longestPart} characters`);
@@ -25,15 +25,6 @@ export function harReader(reading: FileReading): TextReader {
       entries.end();
     },
   };
-}
-
-/** `readEntry` makes no text of an object, so a field `toString` of an entry does no harm. */
-function entryIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The entries outside those that were found: only a file that names two lists has some. */

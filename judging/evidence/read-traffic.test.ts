@@ -28,7 +28,8 @@ function harEntry(text: string): object {
   return {
     startedDateTime: at,
     time: 1,
-    timings: { send: [text, { wait: null }] },
+    // An object in one of the entries begins as an entry does.
+    timings: { send: [text, { [text === '\r\n' ? 'startedDateTime' : 'wait']: null }] },
     request: {
       method: 'POST',
       url: `http://h${path}`,
