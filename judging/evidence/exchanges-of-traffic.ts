@@ -56,7 +56,8 @@ export function clientExchangeOf(
   const { status } = reply;
   const { date } = reply.headers;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
-  const hasBrokenBody = traffic.isGarbled ?? isGarbled(reply);
+  // The text is parsed without keeping its value, which would live as long as the exchange.
+  const hasBrokenBody = traffic.isGarbled ?? isGarbled(status, replyBody);
   return {
     number,
     sentAt,

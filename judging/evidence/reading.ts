@@ -1,11 +1,9 @@
 /** Reads the parts of recorded requests and replies: JSON, paths, waits, and API keys. */
-
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import { isObject } from '../service/expectations.ts';
-import type { ProbeReply } from './reply.ts';
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
@@ -94,11 +92,10 @@ export function waitMs(
  * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is
  * 2xx.
  */
-export function isGarbled(reply: ProbeReply): boolean {
-  const { status, text } = reply;
+export function isGarbled(status: number, text: string): boolean {
   const isOk = status >= 200 && status < 300;
   if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
-  return reply.json === undefined;
+  return valueIn(text) === undefined;
 }
 
 /** A character that a key can contain. */
