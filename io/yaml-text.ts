@@ -14,9 +14,8 @@ export function parseYaml(file: string, text: string): unknown {
     throw new UsageError(`${file}: ${message}`);
   }
   const document = parseDocument(text);
-  if (document.errors.length > 0) {
+  if (document.errors.length > 0)
     throw new UsageError(...document.errors.map(({ message }) => `${file}: ${firstLine(message)}`));
-  }
   try {
     return document.toJS();
   } catch (error) {

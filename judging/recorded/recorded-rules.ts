@@ -3,7 +3,6 @@
  * and which of them are judged together. Exchanges that may mislead a judge are left out: a reply
  * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
-
 import type { RuleId } from '#contract/rules.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
@@ -171,7 +170,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
   'ERR-1': message((one) => one.reply.status === 402),
   'ERR-2': message(refusesSender),
   'ERR-3': { group: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
-  'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
+  'ERR-4': message((one) => isLimited(one) && isDocumented(one) && one.reply.status === 429),
   'LIMIT-1': limit,
   'LIMIT-2': limit,
   'LIMIT-3': limit,

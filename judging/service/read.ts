@@ -2,7 +2,6 @@
  * Judges reads of a message, and the paths of the service. Rules: READ-1, READ-2, VER-1. In
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
-
 import { dayMs } from '#contract/time.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import {
@@ -82,11 +81,12 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
   }
   const others = reads.filter((read) => !isOwn(read));
   // A service may refuse HEAD in another way, as long as that does not show which message exists.
-  for (const read of others.filter(({ method }) => method === 'GET'))
+  for (const read of others.filter(({ method }) => method === 'GET')) {
     findings.judge([read], () => {
       verify.status(read.reply, 404);
       verify.declaredJson(read.reply);
     });
+  }
   judgeForeignIds(others, new Set(acceptedSends.keys()), findings);
 }
 
