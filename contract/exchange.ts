@@ -75,8 +75,8 @@ export type TrafficEvent = TrafficExchange | 'cut';
 /** Takes a line about a file. `lacks`: its end, or some of its exchanges, could not be read. */
 export type NoticeTaker = (line: string, lacks?: 'end' | 'some') => void;
 
-/** Reads the events of files, in the order in which they were written. */
+/** Reads the events of files, in the order in which they were written, as lists. */
 export type TrafficReader = (
   files: readonly string[],
   onNotice: NoticeTaker,
-) => AsyncIterable<TrafficEvent>;
+) => AsyncIterable<readonly TrafficEvent[]>;

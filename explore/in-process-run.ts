@@ -6,15 +6,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import fakeTimers from '@sinonjs/fake-timers';
 import type { Schedule } from '#contract/fault-schedule.ts';
+import { realTimers } from '#io/event-loop.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
-import {
-  areTimersFake,
-  fakeRestOfTime,
-  realTimers,
-  untilQuiet,
-} from '#src/testing/rest-of-time.ts';
+import { areTimersFake, fakeRestOfTime, untilQuiet } from '#src/testing/rest-of-time.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';

@@ -1,4 +1,4 @@
-/** Lists by key, and an object with a value for each key. */
+/** Lists by key, an object with a value for each key, and the value of the last key. */
 
 /** The items of each key, in their order. */
 export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
@@ -20,4 +20,13 @@ export function eachOf<const Name extends string, const Value>(
   value: Value,
 ): Record<Name, Value> {
   return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, Value>;
+}
+
+/** Finds what several callers need of one thing, once while they ask in turn. */
+export function onceInTurn<T, V>(find: (of: T) => V): (of: T) => V {
+  let last: { readonly of: T; readonly value: V } | undefined;
+  return (of) => {
+    if (last === undefined || last.of !== of) last = { of, value: find(of) };
+    return last.value;
+  };
 }

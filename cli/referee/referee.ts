@@ -29,7 +29,6 @@ import { KeyNames } from '#judging/evidence/reading.ts';
 import { readExpectations } from '#judging/report/expected.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { noticesTo } from '../process.ts';
-import { exchangesOfJournalFile, unpackedJournal } from '../replay/replay-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 const refereeFlags = [
@@ -114,8 +113,8 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   }
   const keys = new KeyNames();
   const traffic: TrafficExchange[] = [];
-  for await (const event of readTraffic([file], notice, keys))
-    if (event !== 'cut') traffic.push(event);
+  for await (const events of readTraffic([file], notice, keys))
+    for (const event of events) if (event !== 'cut') traffic.push(event);
   const { exchanges, otherReadings } = exchangesOfTraffic(traffic, keys);
   const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
   // A recorder may have started after the client.
@@ -128,6 +127,8 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
  * Undefined if a reply differs. The journal is then read like any other recorded traffic.
  */
 async function replayedJournal(file: string, notice: NoticeTaker) {
+  // Only a journal needs the simulator, which takes long to load.
+  const { exchangesOfJournalFile, unpackedJournal } = await import('../replay/replay-journal.ts');
   const unpacked = await unpackedJournal(file);
   try {
     const { differing, ...replayed } = exchangesOfJournalFile(unpacked?.file ?? file);

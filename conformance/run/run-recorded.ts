@@ -55,11 +55,12 @@ async function judgeFiles(files: readonly string[], { traffic, ids, io }: Judgin
     io.error(`smstwin conform: ${foreignText(line)}\n`);
     notices.push(line);
   };
-  for await (const event of io.readTraffic(files, notice)) {
-    judge.take(event);
-    if (io.isTerminal && judge.exchanges % progressEvery === 0)
-      io.out(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
-  }
+  for await (const events of io.readTraffic(files, notice))
+    for (const event of events) {
+      judge.take(event);
+      if (io.isTerminal && judge.exchanges % progressEvery === 0)
+        io.out(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
+    }
   judge.end();
   const results = [
     ...notices.map(noticeOf),

@@ -42,11 +42,11 @@ function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
 }
 
 /** What a request polls: a message, or a page of received ones. Ignores other query parameters. */
-function pollTarget({ caller, endpoint, target }: ClientExchange): string {
-  if (!target.includes('?')) return `${caller.name}\n${target}\n1`;
-  const [path = '', query] = target.split('?');
-  const page = endpoint === 'received' ? new URLSearchParams(query).get('page') : null;
-  return `${caller.name}\n${path}\n${page ?? '1'}`;
+function pollTarget({ endpoint, target }: ClientExchange): string {
+  const [path = '', query] = target.includes('?') ? target.split('?') : [target];
+  const isPaged = endpoint === 'received' && query !== undefined;
+  const page = isPaged ? new URLSearchParams(query).get('page') : null;
+  return page === null || page === '1' ? path : `${path}?${page}`;
 }
 
 function pollsSlowly(polls: ReturnType<typeof pollsOf>, what: string): Judgement {

@@ -16,6 +16,7 @@ import {
   unrecorded,
   wasKnownTo,
 } from './exchange.ts';
+import { recipientOf } from './gathered-intents.ts';
 import {
   attributableAttempts,
   type ClientRecord,
@@ -103,10 +104,13 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
     !isNextMonth(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
     !(later.reply.status >= 200 && later.reply.status < 300);
-  // Most requests have a target that was never refused, so no key is made of them.
+  // Most requests have another target or recipient than any refused one: no key is made of them.
   const refusedTargets = new Set(refusals.map(({ target }) => target));
+  const refusedRecipients = new Set(refusals.map(recipientOf));
   const sameRequests = consecutive(exchanges, (one) =>
-    refusedTargets.has(one.target) ? requestKeyOf(one) : undefined,
+    refusedTargets.has(one.target) && refusedRecipients.has(recipientOf(one))
+      ? requestKeyOf(one)
+      : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
     const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;

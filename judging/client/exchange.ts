@@ -232,15 +232,18 @@ function hasMessageId(exchange: ClientExchange): boolean {
   return messageIdOf(exchange) !== undefined;
 }
 
-/** Each exchange with the one before it that has the same key. */
+/** Each exchange with the one before it that has the same caller and key. */
 export function* consecutive(
   exchanges: readonly ClientExchange[],
   keyOf: (exchange: ClientExchange) => string | undefined,
 ): Generator<readonly [earlier: ClientExchange, later: ClientExchange]> {
-  const last = new Map<string, ClientExchange>();
+  const callers = new Map<string, Map<string, ClientExchange>>();
   for (const exchange of exchanges) {
     const key = keyOf(exchange);
     if (key === undefined) continue;
+    const { name } = exchange.caller;
+    const last = callers.get(name) ?? new Map<string, ClientExchange>();
+    if (last.size === 0) callers.set(name, last);
     const earlier = last.get(key);
     if (earlier !== undefined) yield [earlier, exchange];
     last.set(key, exchange);

@@ -225,7 +225,7 @@ export class AbandonedIntents {
 }
 
 /** Undefined for a recipient that is not text. */
-function recipientOf({ fields }: ClientExchange): string | undefined {
+export function recipientOf({ fields }: ClientExchange): string | undefined {
   const { to } = fields ?? {};
   return typeof to === 'string' ? to : undefined;
 }

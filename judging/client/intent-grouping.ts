@@ -26,6 +26,7 @@ import {
   IdUse,
   IntentsByName,
   isOtherMessage,
+  recipientOf,
 } from './gathered-intents.ts';
 import {
   type Intent,
@@ -59,6 +60,8 @@ class Grouping {
   readonly #byName: IntentsByName;
   /** By content: intents without a `request_id` that a later send may continue. */
   readonly #withoutId = new Map<string, GatheredIntent[]>();
+  /** The recipients of all intents that were ever added to it: most sends go to others. */
+  readonly #recipientsWithoutId = new Set<unknown>();
   /** By `request_id` alone: intents that began with a key which the service did not know. */
   readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
   readonly #abandoned = new AbandonedIntents();
@@ -222,8 +225,10 @@ class Grouping {
       unattributableFrom: this.#mayContinueUnseen(send) ? 0 : Number.POSITIVE_INFINITY,
     };
     this.#all.push(intent);
-    if (id === undefined) push(this.#withoutId, contentOf(send), intent);
-    else if (send.caller.account === undefined) push(this.#withUnknownKey, id, intent);
+    if (id === undefined) {
+      push(this.#withoutId, contentOf(send), intent);
+      this.#recipientsWithoutId.add(recipientOf(send));
+    } else if (send.caller.account === undefined) push(this.#withUnknownKey, id, intent);
     return intent;
   }
 
@@ -240,7 +245,7 @@ class Grouping {
    * continue them.
    */
   #continuableWithoutId(send: ClientExchange): readonly GatheredIntent[] {
-    if (this.#withoutId.size === 0) return [];
+    if (!this.#recipientsWithoutId.has(recipientOf(send))) return [];
     const content = contentOf(send);
     const intents = this.#withoutId.get(content);
     if (intents === undefined) return [];
@@ -261,7 +266,9 @@ class Grouping {
   #useOf({ caller }: ClientExchange, id: string): IdUse {
     const uses = this.#idUses.get(caller.name) ?? new Map<string, IdUse>();
     if (uses.size === 0) this.#idUses.set(caller.name, uses);
-    const use = uses.get(id) ?? new IdUse();
+    const known = uses.get(id);
+    if (known !== undefined) return known;
+    const use = new IdUse();
     uses.set(id, use);
     return use;
   }

@@ -3,6 +3,7 @@
  * millisecond. Judges need it to tell whether a time of the target is past.
  */
 import { isObject, textOf } from '../service/expectations.ts';
+import { timeIn } from './reading.ts';
 import type { Reply } from './reply.ts';
 
 /** Bounds of the target's time minus ours, in milliseconds. */
@@ -23,7 +24,7 @@ const withoutDateMs = 120_000;
 
 /** What the `Date` of a reply shows; undefined without one. Wider than what a new message shows. */
 function aheadByDate({ headers, sentAt, answeredAt }: Reply): Ahead | undefined {
-  const stamped = Date.parse(headers['date'] ?? '');
+  const stamped = timeIn(headers['date'] ?? '');
   if (Number.isNaN(stamped)) return undefined;
   return { least: stamped - answeredAt - clusterMs, most: stamped + dateMs - sentAt + clusterMs };
 }
@@ -37,7 +38,7 @@ export function around(one: Ahead | undefined, other: Ahead): Ahead {
 
 /** True if the `Date` confirms this time. Without one, it must be near our own. */
 function isLikely(created: number, { headers, sentAt }: Reply): boolean {
-  const stamped = Date.parse(headers['date'] ?? '');
+  const stamped = timeIn(headers['date'] ?? '');
   if (Number.isNaN(stamped)) return Math.abs(created - sentAt) < withoutDateMs;
   // The header has no fraction of a second, and some servers renew it only once a second.
   return created - stamped > -1_000 && created - stamped < 3_000;

@@ -56,7 +56,7 @@ export function clientExchangeOf(
   const { status } = reply;
   const { date } = reply.headers;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
-  // The text is parsed without keeping its value: few judges need one, and all texts are held.
+  // The text is parsed without keeping its value, which would live as long as the exchange.
   const hasBrokenBody = traffic.isGarbled ?? isGarbled(status, replyBody);
   return {
     number,
@@ -115,7 +115,7 @@ function exchangeOf(
     query,
     body,
     replyBody: keys.hiddenIn(replyBody),
-    showsKey: [path, query, body].some((text) => hasAnyOf(keyNames, text)),
+    showsKey: hasAnyOf(keyNames, path) || hasAnyOf(keyNames, query) || hasAnyOf(keyNames, body),
     waitRate: 1,
   });
   if (lacksBody(traffic)) exchange.lacksBody = true;

@@ -1,6 +1,7 @@
 /**
- * The texts of the entries in a HAR file, while its text arrives in pieces: a file may be larger
- * than memory, and an incomplete one is read to its end.
+ * The entries in a HAR file, while its text arrives in pieces: a file may be larger than memory, and
+ * an incomplete one is read to its end. Most entries begin like the first: one that is JSON up to
+ * the next such beginning is whole, and is not searched for its end.
  */
 import { valueIn } from './reading.ts';
 
@@ -10,7 +11,24 @@ const keyLength = 64;
 const [space, quote, comma, backslash] = [0x20, 0x22, 0x2c, 0x5c];
 const [openObject, closeObject] = [0x7b, 0x7d];
 
-/** Splits the text of a HAR file into the texts of its entries and the text outside them. */
+/** The text of an entry and its value; undefined if it is not JSON. */
+export interface EntryText {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** The reader makes no text of an object, so a field `toString` of an entry does no harm. */
+function entryOf(text: string): EntryText {
+  try {
+    return { text, value: JSON.parse(text) };
+  } catch {
+    return { text, value: undefined };
+  }
+}
+
+const beginning = /^\{\s*"[^"]*"\s*:/;
+
+/** Splits the text of a HAR file into its entries and the text outside them. */
 export class EntryTexts {
   /** The text outside the entries that were found. */
   outside = '';
@@ -19,14 +37,16 @@ export class EntryTexts {
   hasEntries = false;
   /** The last characters of the previous piece. */
   #previousEnd = '';
+  /** How the first entry begins; empty if another one was not whole before the next of these. */
+  #beginning: string | undefined;
   /** What has arrived of an entry. */
   #entry = '';
   #depth = 0;
   #isString = false;
   #isEscaped = false;
 
-  /** The texts of the entries that end in this piece. */
-  add(piece: string): readonly string[] {
+  /** The entries that end in this piece. */
+  add(piece: string): readonly EntryText[] {
     if (this.isInside) return this.#entriesIn(piece);
     this.outside += piece;
     if (this.hasEntries) return [];
@@ -54,8 +74,8 @@ export class EntryTexts {
     return depth > 0;
   }
 
-  #entriesIn(text: string): string[] {
-    const entries: string[] = [];
+  #entriesIn(text: string): EntryText[] {
+    const entries: EntryText[] = [];
     // A local copy is faster than the field, and this loop runs for each character.
     let depth = this.#depth;
     let start = depth > 0 ? 0 : -1;
@@ -64,7 +84,11 @@ export class EntryTexts {
       const code = text.charCodeAt(at);
       if (code <= space) continue;
       if (code === openObject) {
-        if (depth++ === 0) start = at;
+        const whole = depth === 0 ? this.#wholeEntryAt(text, at) : undefined;
+        if (whole !== undefined) {
+          entries.push(whole);
+          at += whole.text.length - 1;
+        } else if (depth++ === 0) start = at;
       } else if (depth === 0) {
         if (code === comma) continue;
         this.isInside = false;
@@ -76,7 +100,9 @@ export class EntryTexts {
         const isPlain = end > 0 && text.charCodeAt(end - 1) !== backslash;
         at = isPlain ? end : this.#endOfString(text, at + 1) - 1;
       } else if (code === closeObject && --depth === 0) {
-        entries.push(this.#entry + text.slice(start, at + 1));
+        const entry = this.#entry + text.slice(start, at + 1);
+        entries.push(entryOf(entry));
+        this.#beginning ??= beginning.exec(entry)?.[0] ?? '';
         this.#entry = '';
         start = -1;
       }
@@ -84,6 +110,17 @@ export class EntryTexts {
     if (start >= 0) this.#entry += text.slice(start);
     this.#depth = depth;
     return entries;
+  }
+
+  /** The entry that begins here, if it ends before the next beginning of one in this piece. */
+  #wholeEntryAt(text: string, at: number): EntryText | undefined {
+    if (!this.#beginning) return undefined;
+    const next = text.indexOf(this.#beginning, at + 1);
+    if (next < 0) return undefined;
+    const entry = entryOf(text.slice(at, text.lastIndexOf('}', next) + 1));
+    if (entry.value !== undefined) return entry;
+    this.#beginning = '';
+    return undefined;
   }
 
   /** The index after the quote that ends a string; beyond the text if it does not end there. */

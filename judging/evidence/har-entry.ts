@@ -8,7 +8,7 @@ import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
 import { isObject } from '../service/expectations.ts';
 import type { FileReading } from './file-reading.ts';
-import { pathOf, valueIn } from './reading.ts';
+import { pathOf, timeIn, valueIn } from './reading.ts';
 
 /** A body. The types of its other fields decide nothing, so they are not checked. */
 interface HarContent {
@@ -52,7 +52,7 @@ export function readEntry(value: unknown): HarEntry | string {
   const noTime = 'startedDateTime: expected an ISO 8601 time';
   return (
     otherThanText('startedDateTime', startedDateTime) ??
-    (Number.isNaN(Date.parse(startedDateTime)) ? noTime : undefined) ??
+    (Number.isNaN(timeIn(startedDateTime)) ? noTime : undefined) ??
     otherThanText('request.method', method) ??
     otherThanText('request.url', url) ??
     otherThanContent('request.postData', postData) ??
@@ -90,7 +90,7 @@ export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficE
   // Simulated time is exact, and no real time that an exchange took belongs to it: as in a journal.
   const tookMs = typeof given === 'number' ? given : -1;
   const time = own === undefined ? tookMs : Math.round(tookMs - own.durationMs);
-  const sentAt = Date.parse(startedDateTime);
+  const sentAt = timeIn(startedDateTime);
   const { host, pathname, search } = addressIn(request.url);
   const headers = headersOf(request.headers, requestHeaders);
   const { authorization } = headers;
@@ -175,8 +175,8 @@ const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'
  */
 function textOf(content: HarContent | null | undefined, size: unknown): string | undefined {
   const { text = '', encoding = '', _file: file } = content ?? {};
-  if (text === '' && (file !== undefined || Number(size) > 0 || Number(size) === -1))
-    return undefined;
+  const length = typeof size === 'object' ? 0 : Number(size);
+  if (text === '' && (file !== undefined || length > 0 || length === -1)) return undefined;
   if (encoding === '') return text;
   const bytes = Buffer.from(text, 'base64');
   return encoding === 'base64' && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
@@ -186,8 +186,9 @@ function headersOf(headers: unknown, names: readonly string[]): Record<string, s
   const found: Record<string, string> = {};
   for (const header of Array.isArray(headers) ? headers : []) {
     const { name, value } = Object(header);
-    const lower = String(name).toLowerCase();
-    if (names.includes(lower) && typeof value === 'string') found[lower] ??= value;
+    if (typeof name !== 'string' || typeof value !== 'string') continue;
+    const lower = name.toLowerCase();
+    if (names.includes(lower)) found[lower] ??= value;
   }
   return found;
 }

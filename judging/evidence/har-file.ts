@@ -12,7 +12,7 @@ export function harReader(reading: FileReading): TextReader {
   const texts = new EntryTexts();
   return {
     take(piece) {
-      for (const text of texts.add(piece)) entries.take(valueIn(text), text);
+      for (const { value, text } of texts.add(piece)) entries.take(value, text);
       if (texts.length <= longestPart) return;
       const what = texts.isInside ? 'an entry' : 'the text outside the entries';
       throw new CommandError(2, `${reading.path}: ${what} has more than ${longestPart} characters`);

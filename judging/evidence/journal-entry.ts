@@ -9,6 +9,7 @@ import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 import { isObject } from '../service/expectations.ts';
+import { timeIn } from './reading.ts';
 
 const text = z.string().exactOptional();
 const time = z.iso.datetime();
@@ -79,7 +80,7 @@ export function entryIn(line: unknown): Entry | undefined {
 
 function isEntry(line: Readonly<Record<string, unknown>>): line is Entry & typeof line {
   const { at, request, reply, operation, args, result, ended } = line;
-  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return false;
+  if (typeof at !== 'string' || Number.isNaN(timeIn(at))) return false;
   if ('request' in line) return isRecordedRequest(request) && isObject(reply);
   if ('ended' in line) return Number.isInteger(ended);
   return typeof operation === 'string' && Array.isArray(args) && typeof result === 'string';

@@ -3,7 +3,7 @@ import { mayChangeReply } from '#contract/fault-kinds.ts';
 import type { FileReading, MutableTraffic, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
-import { valueIn } from './reading.ts';
+import { timeIn, valueIn } from './reading.ts';
 import { readerOfLines } from './traffic-file.ts';
 
 /** Operations after which earlier exchanges still explain later ones. */
@@ -65,7 +65,7 @@ function exchangeOfEntry(
   isForced: boolean,
   reading: FileReading,
 ): MutableTraffic {
-  const time = Date.parse(at);
+  const time = timeIn(at);
   const key = request.key_id ?? request.credential;
   const { content_type: type, client_ip: address, body_base64: bytes } = request;
   const { delivery } = reply;

@@ -14,14 +14,15 @@ import { type RecordedBody, type RecordedLine, readLine, SteadyClocks } from './
 import { opened, piecesOf, readerOfLines, type TrafficKind } from './traffic-file.ts';
 
 /**
- * A `cut` event marks where the exchanges before it no longer explain those after it. `keys`: gets
- * the keys of HAR files, for texts that were read before their keys were known.
+ * Yields lists of events, because to wait for each event would take longer than to read it. A `cut`
+ * marks where the exchanges before it no longer explain those after it. `keys`: gets the keys of HAR
+ * files, for texts that were read before their keys were known.
  */
 export async function* readTraffic(
   files: readonly string[],
   onNotice: NoticeTaker,
   keys = new KeyNames(),
-): AsyncGenerator<TrafficEvent> {
+): AsyncGenerator<readonly TrafficEvent[]> {
   const known = new KnownExchanges();
   const shared = { onNotice, keys, clocks: new SteadyClocks(), known };
   let heads: Head[] = [];
@@ -36,7 +37,9 @@ export async function* readTraffic(
     const head = heads.reduce((earliest, other) =>
       timeOf(other) < timeOf(earliest) ? other : earliest,
     );
-    yield head.list[head.at++] as TrafficEvent;
+    const start = head.at;
+    head.at = heads.length === 1 ? head.list.length : start + 1;
+    yield head.list.slice(start, head.at);
     if (hasNext(head)) continue;
     await takeNext(head);
     heads = heads.filter(hasNext);

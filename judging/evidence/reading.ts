@@ -2,6 +2,7 @@
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
+import { onceInTurn } from '#io/grouped.ts';
 import { isObject } from '../service/expectations.ts';
 
 /** The JSON object in a text; undefined for any other text. */
@@ -50,16 +51,16 @@ export function pathOf(pathname: string): string {
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
 }
 
-const bearerForm = /^bearer[ \t]+[^\s,]+$/i;
+const bearerForm = /^bearer[ \t]+([^\s,]+)$/i;
 
 /** The key of a credential; undefined if it is not a bearer's. */
-export function keyIn(authorization = ''): string | undefined {
-  // Without the list that `exec` makes: each exchange asks.
-  if (!bearerForm.test(authorization)) return undefined;
-  return authorization.slice(
-    Math.max(authorization.lastIndexOf(' '), authorization.lastIndexOf('\t')) + 1,
-  );
-}
+export const keyIn = onceInTurn((authorization: string | undefined) => {
+  const [, key] = bearerForm.exec(authorization ?? '') ?? [];
+  return key;
+});
+
+/** The time that a text says, in epoch milliseconds. Many exchanges have one `Date`. */
+export const timeIn = onceInTurn((text: string) => Date.parse(text));
 
 /** The statuses whose `Retry-After` the judges read (CLIENT-1, CLIENT-17). */
 export function asksForWait(status: number): boolean {

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { faultKindNames } from '#contract/fault-kinds.ts';
+import { timeIn } from './reading.ts';
 
 const text = z.string().exactOptional();
 const time = z.iso.datetime();
@@ -42,8 +43,8 @@ export function readLine(text: string): RecordedLine | undefined {
   try {
     const line = JSON.parse(text) as RecordedLine;
     const isLine =
-      isTime(line.sent) &&
       isTime(line.answered) &&
+      isTime(line.sent) &&
       isSteady(line.steady) &&
       typeof line.client === 'string' &&
       isMessage(line.request) &&
@@ -64,7 +65,7 @@ function isSteady(value: RecordedLine['steady']): boolean {
 }
 
 function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+  return typeof value === 'string' && !Number.isNaN(timeIn(value));
 }
 
 function isMessage(value: unknown): boolean {
@@ -85,7 +86,7 @@ export class SteadyClocks {
     answered,
     steady,
   }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'dateShiftMs'> {
-    const sentAt = Date.parse(sent);
+    const sentAt = timeIn(sent);
     if (steady === undefined) return { sentAt, answeredAt: Date.parse(answered), precisionMs: 1 };
     const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
     const startMs = this.#starts.get(process) ?? sentAt - sentMs;

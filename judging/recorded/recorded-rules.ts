@@ -4,9 +4,9 @@
  * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
 import type { RuleId } from '#contract/rules.ts';
+import { onceInTurn } from '#io/grouped.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
 import { isObject } from '../service/expectations.ts';
-import { onceInTurn } from '../service/judge.ts';
 import { documentedNames } from '../service/validity.ts';
 import { isOfService } from './knowledge.ts';
 

@@ -5,10 +5,11 @@
  */
 import { statuses } from '#contract/message-status.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
+import { onceInTurn } from '#io/grouped.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
-import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
 import { e164 } from './validity.ts';
 
 export const bodyJudges = {

@@ -3,7 +3,7 @@
  * shows only that a status began since the read before, so each status has two bounds, and a status
  * that reads may have missed proves nothing. `status.ts` and `pace.ts` judge histories.
  */
-import { push } from '#io/grouped.ts';
+import { onceInTurn, push } from '#io/grouped.ts';
 import {
   bodyOf,
   type Exchange,
@@ -14,7 +14,7 @@ import {
   messageIdOf,
 } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
-import { onceInTurn, type Trace } from './judge.ts';
+import type { Trace } from './judge.ts';
 import { holdEndOf } from './validity.ts';
 
 /** The statuses of a message that does not fail. */

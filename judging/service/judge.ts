@@ -69,15 +69,6 @@ export interface CreatedKey {
 
 export type Judge = (trace: Trace, findings: Findings) => void;
 
-/** Finds what several judges need of a trace or an exchange, once while they ask in turn. */
-export function onceInTurn<T extends object, V>(find: (of: T) => V): (of: T) => V {
-  let last: { readonly of: T; readonly value: V } | undefined;
-  return (of) => {
-    if (last?.of !== of) last = { of, value: find(of) };
-    return last.value;
-  };
-}
-
 /** What a judge found. Each check names its proof: the exchanges that show the result. */
 export class Findings {
   /** How often the rule applied and held. */

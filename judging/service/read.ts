@@ -3,6 +3,7 @@
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
 import { dayMs } from '#contract/time.ts';
+import { onceInTurn } from '#io/grouped.ts';
 import {
   bodyOf,
   type Exchange,
@@ -13,7 +14,7 @@ import {
 } from '../evidence/exchange.ts';
 import type { Reply } from '../evidence/reply.ts';
 import * as verify from './expectations.ts';
-import { type Findings, onceInTurn, type Trace } from './judge.ts';
+import type { Findings, Trace } from './judge.ts';
 import { judgeCurrentStatus } from './pace.ts';
 
 export const readJudges = {

@@ -4,6 +4,7 @@
  * judges compare that with the replies.
  */
 import { messageMaxCharacters } from '#contract/limits.ts';
+import { onceInTurn } from '#io/grouped.ts';
 import {
   bodyOf,
   type Exchange,
@@ -15,7 +16,7 @@ import {
 } from '../evidence/exchange.ts';
 import { requireSevenFields } from './body.ts';
 import * as verify from './expectations.ts';
-import { type Findings, type Judge, onceInTurn, type Trace } from './judge.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
 import { namesField } from './named-fields.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';

@@ -8,10 +8,10 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { AssumptionName, NamedAnswer } from '#contract/assumptions.ts';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
+import { onceInTurn } from '#io/grouped.ts';
 import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import { isObject, textOf } from './expectations.ts';
-import { onceInTurn } from './judge.ts';
 
 type Validity = 'valid' | 'invalid' | 'open';
 

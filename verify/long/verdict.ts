@@ -91,7 +91,7 @@ export async function judgeJournals(service: Service, load: Load, isComplete: bo
   const joined = load.accounts.map(({ keyIds }) => keyIds);
   const judge = new TrafficJudge({ isComplete, joined, rules: ids });
   const events = readTraffic(service.journals, (notice) => service.complain(notice));
-  for await (const event of events) judge.take(event);
+  for await (const list of events) for (const event of list) judge.take(event);
   judge.end();
   const keptRules: string[] = [];
   for (const [rule, { broken, exercised }] of judge.findings) {

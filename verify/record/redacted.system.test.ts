@@ -50,7 +50,8 @@ async function verdictsOf(run: RecordedRun, what: readonly Redaction[]) {
   const maker = new LineMaker('0'.repeat(64), what);
   await writeFile(file, recorded(run.exchanges, maker));
   const read: TrafficExchange[] = [];
-  for await (const event of readTraffic([file], () => {})) if (event !== 'cut') read.push(event);
+  for await (const events of readTraffic([file], () => {}))
+    read.push(...events.filter((event) => event !== 'cut'));
   await rm(folder, { recursive: true });
   const joined = run.joined.map((keys) => keys.map((key) => maker.secrets.digest('key', key)));
   const { failed, passed } = judge(read, { isComplete: true, joined });

@@ -81,7 +81,7 @@ async function recorded(simulator: Simulator): Promise<Run> {
 
 async function read(text: string, keys = new KeyNames()): Promise<TrafficEvent[]> {
   const events: TrafficEvent[] = [];
-  for await (const event of eventsOf(text, keys, () => {})) events.push(event);
+  for await (const list of eventsOf(text, keys, () => {})) events.push(...list);
   return events;
 }
 
@@ -374,11 +374,11 @@ async function judged(
   const keys = new KeyNames();
   const events: TrafficEvent[] = [];
   try {
-    for await (const event of eventsOf(text, keys, (line, lacks) => {
+    for await (const list of eventsOf(text, keys, (line, lacks) => {
       if (lacks !== undefined) lack ??= line;
       if (lacks === 'some') hasGaps = true;
     }))
-      events.push(event);
+      events.push(...list);
   } catch (error) {
     // A file may lose its beginning.
     if (error instanceof CommandError) return [];

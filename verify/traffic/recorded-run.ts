@@ -63,7 +63,7 @@ export async function recordSimulator(
     };
     const report = await runConformWithReport(rules, { startOwn });
     const events: TrafficEvent[] = [];
-    for await (const event of readTraffic([journal], () => {})) events.push(event);
+    for await (const list of readTraffic([journal], () => {})) events.push(...list);
     const { exchanges, joined } = recorder;
     return { exchanges, journal: events, joined, report };
   } finally {
