@@ -186,7 +186,7 @@ export function readFlags(
     if (error.exitCode === 0) return 'answered';
     const line =
       error.code === 'commander.excessArguments'
-        ? `unexpected argument '${command.args.join(' ')}'`
+        ? `unexpected argument '${command.args.slice(command.registeredArguments.length).join(' ')}'`
         : oneLine(withoutValue(error, command));
     // The caller adds the list of subcommands to an error of `smstwin` itself.
     const isClear = /Did you mean|takes no value/.test(line) || command.name() === 'smstwin';
@@ -205,7 +205,8 @@ function withoutValue({ code, message }: CommanderError, command: Command): stri
   return line.replace(/^([^=]*)=[\s\S]*'/, "$1'");
 }
 
-function readValue(name: string, text: string, parse: (text: string) => unknown): unknown {
+/** Reads a value. Throws a UsageError that names it, without a secret that it holds. */
+export function readValue<Value>(name: string, text: string, parse: (text: string) => Value) {
   try {
     const value = parse(text);
     if (text === '') throw new ValueError('expected a value');
@@ -213,10 +214,14 @@ function readValue(name: string, text: string, parse: (text: string) => unknown)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const isSecret = /[-_](?:token|key)$/i.test(name);
-    const flagAndValue = text === '' || isSecret ? name : `${name} ${text}`;
+    const flagAndValue = text === '' || isSecret ? name : `${name} ${withoutPassword(text)}`;
     const hint = text === '' ? '; the value is empty' : '';
     throw new UsageError(oneLine(`${flagAndValue}: ${error.message}${hint}`));
   }
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/(\/\/[^/@:]*):[^/@]*@/, '$1:…@');
 }
 
 function oneLine(text: string): string {

@@ -3,7 +3,7 @@ import { type AuditSettings, differencesIn } from '#audit/audit.ts';
 import type { Caller, Template } from '#audit/http-requests.ts';
 import type { Headers } from '#audit/run.ts';
 import { UsageError } from '#io/command-error.ts';
-import { headerLine } from '#io/flag-values.ts';
+import { headerLine, joinedHeaders } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import { readGiven } from '#io/plain-file.ts';
 
@@ -23,7 +23,7 @@ interface RequestFlags {
 export function templateOf({ request, method, header, body }: RequestFlags): Template {
   if (request !== undefined) return rawRequest(request);
   const text = body?.startsWith('@') ? readGiven(body.slice(1), '--body') : body;
-  return { method, headers: Object.fromEntries(header), body: text };
+  return { method, headers: joinedHeaders(header), body: text };
 }
 
 /** Reads a raw request, without the headers that the HTTP client writes itself. */
@@ -36,9 +36,9 @@ function rawRequest(file: string): Template {
     throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
   }
   const framing = /^(?:host|content-length|connection|transfer-encoding):/i;
-  const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(lowerHeader);
+  const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(headerLine);
   const body = rest.join('\n\n');
-  return { method, headers: Object.fromEntries(headers), body: body === '' ? undefined : body };
+  return { method, headers: joinedHeaders(headers), body: body === '' ? undefined : body };
 }
 
 export function methodValue(text: string): string {
