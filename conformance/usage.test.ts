@@ -83,6 +83,16 @@ test.each([
   expect(await call(...argv)).toEqual({ code: 2, err, started: 0 });
 });
 
+test('two reports in one file are refused before the run', async () => {
+  const reports = ['--report', 'json=none.x', '--report', 'html=./none.x'];
+  const line = '--report html=./none.x: another --report names that file too';
+  expect(await call(...reports)).toEqual({
+    code: 2,
+    err: `smstwin conform: ${line}\n`,
+    started: 0,
+  });
+});
+
 test('lines of --header with one name become one line', () => {
   const given = [
     ['X-Team', 'a'],

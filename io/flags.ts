@@ -3,6 +3,7 @@
  * defaults (`given-flags.ts`). The error for a mistake is one line, which never quotes a token or a
  * key.
  */
+import { resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
 import { type Environment, keepText, readVariables } from './given-flags.ts';
@@ -149,12 +150,23 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
       const name = option.long ?? flag;
       option.argParser((text: string, earlier: unknown) => {
         const value = readValue(name, text, parse);
-        return isRepeatable ? [...(earlier as readonly unknown[]), value] : value;
+        if (!isRepeatable) return value;
+        const values = earlier as readonly unknown[];
+        if (values.some((each) => isSameFile(each, value)))
+          throw new UsageError(`${name} ${text}: another ${name} names that file too`);
+        return [...values, value];
       });
     }
     command.on(`option:${option.name()}`, (text?: string) => keepText(option, text));
     command.addOption(option);
   }
+}
+
+/** True for reports of two kinds of which one would replace the other. */
+function isSameFile(...values: readonly unknown[]): boolean {
+  const [one, other] = values.map(Object);
+  if (typeof one.file !== 'string' || typeof other.file !== 'string') return false;
+  return one.kind !== other.kind && resolve(one.file) === resolve(other.file);
 }
 
 /** Adds a positional argument, `<name>` or `[name]`. */

@@ -25,6 +25,7 @@ import {
   reportOf,
   webAddress,
   wholeNumber,
+  writableFile,
 } from '#io/flag-values.ts';
 import {
   addArgument,
@@ -39,7 +40,7 @@ import {
   readFlags,
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { writeOwn } from '#io/own-file.ts';
+import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { progressTo } from '#io/terminal.ts';
 import {
   askersOf,
@@ -49,6 +50,12 @@ import {
   methodValue,
   templateOf,
 } from './audited-requests.ts';
+
+/** Checked before the audit, so that no result is lost. */
+const ownAssumptions: OwnKind = {
+  name: 'file of assumptions',
+  isOwn: (start) => start.startsWith('# What an audit learned'),
+};
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 /** A request without a reply after this time counts as unanswered. */
@@ -102,7 +109,11 @@ const auditFlags = [
     expectValue,
   ),
   list('--report <kind=file>', 'text, json=FILE, html=FILE, markdown=FILE', reportKind),
-  flag('--assumptions <file>', 'for serve, if the simulator has that limiter', fileValue),
+  flag(
+    '--assumptions <file>',
+    'for serve, if the simulator has that limiter',
+    writableFile(ownAssumptions),
+  ),
 ] as const satisfies readonly Flag[];
 
 type AuditFlags = FlagValues<typeof auditFlags>;
@@ -215,10 +226,12 @@ async function report(
     writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
   }
   if (flags.assumptions !== undefined)
-    writeOwn(`--assumptions ${flags.assumptions}`, flags.assumptions, assumptionsText(statements), {
-      name: 'file of assumptions',
-      isOwn: (start) => start.startsWith('# What an audit learned'),
-    });
+    writeOwn(
+      `--assumptions ${flags.assumptions}`,
+      flags.assumptions,
+      assumptionsText(statements),
+      ownAssumptions,
+    );
   if (stopped === 'interrupted') return 130;
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) return 4;
   if (stopped !== undefined) return 6;
