@@ -20,6 +20,7 @@ import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
+  headerLine,
   isLoopback,
   ownReport,
   reportOf,
@@ -42,14 +43,7 @@ import {
 import { foreignText } from '#io/foreign-text.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { progressTo } from '#io/terminal.ts';
-import {
-  askersOf,
-  callerLine,
-  callersOf,
-  lowerHeader,
-  methodValue,
-  templateOf,
-} from './audited-requests.ts';
+import { askersOf, callerLine, callersOf, methodValue, templateOf } from './audited-requests.ts';
 
 /** Checked before the audit, so that no result is lost. */
 const ownAssumptions: OwnKind = {
@@ -68,7 +62,7 @@ const acceptedMs = mostWindows * 120_000;
 const auditFlags = [
   heading('The request'),
   flag('--method <name>', 'its method', methodValue, 'GET'),
-  list('--header <line>', "a header, 'Name: value'", lowerHeader),
+  list('--header <line>', "a header, 'Name: value'", headerLine),
   flag('--body <text>', 'its body; @FILE reads a file', String),
   flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three above', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),

@@ -46,16 +46,11 @@ export function methodValue(text: string): string {
   throw new ValueError('expected a method, such as POST');
 }
 
-export function lowerHeader(text: string): readonly [name: string, value: string] {
-  const [name, value] = headerLine(text);
-  return [name.toLowerCase(), value];
-}
-
 export function callerLine(text: string): readonly [name: string, values: readonly string[]] {
-  const [name, value] = lowerHeader(text.replace(/^([\w-]+)=/, '$1: '));
+  const [name, value] = headerLine(text.replace(/^([\w-]+)=/, '$1: '));
   const values = value.split(',').map((each) => each.trim());
   if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
-  return [name, values];
+  return [name.toLowerCase(), values];
 }
 
 /** The first caller, one for each further value of a header, and one at another address. */
