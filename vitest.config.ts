@@ -67,9 +67,9 @@ const shared = {
   maxWorkers: availableParallelism() * 2,
   maxConcurrency: 10,
   // Ends a test that hangs, but not one that is slow because the machine is busy.
-  testTimeout: 120_000,
-  hookTimeout: 60_000,
-  expect: { poll: { timeout: 20_000 } },
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 60_000 } },
   setupFiles: ['verify/testkit/setup.ts'],
 };
 
@@ -101,8 +101,6 @@ export default defineConfig({
           ...shared,
           name: 'release',
           include: release,
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
         },
       },
     ],

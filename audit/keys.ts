@@ -59,12 +59,14 @@ export class KeyTests {
     const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
     const suspects = [sharers, passed];
     // Of one request, a token that came back looks like a limit of its own: any others may share it.
-    if (this.#isOfOne)
-      for (const other of this.#subjects.others)
+    if (this.#isOfOne) {
+      for (const other of this.#subjects.others) {
         suspects.push(
           passed.filter(({ subject }) => subject !== other),
           passed.filter(({ subject }) => subject === other),
         );
+      }
+    }
     this.#evidence.isDoubted ||= suspects.some(
       (tests) => tests.length > 0 && this.#evidence.mayExplainWith(tests.map(({ own }) => own)),
     );

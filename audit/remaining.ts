@@ -177,12 +177,13 @@ type Sample = readonly Sampled[];
 /** How likely two remaining versions with different answers certainly expect different passes. */
 function separation(sample: Sample, passes: readonly Span[]): number {
   let [separated, all] = [0, 0];
-  for (const [i, one] of sample.entries())
+  for (const [i, one] of sample.entries()) {
     for (const [j, other] of sample.entries()) {
       if (one.answer === other.answer) continue;
       all += one.weight * other.weight;
       if (areApart(passes[i] as Span, passes[j] as Span)) separated += one.weight * other.weight;
     }
+  }
   return all === 0 ? 0 : separated / all;
 }
 

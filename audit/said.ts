@@ -131,10 +131,11 @@ function sufficientIn(waits: readonly Wait[], first: AuditedExchange): Statement
   const kept = waits.find((wait) =>
     wait.later.some((each) => each.outcome === 'passed' && isTried(wait, each)),
   );
-  if (kept === undefined)
+  if (kept === undefined) {
     return undetermined('no request followed a refusal when its Retry-After was over', [
       first.number,
     ]);
+  }
   const passed = kept.later.at(-1);
   const shown = numbersOf(passed === undefined ? [kept.refusal] : [kept.refusal, passed]);
   const isTight = waits.some((wait) =>
@@ -183,10 +184,11 @@ export function fieldsOf(
   }
   const isTrue = Object.values(values).every((value) => value === true);
   if (sentences.length === 0) return certain({}, 'no RateLimit or X-RateLimit field came');
-  if (learned.limit === undefined && isTrue)
+  if (learned.limit === undefined && isTrue) {
     return undetermined(
       `${Object.keys(values).join(', ')}: not compared, as the limit is not certain`,
     );
+  }
   return certain(values, sentences.join('; '), [...new Set(numbersOf(shown))]);
 }
 

@@ -34,7 +34,7 @@ test('a case is measured with its floors, reported and compared with its thresho
   expect(readFileSync(html, 'utf8')).not.toMatch(/src=|href="(?!#)/);
   expect(texts.out).toContain('CPU per request:');
   expect(texts.error).toContain('throttled: service, round 1 of 1');
-}, 60_000);
+});
 
 test('without a native server the service is measured alone and the reason is printed', () => {
   const program = ['--import', 'tsx', 'cli/main.ts', 'bench', '--scenario', 'throttled'];
@@ -48,7 +48,7 @@ test('without a native server the service is measured alone and the reason is pr
   expect(stdout).not.toMatch(/\n {2}hyperexpress /);
   expect(stdout).toMatch(/throttled +unknown/);
   expect(status).toBe(0);
-}, 60_000);
+});
 
 test.each([
   [401, 'throttled', 'throttled: the API key was refused (401)'],

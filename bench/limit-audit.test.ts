@@ -14,9 +14,8 @@ test('LIMIT-1 the service as documented passes the audit', async () => {
     'send',
     'tasks',
   ]);
-  for (const found of run.endpoints) {
+  for (const found of run.endpoints)
     expect(found).toMatchObject({ over: 0, under: 0, fullestWindow: found.limit });
-  }
 });
 
 test.each([

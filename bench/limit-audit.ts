@@ -4,15 +4,21 @@
  * count the requests in the simulator's record that passed, and read it before it overflows.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
+import {
+  documentedLimitsPerMinute,
+  type EndpointName,
+  endpointNames,
+  limitWindowMs,
+} from '#contract/limits.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { servicePaths } from '#contract/routes.ts';
+import { isoTime } from '#contract/time.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { Rng } from '#src/sim/random.ts';
 import { Simulator } from '#src/simulator.ts';
 import { sendTemplate } from './load/workload.ts';
-import { type AuditEntry, type AuditRun, auditRun, windowMs } from './recount.ts';
+import { type AuditEntry, type AuditRun, auditRun } from './recount.ts';
 import {
   boundedClient,
   type ControlClient,
@@ -95,14 +101,14 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
     sent++;
   };
-  const endMs = startMs + options.minutes * windowMs;
-  const perMs = (overload * users.length * sumOf(limitedEndpoints)) / windowMs;
+  const endMs = startMs + options.minutes * limitWindowMs;
+  const perMs = (overload * users.length * sumOf(limitedEndpoints)) / limitWindowMs;
   let due = 0;
   for (let nowMs = startMs; nowMs < endMs; ) {
     // Steps of uneven length, so that requests do not align with the windows.
     const stepMs = 1 + rng.below(longestStepMs);
     nowMs += stepMs;
-    simulator.clock.advance({ to: new Date(nowMs).toISOString() });
+    simulator.clock.advance({ to: isoTime(nowMs) });
     for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
     if (sent % progressEvery < perMs * stepMs) {
       const leftMs = ((performance.now() - realStartMs) / (nowMs - startMs)) * (endMs - nowMs);

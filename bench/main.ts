@@ -3,6 +3,7 @@
  * limits. Exit codes: 2 the key is refused, 3 the base_url is unreachable, 7 a threshold or a limit
  * is broken, 8 the run is not valid.
  */
+import { bearerHeader } from '#conformance/target/client.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { ownReport } from '#io/flag-values.ts';
 import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
@@ -17,7 +18,7 @@ import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
-import { bearerHeader, boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
+import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
 import { controlOf } from './servers/service.ts';
 
 const thresholdCrossed = 7;
@@ -44,9 +45,8 @@ async function checkReachable({
   if (baseUrl === undefined) return;
   const stats = new URL('/api/v1/account/stats/', baseUrl);
   const status = await statusOf(stats, bearerHeader(apiKey));
-  if (apiKey !== undefined && status === 401) {
+  if (apiKey !== undefined && status === 401)
     throw new UsageError(`--api-key: ${baseUrl.origin} refuses this key (401)`);
-  }
   if (controlUrl === undefined) return;
   const { path } = routeOf('simulator.health');
   const health = await statusOf(new URL(path, controlUrl), bearerHeader(controlToken));
@@ -112,9 +112,8 @@ async function runAudit(
 ): Promise<AuditRun | undefined> {
   if (!options.scenarios.includes('limit-audit')) return undefined;
   const { baseUrl, limits, durationMs, to } = options;
-  if (baseUrl === undefined) {
+  if (baseUrl === undefined)
     return ownAudit({ accounts: auditedAccounts, minutes: auditedMinutes, limits, onProgress });
-  }
   const control = controlOf(options);
   return control && remoteAudit(baseUrl, control, { durationMs, to, onProgress });
 }

@@ -35,9 +35,8 @@ export async function measure(
   try {
     const idleRssBytes = (await service.usage())?.rssBytes ?? Number.NaN;
     const withoutFloor = await whyNoNativeServer();
-    if (withoutFloor === undefined) {
+    if (withoutFloor === undefined)
       running.hyperexpress = await startServer({ kind: 'hyperexpress' });
-    }
     const { started, messageIds } = service;
     const caller = { ...started, to: '+12025550199', messageIds };
     const makeWorkload = () => workloadOf(benchCase, caller, options.baseUrl === undefined);

@@ -72,9 +72,8 @@ export function benchOptions(command: Command) {
 
 function refuseWithoutCaller({ apiKey, from, controlUrl, scenario }: BenchFlags): void {
   if (controlUrl !== undefined) return;
-  if (apiKey === undefined || from === undefined) {
+  if (apiKey === undefined || from === undefined)
     throw new UsageError('a base_url needs --api-key and --from, or --control-url');
-  }
   if (!scenario.includes('limit-audit')) return;
   throw new UsageError(
     'limit-audit of a base_url needs --control-url, to read its requests; for any other service: smstwin audit',

@@ -4,7 +4,7 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
-import type { EndpointName } from '#contract/limits.ts';
+import { type EndpointName, limitWindowMs } from '#contract/limits.ts';
 
 export interface AuditEntry {
   readonly atMs: number;
@@ -24,7 +24,6 @@ export interface Breach {
   readonly passedBefore: number;
 }
 
-export const windowMs = 60_000;
 const shownBreaches = 5;
 
 /** Counts each endpoint that has a limit. `entries`: in the order of the service's decisions. */
@@ -51,9 +50,8 @@ export function recount(
     if (passed === mustPass) continue;
     const kind = passed ? 'over' : 'under';
     tally[kind]++;
-    if (tally.firstBreaches.length < shownBreaches) {
+    if (tally.firstBreaches.length < shownBreaches)
       tally.firstBreaches.push({ kind, ...request, passedBefore });
-    }
   }
   return [...tallies.values()].map((tally) => ({ ...tally, users: tally.users.size }));
 }
@@ -83,7 +81,7 @@ class Window {
   #first = 0;
 
   countAt(nowMs: number): number {
-    while ((this.#times[this.#first] ?? nowMs) + windowMs <= nowMs) this.#first++;
+    while ((this.#times[this.#first] ?? nowMs) + limitWindowMs <= nowMs) this.#first++;
     return this.#times.length - this.#first;
   }
 
@@ -134,12 +132,10 @@ export function auditRun(
 
 function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
   const doubts: string[] = [];
-  if (entries.length !== sent) {
+  if (entries.length !== sent)
     doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
-  }
-  if (entries.every(({ passed }) => passed)) {
+  if (entries.every(({ passed }) => passed))
     doubts.push('nothing was refused: no limit was reached');
-  }
   return doubts;
 }
 

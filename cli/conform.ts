@@ -4,11 +4,11 @@
  */
 import { conform as harness, type OwnSimulator } from '#conformance/main.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { isFancy } from '#io/terminal.ts';
+import { isColourTerminal } from '#io/terminal.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 
 export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
-  const isTerminal = isFancy(process.stdout) && isFancy(process.stderr);
+  const isTerminal = isColourTerminal(process.stdout) && isColourTerminal(process.stderr);
   return harness(argv, { ...io, startOwn, readTraffic, isTerminal });
 }
 

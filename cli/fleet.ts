@@ -146,15 +146,12 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
 
 /** `hasShards`: true if the user gave `--shards`. Throws a UsageError. */
 function refuseContradictions(flags: FleetFlags, options: ServeOptions, hasShards: boolean): void {
-  if (options.journal !== undefined) {
+  if (options.journal !== undefined)
     throw new UsageError('--journal records one process: use --journal-dir');
-  }
-  if (options.share !== undefined) {
+  if (options.share !== undefined)
     throw new UsageError('--shard is a flag of serve: a fleet numbers its shards; use --shards');
-  }
-  if (flags.join !== undefined && hasShards) {
+  if (flags.join !== undefined && hasShards)
     throw new UsageError('--join names the shards that run already: leave out --shards');
-  }
   if (answersIn(options).clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
 }
 

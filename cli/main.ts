@@ -2,9 +2,8 @@
 import { UsageError } from '#io/command-error.ts';
 import { type CommandIo, readFlags } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { ignoredVariables } from './ignored-variables.ts';
 import { noticesTo, processIo, runSubcommand } from './process.ts';
-import { subcommands, wholeProgram } from './subcommands.ts';
+import { ignoredVariables, subcommands, wholeProgram } from './subcommands.ts';
 
 async function main(argv: readonly string[], io: CommandIo): Promise<number> {
   const [name = '', ...rest] = argv;

@@ -8,7 +8,7 @@ import { CommandError, onStopSignal, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
-import { coloured, isFancy } from '#io/terminal.ts';
+import { coloured, isColourTerminal } from '#io/terminal.ts';
 import type { logModes } from '#src/config/settings.ts';
 
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
@@ -40,7 +40,7 @@ function printerTo(
     isBroken = true;
   };
   stream.on('error', onError);
-  if (isFancy(stream)) return (text) => void stream.write(coloured(text));
+  if (isColourTerminal(stream)) return (text) => void stream.write(coloured(text));
   if (!fstatSync(stream.fd).isFile()) return (text) => void stream.write(text);
   return (text) => {
     try {

@@ -5,11 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { Simulator } from '#src/simulator.ts';
+import { bin } from '#verify/testkit/processes/program.ts';
 
-const bin = fileURLToPath(new URL('../bin/smstwin.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-record-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -127,7 +127,8 @@ const flagsOfConform = [
 ] as const satisfies readonly Flag[];
 
 /** Each week selects other rows of the tables of which a run sends only a part. */
-function weekOfYear(now = new Date()): number {
+function weekOfYear(): number {
+  const now = new Date();
   return 1 + Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear())) / (7 * dayMs));
 }
 
@@ -256,10 +257,11 @@ function refuseOverwriting(values: Values, inputs: readonly string[], nameOf: Na
   ];
   for (const { attribute, file } of outputs) {
     const id = file === undefined ? undefined : fileId(file);
-    if (id !== undefined && inputIds.has(id))
+    if (id !== undefined && inputIds.has(id)) {
       throw new UsageError(
         `${nameOf(attribute)} ${file}: it is read by this run; name another file`,
       );
+    }
   }
 }
 

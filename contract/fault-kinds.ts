@@ -29,7 +29,7 @@ const uncut = {
 export interface FaultKindRow {
   /** What happens to the request, in words. */
   readonly about: string;
-  /** Whether the service handles the request. */
+  /** True if the service handles the request. */
   readonly isHandled: boolean;
   /**
    * What becomes of the reply: it is cut, comes `late` but whole, has a `malformed` body, or is the

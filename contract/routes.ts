@@ -58,12 +58,10 @@ const [tasksPrefix, tasksSuffix] = servicePaths.tasks.split('{device_id}') as [s
 export function matchRoute(path: string): RouteMatch | undefined {
   const literal = literalRoutes.get(path);
   if (literal !== undefined) return literal;
-  if (path.startsWith(readPrefix) && path.endsWith('/')) {
+  if (path.startsWith(readPrefix) && path.endsWith('/'))
     return withId(routes.read, path.slice(readPrefix.length, -1));
-  }
-  if (path.startsWith(tasksPrefix) && path.endsWith(tasksSuffix)) {
+  if (path.startsWith(tasksPrefix) && path.endsWith(tasksSuffix))
     return withId(routes.tasks, path.slice(tasksPrefix.length, -tasksSuffix.length));
-  }
   return undefined;
 }
 

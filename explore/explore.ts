@@ -4,8 +4,13 @@
  * sends one twice, retries too early or hangs.
  */
 import { z } from 'zod';
-import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
-import type { FindingView } from '#contract/finding-view.ts';
+import {
+  type FaultName,
+  type FindingView,
+  faultNames,
+  isCrash,
+  type Schedule,
+} from '#contract/fault-schedule.ts';
 import { durationMs } from '#src/operations/input-fields.ts';
 import type { SettingsInput } from '#src/simulator.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
@@ -14,8 +19,14 @@ import { replay, search } from './search.ts';
 import { exitCodeOf, exploredLine, findingView } from './search-result.ts';
 import type { RunClient } from './verdict.ts';
 
-export type { FaultName, Point, Schedule, ScheduledFault } from '#contract/fault-schedule.ts';
-export type { FindingView, TimelineEntry } from '#contract/finding-view.ts';
+export type {
+  FaultName,
+  FindingView,
+  Point,
+  Schedule,
+  ScheduledFault,
+  TimelineEntry,
+} from '#contract/fault-schedule.ts';
 export type { Client, ClientTools } from './in-process-run.ts';
 
 /** The client, and how far to explore it. */

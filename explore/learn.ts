@@ -133,13 +133,18 @@ async function measuredWait(
     .map((at) => ({ at, fault: 'throttle' }));
   if (probe.length === 0) return 1;
   const { seen } = await runClient(probe, knownIntents, [1]);
-  const arrivals = new Map<string, number>();
-  for (const { point, exchange } of seen)
-    if (point !== undefined) arrivals.set(pointKey(point), exchange.sentAt);
+  const arrivals = new Map(
+    seen.flatMap(({ point, exchange }) => (point ? [[pointKey(point), exchange] as const] : [])),
+  );
+  const sends = seen.map(({ exchange }) => exchange).filter(isSend);
   const waits = probe.map(({ at }) => {
-    const refusedMs = arrivals.get(pointKey(at)) ?? 0;
-    const retriedMs = arrivals.get(pointKey({ ...at, attempt: at.attempt + 1 })) ?? 0;
-    return retriedMs - refusedMs;
+    const refused = arrivals.get(pointKey(at));
+    if (refused === undefined) return 0;
+    const retry =
+      arrivals.get(pointKey({ ...at, attempt: at.attempt + 1 })) ??
+      // With another endpoint or id, the retry looks like another message to the same recipient.
+      sends.find((one) => one.number > refused.number && recipientOf(one) === recipientOf(refused));
+    return (retry?.sentAt ?? 0) - refused.sentAt;
   });
   const seconds = Math.ceil((2 * Math.max(0, ...waits)) / 1_000) + 1;
   return Math.min(seconds, longestWaitSeconds);

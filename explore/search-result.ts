@@ -2,8 +2,8 @@
  * What a search reports: its findings, how far it got, and why it stopped. Here are also the view
  * of a finding that files, reports and `explore()` share, the line of text and the exit code.
  */
-import type { Schedule } from '#contract/fault-schedule.ts';
-import type { FindingView, TimelineEntry } from '#contract/finding-view.ts';
+import type { FindingView, Schedule, TimelineEntry } from '#contract/fault-schedule.ts';
+import { isoTime } from '#contract/time.ts';
 import { longestStatedWaitSeconds, type Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { type Failure, kindOf, type Run } from './verdict.ts';
@@ -75,7 +75,7 @@ export function findingView({ schedule, failures, run, isShrunk, also }: Finding
     timeline: run.seen.map(
       ({ exchange, point, fault }): TimelineEntry => ({
         number: exchange.number,
-        at: new Date(exchange.sentAt).toISOString(),
+        at: isoTime(exchange.sentAt),
         method: exchange.method,
         target: exchange.target,
         endpoint: exchange.endpoint ?? null,

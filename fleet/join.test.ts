@@ -162,9 +162,8 @@ test('a SIM comes from the owner of its account; the queue of a number of the po
   expect(joined('sims.all', [{ sims: one }, { sims: other }])).toEqual({
     sims: [simOf('a0', 5), simOf(null, 5), simOf('a1', 6)],
   });
-  for (const name of ['sims.get', 'sims.patch', 'sims.addToPool'] as const) {
+  for (const name of ['sims.get', 'sims.patch', 'sims.addToPool'] as const)
     expect(joined(name, [simOf(null, 2), simOf(null, 3)])).toEqual(simOf(null, 5));
-  }
   expect(joined('sims.poll', [{ picked_up: ['x'] }, { picked_up: ['y'] }])).toEqual({
     picked_up: ['x', 'y'],
   });

@@ -4,9 +4,11 @@
  * events. Every shard lists every account, SIM and fault. But only one shard, the owner, serves the
  * requests of an account, so the entries of an account are those of its owner.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
+import { isoTime } from '#contract/time.ts';
 import type { ControlReply, SendEvent } from '#src/http/transport/transport.ts';
 import type { AnyJoin } from '#src/operations/joins.ts';
 import { widthFor } from '#src/operations/requests/requests.ts';
@@ -20,7 +22,7 @@ export type Json =
   | string
   | readonly Json[]
   | { readonly [name: string]: Json };
-type Fields = { readonly [name: string]: Json };
+export type Fields = { readonly [name: string]: Json };
 type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 /** One value or list for each shard, in their order; null: this shard has none. */
 type ValuesOfShards = readonly Json[];
@@ -139,7 +141,8 @@ function joinCommon(lists: ListsOfShards, { by, fields }: AnyFields, joining: Jo
   });
 }
 
-function fieldsOf(value: Json): Fields {
+/** The fields of an object; no fields for any other value. */
+export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
@@ -186,7 +189,7 @@ function joinBarCharts(all: readonly Fields[]): Json {
       sum.spent += Number(bar['spent']);
     }
   }
-  return { width_ms: widthMs, from: new Date(firstBar * widthMs).toISOString(), bars };
+  return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
 
 /**

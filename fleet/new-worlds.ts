@@ -119,7 +119,7 @@ function claimsOf(input: unknown, routes: Routes): readonly Claim[] {
     const isTaken = routes.hasName(name);
     claims.push({ id: `name:${name}`, isTaken, refusal: nameInUse(name) });
   }
-  for (const [accountIndex, account] of listOf(world?.accounts).entries())
+  for (const [accountIndex, account] of listOf(world?.accounts).entries()) {
     for (const [keyIndex, entry] of listOf(account?.keys).entries()) {
       if (typeof entry?.key !== 'string') continue;
       const path = `world.accounts[${accountIndex}].keys[${keyIndex}].key`;
@@ -127,6 +127,7 @@ function claimsOf(input: unknown, routes: Routes): readonly Claim[] {
       const isTaken = routes.hasKey(digest);
       claims.push({ id: `key:${digest}`, isTaken, refusal: keyInUse(path) });
     }
+  }
   return claims;
 }
 

@@ -4,8 +4,7 @@
  */
 import type { Operation } from '#src/operations/define.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf } from './join.ts';
 
 /** Why the assumption `clientIp` cannot be changed: each shard gets addresses from HAProxy. */
 export const fixedClientIp =
@@ -61,8 +60,4 @@ export function refuseInexact({ name }: Operation, input: unknown): void {
 function isCounted({ when, times }: Fields): boolean {
   const values = Object.entries(fieldsOf(when));
   return times !== undefined || values.some(([name, value]) => name === 'nth' || value !== 1);
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }

@@ -46,9 +46,8 @@ export function mistakesOf(
       const intended = intendedOption(issue);
       if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath, words);
     }
-    if (issue.code !== 'unrecognized_keys') {
+    if (issue.code !== 'unrecognized_keys')
       return [{ path: pathText(ownPath), message: messageOf(issue, path, words) }];
-    }
     return issue.keys.map((key) => ({
       path: pathText([...ownPath, key]),
       message: words.unknownKey?.(key, path) ?? 'this key is not known here',

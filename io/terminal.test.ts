@@ -1,6 +1,6 @@
 /** Text for a terminal and for a pipe. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { coloured, isFancy, progressTo } from './terminal.ts';
+import { coloured, isColourTerminal, progressTo } from './terminal.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -19,13 +19,13 @@ test('a verdict has a colour at the start of its line, and other text has none',
 test('only a terminal without NO_COLOR gets more than plain text', () => {
   vi.stubEnv('NO_COLOR', '');
   vi.stubEnv('TERM', 'xterm');
-  expect([isFancy({ isTTY: true }), isFancy({}), isFancy({ isTTY: false })]).toEqual([
-    true,
-    false,
-    false,
-  ]);
+  expect([
+    isColourTerminal({ isTTY: true }),
+    isColourTerminal({}),
+    isColourTerminal({ isTTY: false }),
+  ]).toEqual([true, false, false]);
   vi.stubEnv('NO_COLOR', '1');
-  expect(isFancy({ isTTY: true })).toBe(false);
+  expect(isColourTerminal({ isTTY: true })).toBe(false);
 });
 
 test('a terminal has one line of progress, and a pipe a line for each step', () => {

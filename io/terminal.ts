@@ -23,26 +23,26 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 }
 
 /** Verdicts in capitals, or in the lines of `conform` after the number of a case. */
-const tones: readonly (readonly [colour: number, words: RegExp])[] = [
-  [31, wordsForm('failed|error|invalid|flaky|FAILED|ERROR|INVALID|CROSSED|FLAKY')],
-  [33, wordsForm('notice|advice|not_exercised|NOTICE|ADVICE')],
-  [32, wordsForm('passed|observed|met')],
+const verdictColours: readonly (readonly [colour: number, words: RegExp])[] = [
+  [31, patternOf('failed|error|invalid|flaky|FAILED|ERROR|INVALID|CROSSED|FLAKY')],
+  [33, patternOf('notice|advice|not_exercised|NOTICE|ADVICE')],
+  [32, patternOf('passed|observed|met')],
   [31, /(a limit was )(BROKEN)/g],
 ];
 
-function wordsForm(words: string): RegExp {
+function patternOf(words: string): RegExp {
   return new RegExp(`^( *(?:\\d+/\\d+ +)?)(${words})(?=[ :\\n])`, 'gm');
 }
 
 /** True if a stream is a terminal whose user has not asked for plain text. */
-export function isFancy(stream: { readonly isTTY?: boolean }): boolean {
+export function isColourTerminal(stream: { readonly isTTY?: boolean }): boolean {
   const { NO_COLOR: plain = '', TERM: terminal } = process.env;
   return stream.isTTY === true && plain === '' && terminal !== 'dumb';
 }
 
 /** The text with its verdicts in colour. */
 export function coloured(text: string): string {
-  return tones.reduce(
+  return verdictColours.reduce(
     (painted, [colour, words]) => painted.replace(words, `$1\u001b[${colour}m$2\u001b[39m`),
     text,
   );
@@ -57,7 +57,7 @@ const leastPauseMs = 5_000;
  */
 export function progressTo(
   error: (text: string) => void,
-  isTerminal = isFancy(process.stderr),
+  isTerminal = isColourTerminal(process.stderr),
 ): (line: string, step?: string) => void {
   let last = '';
   let shownMs = Date.now();

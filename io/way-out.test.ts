@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { WayOut } from './way-out.ts';
 
 test('a proxy that is no URL of HTTP is refused by the name of its variable', () => {
-  for (const wrong of ['socks5://secret', 'http://', 'a b'])
+  for (const wrong of ['socks5://secret', 'http://', 'a b']) {
     expect(() => new WayOut(new URL('https://a.test'), { HTTPS_PROXY: wrong })).toThrow(
       /^HTTPS_PROXY: expected a proxy such as http:\/\/proxy\.example\.com:3128$/,
     );
+  }
 });
 
 test.each([

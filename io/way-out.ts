@@ -38,10 +38,11 @@ export class WayOut {
 
   /** An agent that connects to the service or, for an HTTP service behind a proxy, to the proxy. */
   agent(options: ConstructorParameters<typeof HttpsAgent>[0]): HttpAgent {
-    if (this.#target.protocol === 'https:')
+    if (this.#target.protocol === 'https:') {
       return this.#proxy === undefined
         ? new HttpsAgent(options)
         : Object.assign(new HttpsAgent(options), { createConnection: this.#tunnel });
+    }
     return this.#proxy?.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   }
 

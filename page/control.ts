@@ -140,9 +140,8 @@ export async function callIn<Name extends OperationName>(
 /** `?a=1&b=2`, without empty values. */
 function queryText(values: Row): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
+  for (const [name, value] of Object.entries(values))
     if (value !== undefined && value !== '') query.set(name, String(value));
-  }
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
 }

@@ -29,9 +29,8 @@ export function onEvents(kind: EventKind, listener: () => void): () => void {
 
 /** Announces that data of these kinds may be out of date. */
 export function announceStaleData(stale: readonly string[] = kinds): void {
-  for (const [kind, listeners] of listenersByKind) {
+  for (const [kind, listeners] of listenersByKind)
     if (stale.includes(kind)) for (const listener of [...listeners]) listener();
-  }
 }
 
 let sendRequest: (request: ListenRequest) => void = () => {};

@@ -79,9 +79,8 @@ function readPart(field: Field, text: string, typedText: string): unknown {
     case 'json':
       return readJson(trimmed);
     default:
-      if (text === '' && isRequired) {
+      if (text === '' && isRequired)
         throw new RangeError(`expected a value for ${labelOf(field).toLowerCase()}`);
-      }
       return kind === 'text' ? text : trimmed;
   }
 }

@@ -119,9 +119,10 @@ export class ExchangeRedaction {
       this.#keys.add(key, this.#secrets.digest('key', `smst_${random}`));
     yield;
     if (this.#redactor.hidesNumbers) yield* this.#numbers.learn(plain, isNumberName(member.name));
-    if (this.#redactor.hidesTexts && isText(member, value, texts))
+    if (this.#redactor.hidesTexts && isText(member, value, texts)) {
       for (const text of new Set([value, plain]))
         this.#texts.add(text, yield* this.#redactor.textInSlices(text));
+    }
   }
 
   /** The value with all that was learned replaced. `inner`: it with nested JSON replaced. */
@@ -168,13 +169,14 @@ export class ExchangeRedaction {
 /** The long words of a text, decoded as base64 from each of the four alignments. */
 function* fromBase64(text: string): Generator<undefined, string> {
   let all = '';
-  for (const [token] of text.matchAll(base64))
+  for (const [token] of text.matchAll(base64)) {
     for (let at = 0; at < 4; at++) {
       yield;
       const bytes = Buffer.from(token.slice(at), 'base64');
       const decoded = bytes.toString('utf8');
       if (printable.test(decoded) || isUtf8(bytes)) all += `\n${decoded}`;
     }
+  }
   return all;
 }
 

@@ -8,13 +8,12 @@ import { Agent, createServer as createHttpServer, request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { type RecordedLine, readLine } from '#judging/evidence/recorded-line.ts';
+import { bin } from '#verify/testkit/processes/program.ts';
 import { runs, seed } from '#verify/testkit/runs.ts';
 
-const bin = fileURLToPath(new URL('../bin/smstwin.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-heads-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -37,7 +36,7 @@ async function recorder(upstream: Server, name: string) {
     said.error += text;
   });
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  await expect.poll(() => said.out + said.error, { timeout: 20_000 }).toMatch(/^Recording /);
+  await expect.poll(() => said.out + said.error).toMatch(/^Recording /);
   const own = Number(/127\.0\.0\.1:(\d+)/.exec(said.out)?.[1]);
   const stop = async () => {
     child.kill('SIGTERM');

@@ -81,9 +81,10 @@ export class LineMaker {
   ) {
     const redaction = new ExchangeRedaction(this.secrets, this.#redactor);
     const allReplyHeaders = reply?.headers ?? [];
-    for (const [name, value] of [...requestHeaders, ...allReplyHeaders])
+    for (const [name, value] of [...requestHeaders, ...allReplyHeaders]) {
       if (secretHeader.test(name.slice(0, longestHeaderName)))
         for (const key of keysInHeader(value)) redaction.learnKey(key);
+    }
     const sentHeaders = headersIn(requestHeaders, recordedRequestHeaders);
     const headers = [...sentHeaders, ...headersIn(allReplyHeaders, recordedReplyHeaders)];
     const texts = textsOfReply(reply?.status ?? 0, target);

@@ -82,7 +82,7 @@ export class Secrets {
 
   /** The header `Authorization` with a digest for the key, as in `Bearer key:0123456789ab`. */
   credential(header: string): string {
-    const [, scheme = '', key = header] = /^(\S+[ \t]+)(.*)$/.exec(header) ?? [];
+    const { scheme, key } = partsOf(header);
     return `${scheme}${this.learn(key)}`;
   }
 }
@@ -94,11 +94,17 @@ export function addKey(keys: KnownValues, key: string, digest: string): void {
 
 /** The keys in a header: its value without the scheme, its long words, or what `Basic` encodes. */
 export function keysInHeader(header: string): readonly string[] {
-  const [, scheme = '', key = header] = /^(\S+)[ \t]+(.*)$/.exec(header) ?? [];
+  const { scheme, key } = partsOf(header);
   const words = header.split(/[\s,;="']+/).filter(({ length }) => length >= shortestSoughtKey);
-  if (scheme.toLowerCase() !== 'basic') return [key.trim(), ...words];
+  if (scheme.trim().toLowerCase() !== 'basic') return [key.trim(), ...words];
   const decoded = Buffer.from(key, 'base64').toString('utf8');
   const [, user = '', password = ''] = /^([^:]*):(.*)$/s.exec(decoded) ?? [];
   const secretUser = password === '' || user.length >= shortestSoughtKey ? [user] : [];
   return [key.trim(), decoded, password, ...secretUser];
+}
+
+/** The scheme of a header with the blanks behind it, empty if there is none; and the rest. */
+function partsOf(header: string) {
+  const [, scheme = '', key = header] = /^(\S+[ \t]+)(.*)$/.exec(header) ?? [];
+  return { scheme, key };
 }

@@ -33,7 +33,8 @@ export interface ListenOptions {
   readonly control?: ControlOptions | false;
   /**
    * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in
-   * a file, as it is faster then; otherwise `hyperexpress`.
+   * a file, as it is faster then, and if the clock is not real, as only it shows simulated time in
+   * `Date`; otherwise `hyperexpress`.
    */
   readonly transport?: TransportKind | undefined;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
@@ -91,9 +92,7 @@ export async function openPorts(simulator: RunningWorld, options: ListenOptions)
   const close = async () => {
     const untilMs = performance.now() + closeGraceMs;
     // The control port closes last, so that until then it can report that the service drains.
-    for (const transport of opened) {
-      await transport.close(Math.max(0, untilMs - performance.now()));
-    }
+    for (const transport of opened) await transport.close(Math.max(0, untilMs - performance.now()));
   };
   try {
     const baseUrl = await openService(simulator, options, opened);
@@ -117,8 +116,7 @@ async function openService(
   opened: Transport[],
 ): Promise<string> {
   const { onInternalError, publicUrl, tls } = options;
-  const now = () => simulator.hosting.lastAnswered.simulation.clock.now();
-  const transportOptions = { onInternalError, tls, now };
+  const transportOptions = { onInternalError, tls, now: () => shownMs(simulator) };
   const service = await openTransport(kind, serviceOf(simulator), transportOptions);
   if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
   opened.push(service.transport);
@@ -146,6 +144,13 @@ async function openControl(
   return urlOf(isPublic ? publicHost : host, controlPort);
 }
 
+/** The time in the `Date` of a reply: that of the world which gives it. */
+export function shownMs(simulator: RunningWorld): number {
+  const { hosting } = simulator;
+  const world = hosting.isFirst(simulator) ? hosting.lastAnswered : simulator;
+  return world.wallClock.now();
+}
+
 /**
  * The service, as a transport or `sim.fetch` calls it. The first world passes each request to the
  * world that its address or key names; any other world answers all requests itself.
@@ -160,7 +165,10 @@ export function serviceOf(simulator: RunningWorld): ServicePort {
       refuseUnread(simulator.simulation.world, status, code, detail),
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
-    onReplyFinished: (delivery, isSeen) => simulator.replyFinished(delivery, isSeen),
+    onReplyFinished: (delivery, isSeen) => {
+      simulator.hosting.delivers(delivery);
+      simulator.replyFinished(delivery, isSeen);
+    },
   };
 }
 

@@ -26,6 +26,7 @@ import {
   openPorts,
   type Ports,
   serviceOf,
+  shownMs,
   worldUrls,
 } from './ports.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
@@ -81,9 +82,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly activity: Activity = new Activity(this);
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
-  readonly #inProcess = new InProcessFetch(serviceOf(this), {
-    now: () => this.simulation.clock.now(),
-  });
+  readonly #inProcess = new InProcessFetch(serviceOf(this), { now: () => shownMs(this) });
   // Its place among the worlds of a server.
   readonly #worldId: string;
   /** All worlds of this server. `worlds` has the operations on them. */
@@ -218,7 +217,9 @@ export class Simulator implements RunningWorld, WorldSimulator {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    const { transport = this.#worldJournal.journal?.isFile ? 'node' : undefined } = options;
+    // It shows real time in `Date`, so a client would be misled about any other clock.
+    const isNode = this.#worldJournal.journal?.isFile === true || this.wallClock.mode !== 'real';
+    const { transport = isNode ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;

@@ -58,9 +58,7 @@ export class Tally {
 
   #second(nowMs: number): Second {
     const index = Math.floor((nowMs - this.#startedMs) / 1_000);
-    while (this.seconds.length <= index) {
-      this.seconds.push({ accepted: 0, refused: 0, failed: 0 });
-    }
+    while (this.seconds.length <= index) this.seconds.push({ accepted: 0, refused: 0, failed: 0 });
     return this.seconds[index] as Second;
   }
 }
@@ -90,12 +88,10 @@ export function invalidity(loads: readonly LoadResult[], isOpenLoop: boolean): s
     reasons.push(`${errors} of ${requests} requests failed or were answered unexpectedly`);
   if (!isOpenLoop) return reasons;
   const cores = Math.max(...loads.map((load) => load.generatorCores));
-  if (cores >= fullCore) {
+  if (cores >= fullCore)
     reasons.push(`the generator was saturated: it used ${cores.toFixed(2)} of a core`);
-  }
-  if (late > requests * mostLateShare) {
+  if (late > requests * mostLateShare)
     reasons.push(`the generator sent ${late} of ${requests} requests later than intended`);
-  }
   if (dropped > 0) reasons.push(`${dropped} requests found no free connection and were dropped`);
   return reasons;
 }

@@ -73,9 +73,8 @@ export function withoutRatio({ without_floors: why }: CaseResult): string {
 function serverFigures(rounds: readonly Round[]) {
   const statuses: Record<string, number> = {};
   for (const { load } of rounds) {
-    for (const [status, count] of Object.entries(load.statuses)) {
+    for (const [status, count] of Object.entries(load.statuses))
       statuses[status] = (statuses[status] ?? 0) + count;
-    }
   }
   return {
     cpu_us_per_request: numberOrNull(cpuOf(rounds)),

@@ -2,6 +2,7 @@
  * The text of a bench run at the terminal. For a case: its headline, which is the CPU per request
  * as a multiple of the bare handler's, then a table of its servers, then its thresholds.
  */
+import { isoTime } from '#contract/time.ts';
 import { servers } from '../measure.ts';
 import { type AuditRun, isBroken } from '../recount.ts';
 import { type BenchResult, type CaseResult, type ServerFigures, withoutRatio } from './result.ts';
@@ -58,7 +59,7 @@ export function breachesOf({ over, under }: AuditRun['endpoints'][number]): read
 export function firstBreaches(audited: AuditRun['endpoints'][number]): readonly string[] {
   return audited.firstBreaches.map(({ kind, user, atMs, passedBefore }) => {
     const act = kind === 'over' ? 'passed' : 'was refused';
-    return `${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} passed in the last 60 s`;
+    return `${isoTime(atMs)} ${user}: a request ${act} with ${passedBefore} passed in the last 60 s`;
   });
 }
 

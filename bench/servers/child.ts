@@ -35,7 +35,7 @@ async function start(spec: ServerSpec): Promise<Report> {
     return { kind: 'started', port, startDurationMs: sinceStart(), ...noCaller };
   }
   const simulator = new Simulator(spec.settings);
-  const { baseUrl } = await simulator.listen();
+  const { baseUrl } = await simulator.listen({ transport: 'hyperexpress' });
   const startDurationMs = sinceStart();
   const [account] = simulator.readyFile().accounts;
   const caller = { apiKey: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };

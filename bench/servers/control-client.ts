@@ -2,7 +2,7 @@
  * The clients of a service that the bench has not started: one for single requests, and one for the
  * operations of its control port that a bench needs.
  */
-import { Client } from '#conformance/target/client.ts';
+import { bearerHeader, Client } from '#conformance/target/client.ts';
 import { Masks } from '#conformance/target/masks.ts';
 import { CommandError } from '#io/command-error.ts';
 import { describe } from '#judging/service/expectations.ts';
@@ -21,11 +21,6 @@ export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
   const bound = maxBodyBytes === undefined ? {} : { maxBodyBytes };
   const masks = new Masks();
   return new Client({ baseUrl: origin, timeoutMs: patienceMs, masks, retries: false, ...bound });
-}
-
-/** The header of a key or token; none without one. */
-export function bearerHeader(secret: string | undefined): Readonly<Record<string, string>> {
-  return secret === undefined ? {} : { authorization: `Bearer ${secret}` };
 }
 
 export interface RemoteUser {

@@ -3,6 +3,7 @@
  * and as expected, 1 differs from `--expect`, 2 usage, 3 not reachable, 4 no refusal came, 6 the
  * budget or the time ended first, 130 interrupted.
  */
+
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn } from '#audit/audit.ts';
 import { HttpRequests } from '#audit/http-requests.ts';
@@ -16,6 +17,7 @@ import {
   reportMarkdown,
   reportText,
 } from '#audit/report/report.ts';
+import { minuteMs } from '#contract/time.ts';
 import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,
@@ -123,7 +125,7 @@ export async function audit(argv: readonly string[], io: CommandIo): Promise<num
 
 async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {
   refuseOtherHost(url, flags);
-  const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * 60_000);
+  const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * minuteMs);
   refuseTooLong(flags, timeoutMs);
   const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
   if (flags.dryRun) {
@@ -208,9 +210,8 @@ async function report(
   io: CommandIo,
 ): Promise<number> {
   const { exchanges, statements, stopped } = result;
-  if (stopped === 'not_reachable') {
+  if (stopped === 'not_reachable')
     throw new CommandError(3, `${url.origin} is not reachable: start it, or name another address`);
-  }
   const differences = differencesFrom(flags.expect.flat(), statements);
   const reported: Reported = { url: url.href, result, differences };
   const makers = { json: reportJson, html: reportHtml, markdown: reportMarkdown };

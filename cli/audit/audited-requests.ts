@@ -32,9 +32,8 @@ function rawRequest(file: string): Template {
   const [head = '', ...rest] = text.split('\n\n');
   const [line = '', ...lines] = head.split('\n');
   const method = /^([A-Z]+) \S+ HTTP\/1\.[01]$/.exec(line)?.[1];
-  if (method === undefined) {
+  if (method === undefined)
     throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
-  }
   const framing = /^(?:host|content-length|connection|transfer-encoding):/i;
   const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(headerLine);
   const body = rest.join('\n\n');

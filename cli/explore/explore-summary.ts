@@ -1,10 +1,9 @@
 /**
- * The explorer's reports: text for a terminal, JSON, and the summary that the harness writes its
- * reports from, with one result for each finding.
+ * What `smstwin explore` reports: text for a terminal, JSON, and the summary that the harness writes
+ * its reports from, with one result for each finding.
  */
 import { faultKinds } from '#contract/fault-kinds.ts';
-import { kindNamed } from '#contract/fault-schedule.ts';
-import type { TimelineEntry } from '#contract/finding-view.ts';
+import { kindNamed, type Schedule, type TimelineEntry } from '#contract/fault-schedule.ts';
 import { clientRules } from '#contract/rules.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import {
@@ -13,10 +12,12 @@ import {
   findingView,
   type SearchResult,
 } from '#explore/search-result.ts';
+import type { CommandIo } from '#io/flags.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
 import { counted } from '#io/terminal.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
+import { noticesTo } from '../process.ts';
 import { clientSummary, reportExchange } from '../referee/referee-summary.ts';
 
 /** A search that has ended, and how it was run. */
@@ -101,9 +102,8 @@ function otherResults(
     exchanges: [],
     omitted: 0,
   } as const;
-  if (problem !== undefined) {
+  if (problem !== undefined)
     return [{ ...common, id: 'explored', verdict: 'error', reason: problem.line }];
-  }
   const unstableResults = unstable.map((finding, index): Result => {
     const { cause, what } = findingView(finding);
     const schedule = scheduleText(finding.schedule);
@@ -112,6 +112,60 @@ function otherResults(
   });
   if (findings.length + unconfirmed.length > 0) return unstableResults;
   return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...unstableResults];
+}
+
+/**
+ * Prints the findings and what else a user must know. `files`: those that the findings were written
+ * to. `hints`: what may have made a failure unstable.
+ */
+export function printResult(
+  result: SearchResult,
+  {
+    files,
+    givenSchedule,
+    hints,
+  }: {
+    readonly files: readonly string[];
+    readonly givenSchedule: Schedule | undefined;
+    readonly hints: readonly string[];
+  },
+  io: CommandIo,
+): void {
+  const { findings, unconfirmed, unstable, problem, unmet = 0 } = result;
+  for (const notice of result.notices) io.out(`NOTICE  ${foreignText(notice)}\n\n`);
+  const complain = noticesTo(io, 'smstwin explore');
+  for (const [index, finding] of findings.entries())
+    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
+  for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
+  const note = [passedAgain, ...hints].join('; ');
+  for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
+  if (problem !== undefined) {
+    complain(problem.line);
+    const output = problem.tail === '' ? [] : problem.tail.split('\n');
+    for (const line of output) io.error(`  | ${foreignText(line)}\n`);
+  }
+  if (unmet > 0) {
+    const faults = `${counted(unmet, 'fault')} of the schedule met no call of the client`;
+    complain(`${faults}: if its calls have changed, explore it again`);
+  }
+  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop)
+    io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
+}
+
+const seenOnce = 'seen once: the exploration ended before this schedule was run again';
+const passedAgain = 'did not repeat when this schedule was run again';
+
+export function countsLine(result: SearchResult): string {
+  const { runs, points, findings, unconfirmed, unstable, skipped } = result;
+  const counts = [
+    counted(runs, 'run'),
+    counted(points, 'decision point'),
+    counted(findings.length, 'finding'),
+    ...(unconfirmed.length > 0 ? [`${unconfirmed.length} not confirmed`] : []),
+    `${unstable.length} unstable`,
+  ];
+  const same = 'skipped, which cannot differ from one already run';
+  return `${counts.join(', ')}; ${counted(skipped, 'schedule')} ${same}`;
 }
 
 const notShrunk =
@@ -128,9 +182,8 @@ export function findingText(finding: Finding, title: string, note: string | unde
   causes.delete(cause);
   for (const [other, why] of causes) lines.push(`  and ${other}: ${why}`);
   const startMs = startOf(timeline);
-  for (const entry of timeline.slice(0, shownExchanges)) {
+  for (const entry of timeline.slice(0, shownExchanges))
     lines.push(`    ${entryText(entry, startMs)}`);
-  }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
   if (view.output !== '') {

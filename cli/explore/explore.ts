@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
+import { isoTime } from '#contract/time.ts';
 import { CommandRuns, reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';
@@ -25,14 +26,13 @@ import {
   readFlags,
   ValueError,
 } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
 import { counted, progressTo } from '#io/terminal.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
 import { noticesTo } from '../process.ts';
-import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
+import { countsLine, exploreJson, exploreSummary, printResult } from './explore-summary.ts';
 
 // Node's timers can wait a little longer than 24 days.
 const durationValue = duration('1ms', '24d');
@@ -92,9 +92,8 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
   command.argument('[command...]', 'the command, after --');
   addFlags(command, exploreFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  if (command.args.length === 0 || command.args[0] === '') {
+  if (command.args.length === 0 || command.args[0] === '')
     throw new UsageError('name the command to run: smstwin explore -- npm test');
-  }
   const replayFlags = passedOn({ from: command, to: command, except: searchFlags });
   return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
 }
@@ -164,9 +163,8 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
 
 function variableValue(text: string): { readonly name: string; readonly value: Variable } {
   const [name = '', wanted] = text.split('=', 2);
-  if (reservedVariables.includes(name)) {
+  if (reservedVariables.includes(name))
     throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
-  }
   const value = variables.find((each) => each === wanted);
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
   throw new ValueError(`expected NAME=${variables.join('|')}`);
@@ -209,8 +207,17 @@ interface Context {
 }
 
 function report(result: SearchResult, context: Context): number {
-  const { command, flags, startMs, givenSchedule, io } = context;
-  printFindings(result, context);
+  const { command, flags, replayFlags, startMs, givenSchedule, io } = context;
+  const complain = noticesTo(io, 'smstwin explore');
+  const { findings, intents, levels } = result;
+  const replayed = { command, flags: replayFlags, intents };
+  // A replay has no levels, and its schedule is in a file already.
+  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
+  const hints = [
+    ...(flags.rate === undefined ? [] : [tryLess]),
+    ...(flags.jobs > 1 ? [tryOneJob] : []),
+  ];
+  printResult(result, { files, givenSchedule, hints }, io);
   const line = exploredLine(result, flags);
   io.out(`${line}\n`);
   if (givenSchedule === undefined) io.out(`${countsLine(result)}\n`);
@@ -218,63 +225,15 @@ function report(result: SearchResult, context: Context): number {
     result,
     line,
     command: command.join(' '),
-    startedAt: new Date(startMs).toISOString(),
+    startedAt: isoTime(startMs),
     durationMs: Date.now() - startMs,
   };
-  const streams = { out: io.out, error: noticesTo(io, 'smstwin explore') };
-  return writeReports(flags.report, exploreSummary(explored), streams, {
-    json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
-  });
+  const streams = { out: io.out, error: complain };
+  const json = () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`;
+  return writeReports(flags.report, exploreSummary(explored), streams, { json });
 }
 
-/** Prints the findings and what else a user must know, and writes the files of the findings. */
-function printFindings(
-  result: SearchResult,
-  { command, flags, replayFlags, givenSchedule, io }: Context,
-): void {
-  const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
-  for (const notice of result.notices) io.out(`NOTICE  ${foreignText(notice)}\n\n`);
-  const complain = noticesTo(io, 'smstwin explore');
-  const replayed = { command, flags: replayFlags, intents };
-  // A replay has no levels, and its schedule is in a file already.
-  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
-  for (const [index, finding] of findings.entries()) {
-    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
-  }
-  for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
-  const hints = [flags.rate !== undefined && tryLess, flags.jobs > 1 && tryOneJob];
-  const note = [passedAgain, ...hints.filter((hint) => hint !== false)].join('; ');
-  for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
-  if (problem !== undefined) {
-    complain(problem.line);
-    const output = problem.tail === '' ? [] : problem.tail.split('\n');
-    for (const line of output) io.error(`  | ${foreignText(line)}\n`);
-  }
-  if (unmet > 0) {
-    const faults = `${counted(unmet, 'fault')} of the schedule met no call of the client`;
-    complain(`${faults}: if its calls have changed, explore it again`);
-  }
-  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
-    io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
-  }
-}
-
-const seenOnce = 'seen once: the exploration ended before this schedule was run again';
-const passedAgain = 'did not repeat when this schedule was run again';
 const tryOneJob = 'if two runs at one time share a port or a file, use --jobs 1';
-
-function countsLine(result: SearchResult): string {
-  const { runs, points, findings, unconfirmed, unstable, skipped } = result;
-  const counts = [
-    counted(runs, 'run'),
-    counted(points, 'decision point'),
-    counted(findings.length, 'finding'),
-    ...(unconfirmed.length > 0 ? [`${unconfirmed.length} not confirmed`] : []),
-    `${unstable.length} unstable`,
-  ];
-  const same = 'skipped, which cannot differ from one already run';
-  return `${counts.join(', ')}; ${counted(skipped, 'schedule')} ${same}`;
-}
 
 function progressLine({ levels, points, findings }: Progress): string {
   const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};

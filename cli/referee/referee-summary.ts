@@ -3,6 +3,7 @@
  * from: one result for each finding, or one for a rule without findings.
  */
 import { clientRules } from '#contract/rules.ts';
+import { isoTime } from '#contract/time.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { counted, table } from '#io/terminal.ts';
 import type { ClientExchange } from '#judging/client/exchange.ts';
@@ -163,7 +164,7 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
     const seconds = ((sentAt - (first?.sentAt ?? sentAt)) / 1_000).toFixed(3);
     const id = requestIdOf(exchange);
     return [
-      `${new Date(sentAt).toISOString()} (+${seconds} s) ${number}: ${method} ${target} → ${reply.status}`,
+      `${isoTime(sentAt)} (+${seconds} s) ${number}: ${method} ${target} → ${reply.status}`,
       ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
       ...(id === undefined ? [] : [`request_id ${id}`]),
       ...(isSeen ? [] : ['not seen by the client']),
@@ -180,7 +181,7 @@ export function reportExchange(exchange: ClientExchange, first: ClientExchange |
     method,
     url: target,
     requestHeaders: {
-      at: new Date(sentAt).toISOString(),
+      at: isoTime(sentAt),
       'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s`,
     },
     ...(body !== '' && { requestBody: body }),
@@ -198,9 +199,7 @@ export function refereeText(
 ): string {
   const rulesWithFindings = rules.filter(({ findings }) => findings.length > 0);
   const lines = rulesWithFindings.flatMap((rule) => [...findingLines(rule, summary), '']);
-  for (const line of summary.weighed.stale) {
-    lines.push(`Stale expectation: ${foreignText(line)}`);
-  }
+  for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${foreignText(line)}`);
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
     `${counted(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
@@ -209,9 +208,8 @@ export function refereeText(
   if (all.length > 0)
     lines.push(`Intents: ${accepted} accepted, ${refused} refused for good, ${open} left open.`);
   for (const { what } of notices) lines.push(`Note: ${what}.`);
-  if (unattributable > 0) {
+  if (unattributable > 0)
     lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
-  }
   return `${lines.join('\n')}\n`;
 }
 
@@ -225,9 +223,8 @@ function findingLines({ id: ruleId, verdict, findings }: RuleJudgement, summary:
   );
   const head = isExpected ? 'EXPECTED' : verdict.toUpperCase();
   const lines = [`${head}  ${ruleId}  ${sentences.get(ruleId) ?? ''}`];
-  for (const finding of findings.slice(0, shownFindings)) {
+  for (const finding of findings.slice(0, shownFindings))
     lines.push(`  ${foreignText(finding.what)}`, `    ${foreignText(placeOf(finding))}`);
-  }
   const more = findings.length - shownFindings;
   if (more > 0) lines.push(`  … and ${more} more`);
   return lines;

@@ -48,9 +48,8 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     io.out(`${foreignJson(JSON.stringify(report(replayed), null, 2))}\n`);
     return differing === 0 ? 0 : 1;
   }
-  if (isTruncated) {
+  if (isTruncated)
     noticesTo(io, 'smstwin replay')(`${file}: the last line is incomplete and was ignored`);
-  }
   for (const { line, at, input, expected, actual } of differences) {
     io.out(`line ${line}, ${foreignText(`${at}, ${input}`)}\n`);
     io.out(`  recorded ${foreignText(expected)}\n  replayed ${foreignText(actual)}\n`);

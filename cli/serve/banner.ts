@@ -88,9 +88,8 @@ function timeHint(
   env: CommandIo['env'],
 ): string {
   if (settings.clock === 'manual') {
-    if (served.control_url === null) {
+    if (served.control_url === null)
       return 'Time does not move: the clock is manual and there is no control port.';
-    }
     const token = control === false ? '' : tokenHeader(control.token, env);
     return [
       'Time does not move until you advance it:',

@@ -121,8 +121,8 @@ const serveFlags = [
   heading('HTTP and HTTPS'),
   flag(
     '--transport <name>',
-    'the HTTP server (default: hyperexpress; with a journal node, which is then faster); only ' +
-      'node answers HTTP/1.0 (ab, nginx by default)',
+    'the HTTP server (default: hyperexpress; node with a journal, and with a clock that is not ' +
+      'real); only node answers HTTP/1.0 (ab, nginx by default)',
     oneOf(transports),
   ),
   flag(
@@ -231,9 +231,8 @@ function refuseWithoutPartner(command: Command, flags: ServeFlags): void {
 }
 
 function refuseContradictions(flags: ServeFlags): void {
-  if (flags.journal !== undefined && flags.journalDir !== undefined) {
+  if (flags.journal !== undefined && flags.journalDir !== undefined)
     throw new UsageError('--journal-dir records the first world, too: leave out --journal');
-  }
   if (!flags.control) return;
   if (!isLoopback(flags.controlHost) && flags.controlToken === undefined) {
     throw new UsageError(
@@ -241,7 +240,6 @@ function refuseContradictions(flags: ServeFlags): void {
         '--control-token, or use 127.0.0.1',
     );
   }
-  if (flags.port !== 0 && flags.port === flags.controlPort && flags.host === flags.controlHost) {
+  if (flags.port !== 0 && flags.port === flags.controlPort && flags.host === flags.controlHost)
     throw new UsageError(`--port and --control-port are both ${flags.port}: change one of them`);
-  }
 }

@@ -52,9 +52,8 @@ export async function serve(
     onNotice: notice,
   });
   if (checkoutRequest?.notice !== undefined) notice(checkoutRequest.notice);
-  if (log !== 'off') {
+  if (log !== 'off')
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
-  }
   const { stopped, stop } = stopSignal();
   try {
     await simulator.listen({

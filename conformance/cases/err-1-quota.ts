@@ -2,7 +2,7 @@
  * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to a recipient
  * whose messages are delivered, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
-import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Case } from '../run/case.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
@@ -99,7 +99,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '402, no replay, and no message',
     steps: async (t) => {
       const account = await exhaustedAccount(t);
-      const send_at = new Date(t.now() + 10 * minuteMs).toISOString();
+      const send_at = isoTime(t.now() + 10 * minuteMs);
       const fields = { request_id: t.requestId(), send_at };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
       await t.noteMessageCount(account);
@@ -110,7 +110,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '202, 202, then 402',
     account: { quota: 2 },
     steps: async (t, account) => {
-      await t.send(account, { send_at: new Date(t.now() + hourMs).toISOString() });
+      await t.send(account, { send_at: isoTime(t.now() + hourMs) });
       await sendRepeatedly(t, account, 2);
     },
   }),

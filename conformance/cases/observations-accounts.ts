@@ -4,7 +4,7 @@
  * requests. An observation finds the target's answer to an assumption and judges nothing.
  */
 import { documentedLimits } from '#contract/limits.ts';
-import { dayMs } from '#contract/time.ts';
+import { dayMs, isoTime } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
@@ -39,10 +39,11 @@ export const accountObservations: readonly Observation[] = [
         ? (await t.account({ quota: 0 })).key
         : t.target.flags.exhaustedApiKey;
       const from = t.target.flags.unknownFrom ?? t.target.control?.unusedNumber();
-      if (key === undefined || from === undefined)
+      if (key === undefined || from === undefined) {
         return {
           undetermined: 'without a spent quota and an unknown number two answers look alike',
         };
+      }
       const refused = await t.send({ ...account, key }, { from });
       return answerByStatus(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
     },
@@ -163,7 +164,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t, account) => {
       await requireSender(t, account);
       const accepts = async (days: number) => {
-        const send_at = new Date(t.now() + days * dayMs).toISOString();
+        const send_at = isoTime(t.now() + days * dayMs);
         return (await t.send(account, { send_at })).status === 202;
       };
       if (await accepts(mostDaysAhead)) return { answer: 'unlimited' };

@@ -167,11 +167,12 @@ async function receiveTwoMessages(
   t: Trial,
   { accountId = '', from }: AccountUnderTest,
 ): Promise<void> {
-  for (const message of ['first', 'second'])
+  for (const message of ['first', 'second']) {
     await t.control.must('sims.receive', {
       id: accountId,
       input: { to: from, from: t.control.unusedNumber(), message },
     });
+  }
 }
 
 async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | undefined> {

@@ -187,11 +187,12 @@ function quotaIn(json: unknown): unknown {
   if (!verify.isObject(json)) return undefined;
   const quota = json['quota'];
   const places = [json, ...(verify.isObject(quota) ? [quota] : [])];
-  for (const place of places)
+  for (const place of places) {
     for (const name of ['limit', 'monthly_quota', 'quota_limit', 'monthly_limit']) {
       const value = place[name];
       if (typeof value === 'number') return value;
       if (name in place && (value === null || value === 'unlimited')) return 'unlimited';
     }
+  }
   return undefined;
 }

@@ -137,10 +137,11 @@ export const resCases: readonly Case[] = [
     demands: 'the whole request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
       const reply = await t.send(account, { request_id: t.requestId().padEnd(longIdLength, 'p') });
-      if (reply.status === 400)
+      if (reply.status === 400) {
         t.lack(
           `a target that takes request_ids of ${longIdLength} characters (requestIdMaxLength)`,
         );
+      }
       await t.read(account, textOf(Object(reply.json).message_id));
     },
   }),

@@ -4,7 +4,7 @@
  * knows an id for 24 hours, however many messages come after it.
  */
 import type { RuleId } from '#contract/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Case } from '../run/case.ts';
 import { recorded } from '../run/recording.ts';
@@ -122,7 +122,7 @@ export const send4IdCases: readonly Case[] = [
       if (typeof most === 'number' && most < 2)
         t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
       const account = await t.account();
-      const send_at = new Date(t.now() + 30 * hourMs).toISOString();
+      const send_at = isoTime(t.now() + 30 * hourMs);
       const fields = await sendFirst(t, account, { send_at });
       await t.advance(justAfterExpiryMs);
       await t.send(account, fields);

@@ -4,7 +4,7 @@
  * open is observed elsewhere: another body and another endpoint in
  * `observations-replies.ts`, another key in `observations-accounts.ts`.
  */
-import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import { hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import {
   type AccountPlan,
@@ -49,7 +49,7 @@ export const send4Cases: readonly Case[] = [
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
-      const send_at = new Date(t.now() + hourMs).toISOString();
+      const send_at = isoTime(t.now() + hourMs);
       const to = otherRecipientOf(t.target);
       for (const other of [
         { message: 'another text' },
@@ -76,7 +76,7 @@ export const send4Cases: readonly Case[] = [
       'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
     steps: async (t, account) => {
-      const send_at = new Date(t.now() + raceHoldMs).toISOString();
+      const send_at = isoTime(t.now() + raceHoldMs);
       const sends: Fields[] = [];
       for (let i = 0; i < racedIds; i += 1) {
         const fields = { request_id: t.requestId(), ...(i % 2 === 0 && { send_at }) };
@@ -256,7 +256,7 @@ async function sendHeldBriefly(t: Trial, account: AccountUnderTest) {
     const { least, most } = t.ahead;
     const soonestMs = t.now() + leadMs;
     const heldUntilMs = soonestMs + most - least;
-    const send_at = new Date(soonestMs + most).toISOString();
+    const send_at = isoTime(soonestMs + most);
     const fields = { request_id: t.requestId(), send_at };
     if ((await t.send(account, fields)).status !== 400) return { fields, heldUntilMs };
   }

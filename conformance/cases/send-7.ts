@@ -4,7 +4,7 @@
  * a read may show `queued` or another name (`heldStatus`).
  */
 import type { RuleId } from '#contract/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
@@ -22,10 +22,6 @@ const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 /** Reads after a hold, for one and a half poll intervals. */
 const readsPerPoll = 4;
 const readsAfterHold = 6;
-
-function iso(epochMs: number): string {
-  return new Date(epochMs).toISOString();
-}
 
 interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
   readonly needs?: Case['needs'];
@@ -55,7 +51,7 @@ function valueCase(
 }
 
 /** A time up to its seconds, without a zone. */
-const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
+const digitsOf = (epochMs: number) => isoTime(epochMs).slice(0, 19);
 const is400 = '400 that names `send_at`';
 
 /** Reads a held message up to its time and until it has been picked up. */
@@ -68,7 +64,7 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
   const longestMs = delayMs + most - least;
   const now = t.now();
   const until = now + delayMs;
-  const fields = { send_at: iso(until + most) };
+  const fields = { send_at: isoTime(until + most) };
   const message = await sendToWatch(t, account, fields, now + longestMs);
   if (!t.hasControl) {
     await watch(t, [message], { forMs: longestMs + readAfterHoldMs, afterEndMs: 0 });
@@ -99,16 +95,16 @@ export const send7Cases: readonly Case[] = [
     sends: 'a send_at of a year and of one second ago, and of one hour ahead',
     demands: `${is400}; in one hour is accepted`,
     values: (now, earliest) => [
-      iso(now + hourMs),
-      iso(earliest - secondMs),
-      iso(now - 365 * dayMs),
+      isoTime(now + hourMs),
+      isoTime(earliest - secondMs),
+      isoTime(now - 365 * dayMs),
     ],
   }),
   valueCase('SEND-7/now-is-not-the-future', {
     needs: ['fresh', 'clock'],
     sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
     demands: '400, 400, 202',
-    values: (now) => [iso(now), iso(now - 1), iso(now + secondMs)],
+    values: (now) => [isoTime(now), isoTime(now - 1), isoTime(now + secondMs)],
   }),
   valueCase('SEND-7/whole-seconds-are-iso-too', {
     sends: 'a send_at without a fraction, with Z and with +00:00',
@@ -118,7 +114,7 @@ export const send7Cases: readonly Case[] = [
   valueCase('SEND-7/offset-is-not-dropped', {
     sends: 'a send_at that is past, written with an offset so that its digits look like the future',
     demands: `${is400}: it is not UTC, and it is past`,
-    values: (now) => [iso(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
+    values: (now) => [isoTime(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
   }),
   valueCase('SEND-7/not-a-time', {
     sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
@@ -157,7 +153,7 @@ export const send7Cases: readonly Case[] = [
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     steps: async (t, account) => {
-      const { messageId } = await t.mustSend(account, { send_at: iso(t.now() + hourMs) });
+      const { messageId } = await t.mustSend(account, { send_at: isoTime(t.now() + hourMs) });
       for (let i = 0; i < 3; i += 1) {
         await t.advance(secondMs);
         await t.read(account, messageId);
@@ -171,7 +167,7 @@ export const send7Cases: readonly Case[] = [
     demands: 'not among the tasks, and still held',
     account: { sim: { polling: 'external' } },
     steps: async (t, account) => {
-      const { messageId } = await t.mustSend(account, { send_at: iso(t.now() + hourMs) });
+      const { messageId } = await t.mustSend(account, { send_at: isoTime(t.now() + hourMs) });
       for (const pause of t.hasControl ? [0, 30 * minuteMs] : [0]) {
         await t.advance(pause);
         await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
@@ -189,7 +185,7 @@ export const send7Cases: readonly Case[] = [
       const account = await t.account();
       const minuteBeganAt = Math.floor(t.now() / minuteMs) * minuteMs;
       const heldUntil = minuteBeganAt + 3 * minuteMs + 58 * secondMs;
-      const { messageId } = await t.mustSend(account, { send_at: iso(heldUntil) });
+      const { messageId } = await t.mustSend(account, { send_at: isoTime(heldUntil) });
       await t.control.advanceTo(heldUntil - secondMs / 2);
       await t.read(account, messageId);
     },
@@ -201,7 +197,7 @@ export const send7Cases: readonly Case[] = [
       'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
-      const fields = { send_at: iso(t.now() + hourMs), request_id: t.requestId() };
+      const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
       const heldIds = await holdMessages(t, account, fields);
       const readAll = async () => {
         for (const id of heldIds) await t.read(account, id);
@@ -231,12 +227,12 @@ async function holdMessages(
   const replies = [await t.send(account, fields)];
   for (const path of [paths.dashboard_send, paths.external_send]) {
     // The document shows a body only for the send endpoint; the others may not support send_at.
-    await t.post(path, account.key, t.fields(account, { send_at: iso(now - hourMs) }));
+    await t.post(path, account.key, t.fields(account, { send_at: isoTime(now - hourMs) }));
     replies.push(await t.post(path, account.key, t.fields(account, { send_at })));
   }
   // The longest exceeds the 2^31 ms that a timer can wait in many languages.
   for (const holdMs of [dayMs + 5 * secondMs, 40 * dayMs])
-    replies.push(await t.send(account, { send_at: iso(now + holdMs) }));
+    replies.push(await t.send(account, { send_at: isoTime(now + holdMs) }));
   const accepted = replies.filter(({ status }) => status === 202);
   return accepted.map(({ json }) => textOf(Object(json).message_id));
 }

@@ -36,10 +36,11 @@ function refusalCase(
     steps: async (t, account) => {
       const all = rows({ to: t.recipient, from: account.from });
       const chosen = allowedRows(t, t.someOf(all, tries));
-      if (chosen.length < all.length)
+      if (chosen.length < all.length) {
         t.describeSends(
           `${sends}: ${chosen.length} of ${all.length}, by --seed: ${chosen.map(shownFields).join(', ')}`,
         );
+      }
       for (const fields of chosen) await t.send(account, fields);
       // A service that refuses everything must not pass.
       if (t.hasControl) await t.send(account);

@@ -5,7 +5,7 @@
  */
 import { messageMaxCharacters } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
-import { hourMs } from '#contract/time.ts';
+import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
@@ -116,7 +116,7 @@ export const sendCases: readonly Case[] = [
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
       await t.send(account, { message: twoSegments });
-      const send_at = new Date(t.now() + hourMs).toISOString();
+      const send_at = isoTime(t.now() + hourMs);
       await t.send(account, { message: farTooLong, send_at });
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));

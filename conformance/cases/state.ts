@@ -185,11 +185,15 @@ export const stateCases: readonly Case[] = [
       'both are picked up within about 20 s',
       statusEvidence.secondPickup,
     ),
+    mayUse: ['device'],
     sends: 'a message; when it is picked up, another one from the same SIM',
   },
-  watchedCase(
-    'SVC-3/no-faster-than-polls',
-    'at least about 20 s between two changes of a status',
-    statusEvidence.secondChange,
-  ),
+  {
+    ...watchedCase(
+      'SVC-3/no-faster-than-polls',
+      'at least about 20 s between two changes of a status',
+      statusEvidence.secondChange,
+    ),
+    mayUse: ['device'],
+  },
 ];

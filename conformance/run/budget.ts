@@ -5,7 +5,12 @@
  * every request, whatever the answer to `limiterRefill`.
  */
 import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
+
+/** A minute, plus a second for requests in flight. */
+const windowMs = minuteMs + secondMs;
+/** So few that most of a bucket is left for the flood that follows. */
+const maxQuietSuccesses = 30;
 
 /** What a limit counts: calls of the account to an endpoint, or of the address without a key. */
 export type Bucket = LimitedEndpoint | 'address';
@@ -22,6 +27,7 @@ export function sendsIn(spends: Spends): number {
   return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
 }
 
+/** The flood of an address asks `received`, so that limit holds for it. */
 export function limitOf(bucket: Bucket): number {
   return documentedLimits[bucket === 'address' ? 'received' : bucket];
 }
@@ -69,7 +75,3 @@ export class BucketLedger {
     return from < 0 ? [] : entries.slice(from);
   }
 }
-
-/** A minute, plus a second for requests in flight. */
-const windowMs = minuteMs + 1_000;
-const maxQuietSuccesses = 30;

@@ -22,6 +22,8 @@ interface Plan<S> extends Requirements {
   readonly isLast?: boolean;
   /** True if it moves time for a moment, although it neither needs `clock` nor has `waitSeconds`. */
   readonly mustRunAlone?: boolean;
+  /** Further needs that explain a lack: with their flags, the case is not silently skipped. */
+  readonly mayUse?: readonly Need[];
   /** What it sends, as a phrase without a subject. */
   readonly sends: string;
 }
@@ -110,8 +112,8 @@ export function judging(
 /** True if no other case may run meanwhile: it moves time, or empties a bucket that others share. */
 export function runsAlone(anyCase: AnyCase): boolean {
   const { mustRunAlone = false, needs, waitSeconds = 0, recordings = [] } = anyCase;
-  const hasShared = recordings.some(
+  const isRecordedAlone = recordings.some(
     (one) => one.waitSeconds !== undefined || one.fullBuckets !== undefined,
   );
-  return mustRunAlone || needs.includes('clock') || waitSeconds > 0 || hasShared;
+  return mustRunAlone || needs.includes('clock') || waitSeconds > 0 || isRecordedAlone;
 }

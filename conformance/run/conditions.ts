@@ -11,6 +11,7 @@ import { unexplained } from '#judging/limiter/explained.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import type { Result } from '#judging/report/result.ts';
 import { Lacking } from '#judging/service/expectations.ts';
+import { bearerHeader } from '../target/client.ts';
 import { timedOut } from '../target/connections.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Target } from '../target/target.ts';
@@ -27,11 +28,10 @@ export async function whyUnreachable(target: Target): Promise<string | undefined
   const startedAt = performance.now();
   let failure = '';
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const key = target.flags.apiKey;
     const reply = await target.client.request({
       method: 'GET',
       path: paths.stats,
-      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      headers: bearerHeader(target.flags.apiKey),
       mayRetry: false,
     });
     if (reply.status !== 0 || reply.isUnusable === true) return undefined;
@@ -77,10 +77,11 @@ export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Res
   const signs: string[] = [];
   if (messages > 0)
     signs.push(`statistics count at least ${messages} messages that this run did not send`);
-  if (refused.length > 0)
+  if (refused.length > 0) {
     signs.push(
       `${refused.length} requests were answered 429 although this run had left room for them`,
     );
+  }
   if (signs.length === 0) return undefined;
   const limitsMore = 'the service limits more than the requests of a minute';
   let cause = `another client uses the account, or ${limitsMore}`;

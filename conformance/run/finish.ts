@@ -51,10 +51,11 @@ export function finish(
   if (options.discover !== undefined) writeDiscovered(options.discover, facts.discovered);
   // Traffic may have been recorded on another day.
   const seen = options.traffic === undefined ? `seen on ${facts.startedAt.slice(0, 10)}` : 'seen';
-  if (options.writeExpected !== undefined)
+  if (options.writeExpected !== undefined) {
     writeExpectations(
       options.writeExpected,
       expectationsOf(options.expected, results, weighed, (one) => `${seen}: ${because(one)}`),
     );
+  }
   return code;
 }

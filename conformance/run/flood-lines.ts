@@ -2,6 +2,7 @@
  * Hundreds of exchanges in a few lines, for reports: each line is a run of consecutive exchanges
  * with the same status. Finds also the exchange to compare a broken one with.
  */
+import { isoTime } from '#contract/time.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { ReportedExchange } from '#judging/evidence/reply.ts';
 
@@ -28,7 +29,7 @@ export function runsOf(exchanges: readonly Exchange[]): string[] {
   const omitted = lines.length - mostLines;
   const more = omitted > 0 ? [`… and ${omitted} more changes of the status`] : [];
   return [
-    `${new Date(first.sentAt).toISOString()}: the first of ${exchanges.length} requests; ${countsOf(exchanges)}`,
+    `${isoTime(first.sentAt)}: the first of ${exchanges.length} requests; ${countsOf(exchanges)}`,
     ...lines.slice(0, mostLines),
     ...more,
   ];

@@ -16,7 +16,7 @@ import {
 import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
-import type { Need, SkipReason, Target } from '../target/target.ts';
+import { type Need, type SkipReason, type Target, whyMissing } from '../target/target.ts';
 import type { AnyCase, Case, Observation, Seen } from './case.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { OutOfTime } from './recorded-requests.ts';
@@ -76,7 +76,10 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   let { found } = judgement;
   if (judgement.isError && target.signal.aborted)
     found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
-  const isRequested = anyCase.needs.some((need) => !usualNeeds.includes(need));
+  const { needs, mayUse = [] } = anyCase;
+  const isRequested =
+    needs.some((need) => !usualNeeds.includes(need)) ||
+    mayUse.some((need) => whyMissing(trial.target, need) === undefined);
   if (found.verdict === 'skipped' && judgement.isLacking && isRequested && !trial.hasControl)
     found = { ...found, verdict: 'not_exercised' };
   if (!isObservation && !isFailure(found.verdict) && trial.unusableReply !== undefined)
@@ -205,23 +208,25 @@ function observed(seen: Seen): Found {
 }
 
 function verdictOf(error: unknown): Found {
-  if (error instanceof RuleBroken)
+  if (error instanceof RuleBroken) {
     return {
       verdict: error.isOnlySpelling ? 'spelling' : 'failed',
       expected: error.expected,
       actual: error.actual,
       ...(error.exchange === undefined ? {} : { broken: error.exchange }),
     };
+  }
   if (error instanceof PreconditionMissing)
     return { verdict: 'not_exercised', reason: error.message };
   if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
   if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
     return { verdict: 'skipped', reason: error.message };
-  if (error instanceof ControlFailed)
+  if (error instanceof ControlFailed) {
     return {
       verdict: 'error',
       reason: `the control port cannot prepare the case: ${error.message}`,
     };
+  }
   return {
     verdict: 'error',
     reason: error instanceof Error ? (error.stack ?? error.message) : String(error),

@@ -7,6 +7,7 @@ import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, exchangeOf, routeIn } from '#judging/evidence/exchange.ts';
 import type { Reply, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
+import { bearerHeader } from '../target/client.ts';
 import { type Target, tooLong } from '../target/target.ts';
 import type { Bucket, Spends } from './budget.ts';
 
@@ -52,13 +53,13 @@ export class RecordedRequests {
     return this.request({
       method: 'POST',
       path,
-      headers: { 'content-type': 'application/json', ...added, ...authorization(key) },
+      headers: { 'content-type': 'application/json', ...added, ...bearerHeader(key) },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   }
 
   get(path: string, key: string | undefined, added: Headers = {}): Promise<Reply> {
-    return this.request({ method: 'GET', path, headers: { ...added, ...authorization(key) } });
+    return this.request({ method: 'GET', path, headers: { ...added, ...bearerHeader(key) } });
   }
 
   /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
@@ -142,10 +143,6 @@ export class RecordedRequests {
       waits.delete(wait);
     }
   }
-}
-
-function authorization(key: string | undefined): Headers {
-  return key === undefined ? {} : { authorization: `Bearer ${key}` };
 }
 
 /** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */

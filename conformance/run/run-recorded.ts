@@ -7,6 +7,7 @@
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
+import { isoTime } from '#contract/time.ts';
 import { CommandError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
@@ -77,11 +78,12 @@ export async function conformTraffic(
   const judging: JudgingOptions = { traffic, ids: selectedRules(options.patterns), io };
   const { judge, ...now } = await judgeFiles(traffic.files, judging);
   const [unseenKey] = judge.unseenKeys;
-  if (unseenKey !== undefined)
+  if (unseenKey !== undefined) {
     throw new CommandError(
       2,
       `--same-account ${unseenKey}: no exchange has this key; name it as the file does`,
     );
+  }
   const { results, observations } = now;
   const [file = ''] = traffic.files;
   const more =
@@ -141,12 +143,13 @@ function noticeOf(reason: string, index: number): Result {
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   const about = { id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
   const own = { ...withoutExchanges, ...about };
-  if (recordedRules[rule] === undefined)
+  if (recordedRules[rule] === undefined) {
     return {
       ...own,
       verdict: 'skipped',
       reason: unrecordedRules[rule] ?? 'traffic cannot show it',
     };
+  }
   if (finding === undefined)
     return { ...own, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;
@@ -188,7 +191,7 @@ function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchan
 
 /** A line of the timeline. */
 function timeOf({ method, path, reply, sentAt }: Exchange): string {
-  const took = `${new Date(sentAt).toISOString()} + ${reply.exchange.durationMs} ms`;
+  const took = `${isoTime(sentAt)} + ${reply.exchange.durationMs} ms`;
   return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;
 }
 

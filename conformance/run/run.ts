@@ -32,11 +32,12 @@ export async function runSuite(
 ): Promise<Run> {
   const { signal } = options;
   const failure = await whyUnreachable(target);
-  if (failure !== undefined && !signal.aborted)
+  if (failure !== undefined && !signal.aborted) {
     return unreached(
       cases,
       `${target.client.baseUrl} is not reachable: ${failure}; start it, or name another address`,
     );
+  }
   const isUniform = !signal.aborted && (await answersAllAlike(target));
   const suite = new Suite(cases, target, options, isUniform);
   await suite.runCases();

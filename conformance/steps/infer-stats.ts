@@ -21,7 +21,7 @@ interface ComparedPart {
  */
 export function inferStats(before: unknown, after: unknown, part: ComparedPart): unknown {
   const { at } = part;
-  if (isObject(before) && isObject(after))
+  if (isObject(before) && isObject(after)) {
     return Object.fromEntries(
       Object.entries(after).flatMap(([name, value]) => {
         const figure =
@@ -31,6 +31,7 @@ export function inferStats(before: unknown, after: unknown, part: ComparedPart):
         return figure === undefined ? [] : [[name, figure]];
       }),
     );
+  }
   const placeholder = typeof after === 'number' ? placeholderOf(before, after, part) : undefined;
   if (placeholder !== undefined) return placeholder;
   const isSame = JSON.stringify(before) === JSON.stringify(after);

@@ -4,9 +4,15 @@
  * if a simulator states it, so that no status between two reads is missed.
  */
 import { minuteMs } from '#contract/time.ts';
-import { isSend, messageIdOf } from '#judging/evidence/exchange.ts';
+import { type Exchange, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
-import { finalStatuses, type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
+import {
+  finalStatuses,
+  type History,
+  historiesIn,
+  pickupOf,
+  pollsAtPickup,
+} from '#judging/service/histories.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';
 import type { RequiredEvidence } from '../run/case.ts';
@@ -32,6 +38,10 @@ const onePollMs = 22_000;
 const mostOthers = 10;
 /** More polls in a minute come from a flood, which one more would disturb. */
 const mostPolls = 20;
+/** The most messages that follow the first one. */
+const mostSuccessors = 2;
+/** Without a poll of the harness for this time, the next pickup is probably that of the device. */
+const quietMs = 5_000;
 /** A status changes only at a deadline, so fewer reads suffice if the simulator states the next. */
 const readsPerPoll = { deadlineKnown: 4, deadlineUnknown: 16 };
 /** A watch ends after this many reads of each message. */
@@ -111,7 +121,10 @@ interface WatchPlan {
   readonly forMs: number;
   /** How long to watch after the last message has ended; default: `forMs`. */
   readonly afterEndMs?: number;
-  /** Queues one more message when the first one has left `queued`. */
+  /**
+   * Queues one more message when the first one has left `queued`, and another while only our own
+   * polls for tasks, and not the device, have picked up the last one.
+   */
   readonly successor?: () => Promise<WatchedMessage>;
   /** Called at each new status. */
   readonly onChange?: (message: WatchedMessage) => Promise<unknown>;
@@ -126,20 +139,39 @@ export async function watch(
   const all = [...messages];
   const [first] = messages;
   let sentAt = t.now();
-  let awaited = successor;
+  let last = first;
   let now = sentAt;
   let end = sentAt + forMs;
   for (let round = 0; now < end && round < mostRounds; round += 1) {
     now = await nextRead(t, sentAt, now, end);
     for (const message of all) await readStatus(t, message, now, onChange);
-    if (awaited !== undefined && (first?.statuses.length ?? 0) > 1) {
-      all.push(await awaited());
-      awaited = undefined;
+    const isAwaited =
+      successor !== undefined &&
+      (last === first || (all.length - messages.length < mostSuccessors && isOurPickup(t, last)));
+    if (isAwaited && (last?.statuses.length ?? 0) > 1 && !isPolling(t)) {
+      last = await successor();
+      all.push(last);
       sentAt = t.now();
-    }
-    if (awaited === undefined && all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
+    } else if (!isAwaited && all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
   }
   return all;
+}
+
+/** True if the message left `queued` while the harness polled for tasks. */
+function isOurPickup(t: Trial, message: WatchedMessage | undefined): boolean {
+  if (message === undefined || message.statuses.length < 2) return false;
+  const { exchanges, target } = t;
+  const history = historiesIn({ exchanges }).find(
+    ({ messageId }) => messageId === message.messageId,
+  );
+  return history !== undefined && pollsAtPickup(history, target.log).length > 0;
+}
+
+/** True if the harness has polled for tasks a moment ago, so that more polls may follow. */
+function isPolling({ hasControl, target }: Trial): boolean {
+  const after = target.clock.now() - quietMs;
+  const isPoll = (one: Exchange) => one.endpoint === 'tasks' && one.answeredAt > after;
+  return !hasControl && target.log.some(isPoll);
 }
 
 async function readStatus(
@@ -211,29 +243,32 @@ export function watchedMessages(t: Trial): Promise<WatchedMessage[]> {
 
 /**
  * Two messages of one SIM, watched until more than a poll interval after their end. The second is
- * sent when the first is picked up, so that it waits for a whole interval. With a control port it
+ * sent when the first is picked up, so that it waits for a whole interval; a third one, if our own
+ * polls for tasks picked up the second. With a control port it
  * also watches a message of every scripted fate, and sends a replay at each new status.
  */
 export const watched: Recording<WatchedMessage[]> = {
   name: 'statuses of messages',
   needs: ['sender'],
-  spends: { send: 2 },
+  spends: { send: 1 + mostSuccessors },
   seconds: 90,
   waitSeconds: 30,
   record: async (t, account) => {
     const successor = () => sendToWatch(t, account);
     const messages = [await successor()];
-    if (!t.hasControl)
+    if (!t.hasControl) {
       return watch(t, messages, {
         forMs: Math.min(longestMs, t.target.timeoutMs),
         afterEndMs: 1.25 * pollIntervalMs(t),
         successor,
       });
+    }
     // Each message has its own SIM, so that none waits behind another (`sendsPerPoll`).
     const others = t.target.allowTo === undefined ? fates.map(({ to }) => to) : [t.recipient];
-    for (const to of [recipients.delivered, ...others])
+    for (const to of [recipients.delivered, ...others]) {
       if (t.target.allowTo === undefined || to === t.recipient)
         messages.push(await sendToWatch(t, await t.account(), { to }));
+    }
     return watch(t, messages, {
       forMs: 8 * pollIntervalMs(t) + 45_000,
       afterEndMs: 2 * pollIntervalMs(t),

@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import type { Clock } from './client.ts';
-import { Client } from './client.ts';
+import { Client, type Clock } from './client.ts';
 import { Masks } from './masks.ts';
 
 let server: Server | undefined;

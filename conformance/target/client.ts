@@ -55,12 +55,17 @@ const pausesMs = [100, 400, 1_000, 2_000, 2_500];
 /** Errors after which the target has received nothing: the connection was not established. */
 const notConnected = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
 
+/** The header of a key or token; none without one. */
+export function bearerHeader(secret: string | undefined): Readonly<Record<string, string>> {
+  return secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+}
+
 export class Client {
   readonly masks: Masks;
   readonly #settings: ClientSettings;
   readonly #connections: Connections;
   readonly #clock: Clock;
-  /** Whether this process was late: then the times of a reply prove nothing. */
+  /** Shows if this process was late: then the times of a reply prove nothing. */
   readonly lag = new Lag();
   /** Consecutive requests that timed out. */
   #timedOut = 0;

@@ -140,10 +140,11 @@ export class Connections {
       return unusable(`${status} with a body that nests deeper than ${maxNesting} levels`);
     const { bodies } = this.#settings;
     const body = bodies === undefined ? bodyOf(bytes) : bodies.of(bytes);
-    if (body === undefined)
+    if (body === undefined) {
       return unusable(
         `${status} with ${bytes.length} bytes, after long replies of ${mostKeptBytes} bytes together`,
       );
+    }
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(response.headers))
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;

@@ -3,10 +3,10 @@
  * scripted fates. They prepare a case; only replies of the service port are judged. The harness
  * knows operations by name and reads their paths from the control port's OpenAPI document.
  */
+import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
-import type { Clock } from './client.ts';
-import { Client } from './client.ts';
+import { bearerHeader, Client, type Clock } from './client.ts';
 import type { Masks } from './masks.ts';
 import type { RunFacts } from './run-facts.ts';
 
@@ -38,7 +38,7 @@ interface OperationArguments {
 const documentPath = '/control/openapi.json';
 
 /** Simulated time after which every bucket is full again, under any refill. */
-const refillMs = 120_000;
+const refillMs = 2 * minuteMs;
 
 /** The pool number of a simulator's default world. */
 const defaultPoolNumber = '+12025550190';
@@ -84,7 +84,7 @@ export class Control {
     });
     this.#masks = masks;
     this.#facts = facts;
-    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#headers = bearerHeader(token);
     // Runs with different seeds start at different numbers: 97 is prime to the 100 of an area code.
     this.#nextNumber = seed * 97;
   }
@@ -111,10 +111,11 @@ export class Control {
     if (this.#outcomesBefore !== undefined)
       await this.call('outcomes.put', { input: { outcomes: this.#outcomesBefore } });
     const { mode, rate } = this.#clockBefore;
-    if (typeof mode === 'string' && mode !== 'manual')
+    if (typeof mode === 'string' && mode !== 'manual') {
       await this.call('clock.setMode', {
         input: { mode, ...(mode === 'scaled' && rate !== undefined ? { rate } : {}) },
       });
+    }
     this.#client.close();
   }
 

@@ -16,7 +16,7 @@ export class Masks {
   /** Masks this key in all further records, in any letter case. */
   hide(key: string): void {
     if (key.length < shortestSecret) return;
-    const prefix = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
+    const prefix = shownStart(key);
     for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, prefix);
   }
 
@@ -58,12 +58,16 @@ export class Masks {
   }
 }
 
-/** Keeps the scheme, such as `Bearer`, and at most six characters of the credential. */
+/** Keeps the scheme, such as `Bearer`, and the start of the credential. */
 function maskCredential(value: string): string {
   const space = value.indexOf(' ');
   const scheme = space < 0 ? '' : value.slice(0, space + 1);
-  const credential = value.slice(space + 1);
-  return `${scheme}${credential.slice(0, Math.min(6, Math.floor(credential.length / 4)))}…`;
+  return `${scheme}${shownStart(value.slice(space + 1))}`;
+}
+
+/** What reports show of a secret: at most a quarter of it, and at most six characters. */
+function shownStart(secret: string): string {
+  return `${secret.slice(0, Math.min(6, Math.floor(secret.length / 4)))}…`;
 }
 
 /** Shortens a text. Makes a copy, because a slice would keep the whole text in memory. */

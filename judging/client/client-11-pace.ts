@@ -1,6 +1,7 @@
 /**
  * CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time.
  */
+import { hourMs, minuteMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { bodyOf } from '../evidence/exchange.ts';
 import { areWithin, type ClientExchange, consecutive, wasKnownTo } from './exchange.ts';
@@ -26,7 +27,7 @@ const readPollsOf = onceOf((record) => pollsOf(record, 'read'));
 
 const pollMs = 15_000;
 /** A read of a final message after this long is a look-up, not a poll. */
-const lookUpMs = 3_600_000;
+const lookUpMs = hourMs;
 
 /**
  * Each poll with the poll of the same target before it. A request after a refusal, or after a reply
@@ -82,7 +83,7 @@ function stopsPolling(record: ClientRecord): Judgement {
 
 // The bounds of CLIENT-14.
 const mostAttempts = 5;
-const attemptsWithinMs = 60_000;
+const attemptsWithinMs = minuteMs;
 const fewestIntents = 10;
 const burstMs = 100;
 /** A finding lists this many retries of a burst at most. */

@@ -2,16 +2,15 @@
  * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
  * a 400. CLIENT-16: a key is in the `Authorization` header alone.
  */
-import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { bodyOf, isSend, requestIdOf } from '../evidence/exchange.ts';
 import {
-  areApart,
+  areADayApart,
   type ClientExchange,
-  isAccepted,
   isInFlight,
   isRefusal,
   isUnresolved,
+  mayBeAccepted,
   recipientAndTextOf,
   refusedForGood,
 } from './exchange.ts';
@@ -83,13 +82,12 @@ function retriesOfUncertain({ attempts }: Intent) {
 const shownSends = 20;
 
 function givesAnId({ exchanges }: ClientRecord): Judgement {
-  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.body !== '');
-  if (sends.every((send) => requestIdOf(send) !== undefined))
-    return { exercised: sends.length, findings: [] };
+  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.fields !== undefined);
+  if (!sends.some(lacksId)) return { exercised: sends.length, findings: [] };
   const groups = [
     ...grouped(sends, ({ caller, endpoint }) => `${caller.name} ${endpoint}`).values(),
   ]
-    .map((all) => ({ all, withoutId: all.filter((send) => requestIdOf(send) === undefined) }))
+    .map((all) => ({ all, withoutId: all.filter(lacksId) }))
     .filter(({ withoutId }) => withoutId.length > 0);
   return {
     exercised: sends.length,
@@ -101,6 +99,11 @@ function givesAnId({ exchanges }: ClientRecord): Judgement {
       );
     }),
   };
+}
+
+/** False also for an id that is no text: a service may take its text (`typeCoercion`). */
+function lacksId({ fields }: ClientExchange): boolean {
+  return (fields?.['request_id'] ?? '') === '';
 }
 
 function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
@@ -120,7 +123,7 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
   return judgement(
     intents.all.flatMap(retriesOfKnownIds),
-    ([first, retry]) => areApart(dayMs, first, retry),
+    ([first, retry]) => areADayApart(first, retry),
     ([first, retry]) =>
       finding(
         `the request_id ${requestIdOf(retry)} is ${spanText(retry.sentAt - first.sentAt)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
@@ -142,15 +145,11 @@ function retriesOfKnownIds({ attempts }: Intent) {
     if (first !== undefined) retries.push([first, attempt]);
     // After a final refusal no message is known under the id, so a later send is not a retry.
     if (refusedForGood.includes(attempt.reply.status)) firstOf.delete(key);
-    else if (first === undefined && mayKnowIdOf(attempt)) firstOf.set(key, attempt);
+    // A 202 shows that the service knew no message under the id before.
+    else if (attempt.reply.status === 202 || (first === undefined && mayBeAccepted(attempt)))
+      firstOf.set(key, attempt);
   }
   return retries;
-}
-
-/** True if the service accepted the send, or may have as far as the client knows. */
-function mayKnowIdOf(send: ClientExchange): boolean {
-  const { reply, isSeen } = send;
-  return isAccepted(send) || (!isSeen && (reply.status === 0 || reply.status >= 500));
 }
 
 function sendsValidBodies({ exchanges }: ClientRecord): Judgement {

@@ -1,13 +1,14 @@
 /** CLIENT-5, CLIENT-8, CLIENT-9: the outcome of each intent, and how its client reacted to it. */
-import { dayMs } from '#contract/time.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { ReportedIntents } from './client-10-reports.ts';
 import {
+  areADayApart,
   type ClientExchange,
   consecutive,
   firstAcceptances,
   isAccepted,
   isUnresolved,
+  mayBeAccepted,
   messageIdOf,
   readIdOf,
   refusedForGood,
@@ -80,7 +81,7 @@ function isBrokenReplay(original: ClientExchange, later: ClientExchange): boolea
     requestIdOf(original) === requestIdOf(later) &&
     original.caller.name === later.caller.name &&
     original.endpoint === later.endpoint &&
-    later.sentAt - original.sentAt < dayMs
+    !areADayApart(original, later)
   );
 }
 
@@ -102,18 +103,29 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
     !isNextMonth(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
     !(later.reply.status >= 200 && later.reply.status < 300);
-  // Most requests have a body that was never refused, so no key is made of them.
-  const refusedBodies = new Set(refusals.map(({ body }) => body));
-  const sameRequests = consecutive(exchanges, ({ caller, method, target, body }) =>
-    refusedBodies.has(body)
-      ? [caller.name, caller.credential, method, target, body].join('\n')
-      : undefined,
+  // Most requests have a target that was never refused, so no key is made of them.
+  const refusedTargets = new Set(refusals.map(({ target }) => target));
+  const sameRequests = consecutive(exchanges, (one) =>
+    refusedTargets.has(one.target) ? requestKeyOf(one) : undefined,
   );
   const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
     const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
     return finding(what, [refused, again]);
   });
   return { exercised: refusals.length, findings };
+}
+
+/** Equal for requests that say the same, however their JSON is written. */
+function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
+  const said = fields === undefined ? body : Object.entries(fields).sort();
+  return JSON.stringify([
+    caller.name,
+    caller.credential,
+    method,
+    target,
+    headers['content-type'],
+    said,
+  ]);
 }
 
 /** True if the quota was renewed since the refusal: the later request came in another month. */
@@ -158,11 +170,11 @@ function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, ClientEx
     : 'a reply that did not reach the client whole';
   const cause = last.isSeen ? `a ${last.reply.status}` : unseen;
   const similar = last.fields && lastSends.get(last.fields['to']);
-  const mayBeSecond = !last.isSeen && isAccepted(last) && similar !== undefined;
+  const accepted = isAccepted(last) ? 'it was accepted' : 'it may have been accepted';
   const twice =
-    !mayBeSecond || similar.number <= last.number
+    !mayBeAccepted(last) || similar === undefined || similar.number <= last.number
       ? ''
-      : `; it was accepted, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
+      : `; ${accepted}, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
   const isAllSeen = intent.attempts.every(({ isSeen }) => isSeen);
   const report = isAllSeen
     ? 'failed (unknown is for a reply that it did not see)'

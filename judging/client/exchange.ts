@@ -6,6 +6,7 @@
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
+import { dayMs } from '#contract/time.ts';
 import { bodyOf, type Caller, type Exchange } from '../evidence/exchange.ts';
 
 /** Who sent a request, as far as its record shows it. */
@@ -66,6 +67,11 @@ export function areApart(ms: number, earlier: ClientExchange, later: ClientExcha
   return precisionMs > 0 ? leastMs >= ms : leastMs > ms;
 }
 
+/** True if the later request certainly came more than a day after the earlier one was handled. */
+export function areADayApart(earlier: ClientExchange, later: ClientExchange): boolean {
+  return areApart(dayMs + earlier.answeredAt - earlier.sentAt, earlier, later);
+}
+
 /** By how much the date and the steady clock of the recorder disagree about the time between. */
 function clockChange(earlier: ClientExchange, later: ClientExchange): number {
   return (later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0);
@@ -100,6 +106,12 @@ export function isRefusal(exchange: ClientExchange): boolean {
   return isSeen && ((reply.status >= 400 && reply.status < 500) || isInactive(exchange));
 }
 
+/** True if the service accepted the send, or may have: no reply that was recorded says otherwise. */
+export function mayBeAccepted(send: ClientExchange): boolean {
+  const { status } = send.reply;
+  return isAccepted(send) || status === 0 || (status >= 500 && !isInactive(send));
+}
+
 /** A 503 of a deactivated SIM, whatever the shape of its body; without its body, it may be one. */
 export function isInactive(exchange: ClientExchange): boolean {
   const { isSeen, reply, lacksBody = false } = exchange;
@@ -121,15 +133,8 @@ export function isInFlight(earlier: ClientExchange, later: ClientExchange): bool
 export function contentOf(send: ClientExchange): string {
   const { caller, endpoint, fields, body } = send;
   if (fields === undefined) return JSON.stringify([caller.name, endpoint, body]);
-  const { send_at: sendAt } = fields;
-  return JSON.stringify([
-    caller.name,
-    endpoint,
-    senderOf(send),
-    fields['to'],
-    fields['message'],
-    sendAt,
-  ]);
+  const { to, message } = fields;
+  return JSON.stringify([caller.name, endpoint, senderOf(send), to, message, sendAtOf(send)]);
 }
 
 /** Equal for sends of the same text to the same recipient, by any sender and at any time. */
@@ -149,8 +154,16 @@ export function haveSameRecipientAndText(one: ClientExchange, other: ClientExcha
 }
 
 export function haveSameSenderAndTime(one: ClientExchange, other: ClientExchange): boolean {
-  return senderOf(one) === senderOf(other) && one.fields?.['send_at'] === other.fields?.['send_at'];
+  return senderOf(one) === senderOf(other) && sendAtOf(one) === sendAtOf(other);
 }
+
+/** Equal for all spellings of a time with a zone, and for a missing one and null. */
+function sendAtOf({ fields }: ClientExchange): unknown {
+  const text = fields?.['send_at'] ?? undefined;
+  return (typeof text === 'string' && hasZone.test(text) && Date.parse(text)) || text;
+}
+
+const hasZone = /(?:z|[+-]\d\d:?\d\d)$/i;
 
 export function senderOf({ fields }: ClientExchange): unknown {
   return fields?.['from'] ?? fields?.['from_number'];
@@ -187,10 +200,11 @@ export function readsIn(exchanges: readonly ClientExchange[]): readonly ClientEx
  */
 export function firstAcceptances(attempts: readonly ClientExchange[]): readonly ClientExchange[] {
   const [only] = attempts;
-  if (only !== undefined && attempts.length === 1)
+  if (only !== undefined && attempts.length === 1) {
     return only.reply.status === 202 || (only.reply.status === 200 && hasMessageId(only))
       ? attempts
       : [];
+  }
   const created = firstOfEachId(attempts.filter(({ reply }) => reply.status === 202));
   const named = created.filter(hasMessageId);
   const unnamed = created.filter((exchange) => !hasMessageId(exchange));

@@ -143,9 +143,8 @@ class Grouping {
     const original = use.originalOf(send);
     const same = use.intentOfSameMessage(send, original);
     if (same !== undefined) return same;
-    if (original !== undefined && isOtherMessage(original.send, send)) {
+    if (original !== undefined && isOtherMessage(original.send, send))
       this.#reuses.push({ first: original.send, second: send });
-    }
     const isNewId = use.holder === undefined;
     const mayContinue = isNewId && !this.#takeEqualMessage(send);
     const named = this.#byName.intentFor(send, id, !isNewId || this.#isCutAtStart);

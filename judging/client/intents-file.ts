@@ -92,9 +92,7 @@ export class IntentNames {
   readonly #ids = new Map<string, NamesOfId>();
 
   constructor(reports: readonly Report[] = []) {
-    for (const report of reports) {
-      for (const line of report.lines ?? [report]) this.#add(line);
-    }
+    for (const report of reports) for (const line of report.lines ?? [report]) this.#add(line);
   }
 
   /** The name of a send with this `request_id`; undefined if no line has the id. */

@@ -693,9 +693,8 @@ test('two accounts may give equal ids to different messages', () => {
     { ...ofOrder, ...accepted },
     { ...ofGlobex, ...accepted },
   ]);
-  for (const reports of [listed, listed.slice(0, 1)]) {
+  for (const reports of [listed, listed.slice(0, 1)])
     expect(verdicts(lines, { reports }).broken).toEqual([]);
-  }
   const [first, second] = lines as [ClientExchange, ClientExchange];
   const refused = [first, { ...second, reply: replyOf(403, second.reply.json) }];
   expect(verdicts(refused, { reports: listed }).broken).toEqual(['CLIENT-10']);
@@ -718,9 +717,8 @@ test.each([
 });
 
 test('a Retry-After that says nothing asks for no wait', () => {
-  for (const header of ['', 'soon', '-1', 'Sat', 'Satan 7 GMT', 'NaN']) {
+  for (const header of ['', 'soon', '-1', 'Sat', 'Satan 7 GMT', 'NaN'])
     expect(waitMs(header, 1, () => startMs)).toBeUndefined();
-  }
   expect(waitMs(dateOf(-1_000), 1, () => startMs)).toBe(0);
 });
 
@@ -826,10 +824,11 @@ test('a send without its body leaves unjudged what follows it for its own caller
 });
 
 test('CLIENT-8 405 and 415 are final refusals', () => {
-  for (const status of [405, 415])
+  for (const status of [405, 415]) {
     expect(
       verdicts([send(0, { id: 'a', status }), send(9_000, { id: 'a', status })]).broken,
     ).toContain('CLIENT-8');
+  }
 });
 
 test('a run in which no send was accepted says so, and counts its intents', () => {
@@ -889,4 +888,65 @@ test('CLIENT-9 a garbled reply is called so', () => {
   const { rules } = verdicts([garbled]).report;
   const [finding] = rules.find(({ id }) => id === 'CLIENT-9')?.findings ?? [];
   expect(finding?.what).toContain('given up after a reply whose body was garbled');
+});
+
+test('a time in another spelling is the same time: CLIENT-6 and CLIENT-3', () => {
+  const at = (ms: number, line: Line, sendAt: string | null) => {
+    const one = send(ms, line);
+    return { ...one, fields: { ...one.fields, send_at: sendAt } };
+  };
+  const first = at(0, { id: 'a' }, '2026-02-01T02:00:00+02:00');
+  const again = at(9_000, { id: 'a', status: 200 }, '2026-02-01T00:00:00.000Z');
+  expect(verdicts([first, again]).broken).toEqual([]);
+  expect(verdicts([send(0, { id: 'a' }), at(9_000, { id: 'a' }, null)]).broken).toEqual([]);
+  const renamed = at(9_000, { id: 'b' }, '2026-02-01T00:00:00Z');
+  expect(verdicts([{ ...first, isSeen: false }, renamed]).broken).toContain('CLIENT-3');
+});
+
+test('CLIENT-7 counts from when the service may have accepted first', () => {
+  const late = send(dayMs + 2_000, { id: 'a', messageId: 'm-2' });
+  expect(verdicts([send(0, { id: 'a', status: 502 }), late]).broken).toEqual(['CLIENT-7']);
+  // A 202 shows that the first attempt was not accepted.
+  const accepted = send(5_000, { id: 'a', messageId: 'm-1', lost: true });
+  const unseen = send(0, { id: 'a', status: 502 });
+  expect(verdicts([unseen, accepted, late]).broken).toEqual([]);
+  const slow = send(0, { id: 'a', lost: true, tookMs: 30_000 });
+  const { broken, report } = verdicts([slow, late]);
+  expect([broken, report.notices.length]).toEqual([[], 1]);
+});
+
+test('CLIENT-8 a request that says the same in other JSON is unchanged; another type is not', () => {
+  const refused = {
+    ...send(0, { id: 'a', status: 415 }),
+    headers: { 'content-type': 'text/plain' },
+  };
+  const json = { 'content-type': 'application/json' };
+  const corrected = { ...send(9_000, { id: 'a', status: 429, after: 1 }), headers: json };
+  const last = { ...send(19_000, { id: 'a' }), headers: json };
+  expect(verdicts([refused, corrected, last]).broken).toEqual([]);
+  const fields = Object.fromEntries(Object.entries(refused.fields ?? {}).reverse());
+  const respelled = { ...refused, sentAt: startMs + 9_000, body: JSON.stringify(fields), fields };
+  expect(verdicts([refused, respelled]).broken).toContain('CLIENT-8');
+});
+
+test('CLIENT-9 names a second copy also where the record does not show an acceptance', () => {
+  for (const status of [0, 500]) {
+    const first = send(0, status === 0 ? { id: 'a', status, lost: true } : { id: 'a', status });
+    const { what } = verdicts([first, send(9_000, { id: 'b', message: 'Hello again' })]);
+    expect(what('CLIENT-9')[0]).toContain('it may have been accepted, and exchange 2');
+  }
+});
+
+test('CLIENT-4 an id that is a number is an id, and a form shows none', () => {
+  const numbered = send(0);
+  const fields = { ...numbered.fields, request_id: 5 };
+  const form = { ...send(0), body: 'to=1&request_id=a', fields: undefined };
+  expect(verdicts([{ ...numbered, fields }]).of('CLIENT-4').verdict).toBe('passed');
+  expect(verdicts([form]).of('CLIENT-4').verdict).toBe('not_exercised');
+});
+
+test('a send without its body leaves judged what each later send shows alone', () => {
+  const unclear = { ...send(0), body: '', fields: undefined, lacksBody: true };
+  const { broken } = verdicts([unclear, send(9_000, { status: 400 })]);
+  expect(broken).toEqual(['CLIENT-4', 'CLIENT-15']);
 });

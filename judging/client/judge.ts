@@ -114,14 +114,14 @@ function notAcceptedNotice({ all }: Intents): Notice[] {
   return [{ what, exchanges: attempts.slice(-1) }];
 }
 
-/** The rules that need no content of a send. */
-const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-13', 'CLIENT-16'];
-
 /** The rules that a missing exchange may excuse, such as a read that shows a failure. */
 const gapless: readonly ClientRuleId[] = ['CLIENT-3', 'CLIENT-5', 'CLIENT-7'];
 
 /** The rules that judge each exchange by what it holds. */
 const timeless: readonly ClientRuleId[] = ['CLIENT-4', 'CLIENT-15', 'CLIENT-16'];
+
+/** The rules that need no content of other sends. */
+const contentFree: readonly ClientRuleId[] = [...timeless, 'CLIENT-11', 'CLIENT-12', 'CLIENT-13'];
 
 /** What the record shows of a rule. */
 type Found = Omit<RuleJudgement, 'verdict'>;

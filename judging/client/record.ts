@@ -4,7 +4,7 @@
  * queue that message. `intent-grouping.ts` finds the intents of a record.
  */
 import type { ClientRuleId } from '#contract/rules.ts';
-import { hourMs, isoTime } from '#contract/time.ts';
+import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import type { ClientExchange } from './exchange.ts';
 import type { Report } from './intents-file.ts';
 
@@ -138,7 +138,7 @@ export function spanText(ms: number): string {
   if (hours >= 1_000_000) return 'more than a million hours';
   if (hours < 2) return secondsText(ms);
   const restMs = ms % hourMs;
-  return restMs > 0 && restMs < 60_000 ? `${hours} h and ${secondsText(restMs)}` : `${hours} h`;
+  return restMs > 0 && restMs < minuteMs ? `${hours} h and ${secondsText(restMs)}` : `${hours} h`;
 }
 
 function secondsText(ms: number): string {

@@ -128,9 +128,8 @@ const shownFindings = 5;
 
 /** For Jest: `expect.extend({ toPassReferee })`; `smstwin/vitest` does this itself. */
 export function toPassReferee(received: unknown, options: PassRefereeOptions = {}): MatcherResult {
-  if (typeof (received as Partial<Refereed> | undefined)?.referee !== 'function') {
+  if (typeof (received as Partial<Refereed> | undefined)?.referee !== 'function')
     return { pass: false, message: () => 'expected a simulator of smstwin' };
-  }
   const { allow = [], ...judged } = options;
   const { rules, exchanges } = (received as Refereed).referee(judged);
   const broken = rules.filter(({ id, verdict }) => verdict === 'failed' && !allow.includes(id));

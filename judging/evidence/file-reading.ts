@@ -1,8 +1,8 @@
 /**
  * What is read of one file of recorded traffic: its events, what it lacks, and where its clock was
- * set back. Leaves out exchanges that were read before: because a file is named twice, beside a
- * compressed copy of it, or was appended to itself. Equal exchanges that end at the same moment of
- * one file are not copies, but several calls.
+ * set back. Leaves out exchanges that were read before: a file may be named twice, be read next to
+ * a compressed copy of it, or have been appended to itself. Equal exchanges that end at the same
+ * moment of one file are not copies, but several calls.
  */
 import { basename } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -74,7 +74,7 @@ function areEqual(some: Headers, others: Headers): boolean {
 export class FileReading {
   readonly path: string;
   readonly shared: SharedReading;
-  /** True if the file ends in the midst. */
+  /** True if the file is incomplete. */
   isCut = false;
   readonly #foreignRequests = new ForeignRequests();
   readonly #headers: Headers[] = [];
@@ -88,7 +88,7 @@ export class FileReading {
   /** By checksum: how often each exchange has come at this moment. */
   readonly #timesAtMoment = new Map<number, number>();
   #latestMs = Number.NEGATIVE_INFINITY;
-  /** False if exchanges before the last one may be missing where the file ends in the midst. */
+  /** False if exchanges before the last one may be missing from an incomplete file. */
   #isInOrder = true;
 
   constructor(path: string, shared: SharedReading) {

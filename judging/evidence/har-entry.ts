@@ -38,6 +38,8 @@ export interface HarEntry {
     readonly _error?: string | null;
   };
   readonly connection?: unknown;
+  /** Chrome's own field: set if its cache answered, so that no request was sent. */
+  readonly _fromCache?: unknown;
   /** In the simulator's own HAR file: the real time that an exchange took, and its fault. */
   readonly _smstwin?: unknown;
 }

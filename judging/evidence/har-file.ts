@@ -67,7 +67,7 @@ class Entries {
     const { host, path, method } = exchange;
     if (this.#reading.isOfService(exchange)) this.#hosts.add(host);
     else if (!this.#hosts.has(host) || !path.includes('/api/')) return;
-    if (method === 'OPTIONS') return;
+    if (method === 'OPTIONS' || entry._fromCache !== undefined) return;
     for (const content of [entry.request.postData, entry.response.content])
       if (content?._file !== undefined) this.#attached++;
     this.#reading.add(exchange, text);

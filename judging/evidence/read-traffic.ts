@@ -41,8 +41,7 @@ export async function* readTraffic(
     await takeNext(head);
     heads = heads.filter(hasNext);
   }
-  if (known.copies > 0)
-    onNotice(`${counted(known.copies, 'exchange')} were read twice; counted once`);
+  if (known.copies > 0) onNotice(`${counted(known.copies, 'exchange')} read twice; counted once`);
 }
 
 /** What comes next of a file: an event of a list of events, of which a piece of the text has one. */

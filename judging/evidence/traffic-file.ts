@@ -30,7 +30,7 @@ export interface OpenedText {
   readonly pieces: AsyncIterable<string>;
 }
 
-/** The pieces of a file. `onCut`: its compressed text ends in the midst. */
+/** The pieces of a file. `onCut`: called if its compressed text is incomplete. */
 export async function* piecesOf(path: string, onCut: () => void): AsyncGenerator<string> {
   let file: number;
   try {

@@ -61,6 +61,13 @@ test('LIMIT-4 one too many is said to be one too many, whatever is refused later
   expect(found?.actual).toBe('121 passed within 6.0 s');
 });
 
+test('LIMIT-4 no minute holds more than two intervals, whatever was open before the record', () => {
+  const flood = Array.from({ length: 7 }, (_, n) => at(10 + n / 10, 200));
+  const unknownStart = { knownSince: 10_000 };
+  expect(unexplained(bucket(flood, unknownStart))?.actual).toBe('7 passed within 0.6 s');
+  expect(unexplained(bucket(flood.slice(1), unknownStart))).toBeUndefined();
+});
+
 test('LIMIT-4 a burst from a full bucket with a continuous refill holds no more than the limit', () => {
   const burst = Array.from({ length: 121 }, (_, i) => at(10 + i / 500, 200));
   const plan = { limit: 120, knownSince: -60_000 };

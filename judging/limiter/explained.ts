@@ -51,11 +51,12 @@ export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplaine
   const { exchanges, limit } = bucket;
   if (exchanges.length <= limit && !exchanges.some(isRefused)) return undefined;
   let best: Unexplained | undefined;
-  for (const hypothesis of hypotheses)
+  for (const hypothesis of hypotheses) {
     for (const found of contradictions(hypothesis, bucket, others)) {
       if (found === undefined) return undefined;
       if (best === undefined || isClearer(found, best, limit)) best = found;
     }
+  }
   return best;
 }
 

@@ -61,12 +61,11 @@ export const models: Readonly<Record<Refill, Model>> = {
     refusalsCount: false,
     *versions(bucket) {
       const hasToken = hasTokenOfLastMinute(bucket);
-      if (bucket.othersSpend) {
-        // Requests of others may begin and end an interval at any time: a minute touches two.
-        const ofTwoIntervals = { ...bucket, limit: 2 * bucket.limit };
-        yield { excess: excessIn(ofTwoIntervals, minutesFromEach(bucket)), hasToken };
-        return;
-      }
+      // A minute touches two intervals at most, wherever they begin.
+      const ofTwoIntervals = { ...bucket, limit: 2 * bucket.limit };
+      const excess = excessIn(ofTwoIntervals, minutesFromEach(bucket));
+      // Requests of others may begin and end an interval at any time.
+      if (excess !== undefined || bucket.othersSpend) return yield { excess, hasToken };
       const { knownSince } = bucket;
       const end = { earliest: knownSince, latest: knownSince + minuteMs };
       for (const excess of excessesOfIntervals(bucket, end, { tried: 0 }))
@@ -98,11 +97,12 @@ export const models: Readonly<Record<Refill, Model>> = {
     reachMs: 2 * minuteMs,
     refusalsCount: true,
     *versions(bucket) {
-      for (const minutes of minutesOf(bucket))
+      for (const minutes of minutesOf(bucket)) {
         yield {
           excess: counterExcess(bucket, minutes),
           hasToken: (refusal, spenders) => hasCounterToken(bucket, minutes, refusal, spenders),
         };
+      }
     },
   },
 };

@@ -153,15 +153,17 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
   // The run hardly uses another account: its own flood explains a 429 there better.
   if (account !== 'own' && least < limit / 3) return undefined;
   const messages = messagesOfOthers(trace.log, account);
-  if (messages !== undefined && messages > 0)
+  if (messages !== undefined && messages > 0) {
     return {
       need: `an account that no other client uses: at least ${messages} messages are not of this run`,
       areSeen: true,
     };
-  if (bucket.name === 'tasks' && isPolledByOthers(bucket))
+  }
+  if (bucket.name === 'tasks' && isPolledByOthers(bucket)) {
     return possible(
       'a device that no other client polls: a token that this run did not spend came back',
     );
+  }
   if (messages === 0) return undefined;
   const isRepeated = counts.length > 1 && least === most;
   // No other client leaves a bucket once full and once nearly empty. More than the limit may pass

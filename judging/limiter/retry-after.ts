@@ -186,7 +186,7 @@ function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolea
 function judgeDetail(trace: Trace, findings: Findings): void {
   const refusals = limited429sIn(trace);
   if (refusals.length === 0) noteMissing429(trace, findings);
-  for (const refusal of refusals)
+  for (const refusal of refusals) {
     findings.judge([refusal], () => {
       const { reply } = refusal;
       const seconds = verify.retryAfter(reply);
@@ -196,6 +196,7 @@ function judgeDetail(trace: Trace, findings: Findings): void {
       const statesWait = isText && secondsIn(detail).includes(seconds);
       verify.that(statesWait, `a detail that states ${seconds} seconds`, reply);
     });
+  }
 }
 
 function secondsIn(text: string): number[] {

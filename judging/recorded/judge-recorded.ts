@@ -141,9 +141,10 @@ export class TrafficJudge {
 
   #addToMessages(host: string, exchange: Exchange): void {
     const { endpoint, id, reply } = exchange;
-    if (endpoint === 'tasks')
+    if (endpoint === 'tasks') {
       for (const taskId of idsIn(reply.text))
         this.#messages.add(this.#nameAt(host, taskId), exchange);
+    }
     const readId = endpoint === 'read' ? id : undefined;
     const messageId = isSend(exchange) ? messageIdOf(exchange) : readId;
     // A send whose reply has no id shows 'nothing'.

@@ -40,11 +40,12 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
 
   /** `joined`: lists of keys, each of one account. */
   constructor(joined: readonly (readonly string[])[]) {
-    for (const keys of joined)
+    for (const keys of joined) {
       for (const key of keys) {
         this.#accounts.set(key, `account of ${keys[0]}`);
         this.unseen.add(key);
       }
+    }
   }
 
   /** The offset that new messages have shown; `unknown` without any. Narrower than `aheadOf`. */

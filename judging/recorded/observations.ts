@@ -4,6 +4,7 @@
  * compares between recordings.
  */
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
+import { minuteMs } from '#contract/time.ts';
 import * as single from '../discovery/single-replies.ts';
 import {
   bodyOf,
@@ -216,7 +217,7 @@ function isLike({ type, json }: Listed, otherType: string, other: unknown): bool
 }
 
 /** The clocks of services and recorders differ by less. */
-const clockSlackMs = 60_000;
+const clockSlackMs = minuteMs;
 
 const replyToOtherBody: Readonly<Record<number, string>> = {
   200: 'return_original',
@@ -234,7 +235,8 @@ function addMembers(value: unknown, path: string, depth: number, members: Set<st
   if (depth > deepest || typeof value !== 'object') return;
   if (Array.isArray(value) && value[0] !== undefined)
     addMembers(value[0], `${path}[]`, depth + 1, members);
-  if (isObject(value))
+  if (isObject(value)) {
     for (const name in value)
       addMembers(value[name], path === '' ? name : `${path}.${name}`, depth + 1, members);
+  }
 }

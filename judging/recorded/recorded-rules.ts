@@ -170,7 +170,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
   'ERR-1': message((one) => one.reply.status === 402),
   'ERR-2': message(refusesSender),
   'ERR-3': { group: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
-  'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
+  'ERR-4': message((one) => isLimited(one) && isDocumented(one) && one.reply.status === 429),
   'LIMIT-1': limit,
   'LIMIT-2': limit,
   'LIMIT-3': limit,

@@ -23,12 +23,14 @@ import {
 import { curlOf, replyText, testedLine } from './text.ts';
 
 const mostBytes = 1_000_000;
+/** A longer body or reason is cut in its middle. */
+const longestText = 1_200;
 /** The most exchanges that a case shows: the first amount with which the page is small enough. */
-const amounts = [30, 10, 4, 1, 0];
+const exchangeAmounts = [30, 10, 4, 1, 0];
 
 export function htmlReport(summary: Summary): string {
   let html = '';
-  for (const mostExchanges of amounts) {
+  for (const mostExchanges of exchangeAmounts) {
     html = render(summary, mostExchanges);
     if (Buffer.byteLength(html) <= mostBytes) break;
   }
@@ -43,7 +45,7 @@ function render(summary: Summary, mostExchanges: number): string {
     label: result.id,
     tone: toneOf(result.verdict, summary),
     to: anchorOf(result),
-    note: middleCut(because(result), longestBody),
+    note: middleCut(because(result), longestText),
   });
   const caseOf = (result: Result) => caseHtml(result, anchorOf(result), mostExchanges, summary);
   const list = (kind: Result['kind']) =>
@@ -98,7 +100,7 @@ function findingLink(
     return { ...link(first), also: others.map(link) };
   const also = [...grouped(all, saying)].map(([text, same]) => {
     const linkOfFirst = link(same[0] as Result);
-    const note = middleCut(`${text} (${same.length} times)`, longestBody);
+    const note = middleCut(`${text} (${same.length} times)`, longestText);
     return same.length === 1 ? linkOfFirst : { ...linkOfFirst, note };
   });
   return {
@@ -192,13 +194,11 @@ function exchangesHtml(result: Result, mostExchanges: number): string {
   return `<details><summary>${shown.length} exchanges</summary>${shown.map(exchangeHtml).join('\n')}${more}</details>`;
 }
 
-const longestBody = 1_200;
-
 function exchangeHtml(exchange: ReportedExchange): string {
   const { method, url, status, durationMs } = exchange;
   return `<h4>${escapeMarkup(method)} ${escapeMarkup(url)} → ${status || 'no reply'} <small>${durationMs.toFixed(2)} ms</small></h4>
-<pre role="group" tabindex="0" aria-label="curl"><code>${escapeMarkup(middleCut(curlOf(exchange), longestBody))}</code></pre>
-<pre role="group" tabindex="0" aria-label="reply">${escapeMarkup(middleCut(replyText(exchange), longestBody))}</pre>`;
+<pre role="group" tabindex="0" aria-label="curl"><code>${escapeMarkup(middleCut(curlOf(exchange), longestText))}</code></pre>
+<pre role="group" tabindex="0" aria-label="reply">${escapeMarkup(middleCut(replyText(exchange), longestText))}</pre>`;
 }
 
 function skippedHtml({ results }: Summary): string {

@@ -47,10 +47,11 @@ function suite(
 function testCase(result: Result, summary: Summary): string {
   const head = `    <testcase name="${escapeMarkup(result.id)}" classname="${packageOf(summary)}.${escapeMarkup(result.subject)}" time="${(result.durationMs / secondMs).toFixed(3)}"`;
   const kind = kindOf(result, summary);
-  if (kind === undefined)
+  if (kind === undefined) {
     return result.verdict === 'notice'
       ? `${head}><system-out>${escapeMarkup(`notice: ${because(result)}`)}</system-out></testcase>\n`
       : `${head}/>\n`;
+  }
   const reason = summary.weighed.expected.get(result.id);
   const message = reason === undefined ? because(result) : `expected failure: ${reason}`;
   if (kind === 'skipped')

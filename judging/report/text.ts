@@ -23,32 +23,25 @@ export function progressLine(judged: Result, done: number, total: number): strin
 export function textReport(judged: Summary): string {
   const summary = foreignTexts(judged);
   const { weighed } = summary;
+  const unexercised = summary.results
+    .filter(({ verdict, kind }) => verdict === 'not_exercised' && kind === 'rule')
+    .map((result) => `${result.id}: ${because(result)}`);
+  // Each skipped case has had a line of its own. Here they are grouped by what they need.
+  const skipped = skipReasons(summary.results).map(
+    ([why, cases]) => `${counted(cases.length, 'case')}: ${why}`,
+  );
+  const undetermined = Object.entries(summary.discovered.undetermined).map(
+    ([name, why]) => `${name}: ${why.split('\n')[0]}`,
+  );
   const lines = [
     '',
     ...findingsOf(summary.results, weighed).flatMap((finding) => findingLines(finding, summary)),
+    ...section('Not exercised', unexercised),
+    ...section('Skipped', skipped),
+    ...[...weighed.expected].map(([id, reason]) => `Expected to fail: ${id} (${reason})`),
+    ...weighed.stale.map((line) => `Stale expectation: ${line}`),
+    ...section('Could not be determined', undetermined),
   ];
-  const unexercised = summary.results.filter(
-    ({ verdict, kind }) => verdict === 'not_exercised' && kind === 'rule',
-  );
-  if (unexercised.length > 0)
-    lines.push('Not exercised:', ...unexercised.map((one) => `  ${one.id}: ${because(one)}`), '');
-  // Each skipped case has had a line of its own. Here they are grouped by what they need.
-  const reasons = skipReasons(summary.results);
-  if (reasons.length > 0)
-    lines.push(
-      'Skipped:',
-      ...reasons.map(([why, skipped]) => `  ${counted(skipped.length, 'case')}: ${why}`),
-      '',
-    );
-  for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
-  for (const line of weighed.stale) lines.push(`Stale expectation: ${line}`);
-  const undetermined = Object.entries(summary.discovered.undetermined);
-  if (undetermined.length > 0)
-    lines.push(
-      'Could not be determined:',
-      ...undetermined.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
-      '',
-    );
   if (summary.comparison !== undefined) lines.push(...comparisonLines(summary.comparison), '');
   const passed = summary.rules.filter(({ verdict }) => verdict === 'passed').length;
   lines.push(
@@ -64,6 +57,11 @@ export function textReport(judged: Summary): string {
   if (summary.interrupted) lines.push('Interrupted: these are the results so far.');
   lines.push(testedLine(summary));
   return `${lines.join('\n')}\n`;
+}
+
+/** A titled list with an empty line after it; nothing if there is nothing to list. */
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`), ''];
 }
 
 /** The last line: which rules were not tested, whatever the other verdicts say. */

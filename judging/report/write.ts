@@ -116,15 +116,12 @@ function githubReport(summary: Summary): string {
   const lines: string[] = [];
   for (const result of summary.results) {
     const expected = summary.weighed.expected.get(result.id);
-    if (isFailure(result.verdict))
-      lines.push(
-        annotation(
-          expected === undefined ? 'error' : 'warning',
-          `${result.verdict}: ${result.id}`,
-          expected === undefined ? because(result) : `${because(result)} (expected: ${expected})`,
-        ),
-      );
-    else if (result.verdict === 'notice')
+    if (isFailure(result.verdict)) {
+      const level = expected === undefined ? 'error' : 'warning';
+      const reason = expected === undefined ? '' : ` (expected: ${expected})`;
+      const title = `${result.verdict}: ${result.id}`;
+      lines.push(annotation(level, title, `${because(result)}${reason}`));
+    } else if (result.verdict === 'notice')
       lines.push(annotation('notice', `notice: ${result.id}`, because(result)));
     else if (result.verdict === 'not_exercised' && result.kind === 'rule')
       lines.push(annotation('warning', `not exercised: ${result.id}`, because(result)));

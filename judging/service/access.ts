@@ -34,9 +34,10 @@ const denied = 'from_number_access_deniedd';
 /** AUTH-1: nothing but `Authorization: Bearer <key>` is a credential. */
 function judgeCredentials(trace: Trace, findings: Findings): void {
   if (!acceptsValidKeys(trace, findings)) return;
-  for (const exchange of answered(trace))
+  for (const exchange of answered(trace)) {
     if (exchange.caller.key === 'missing')
       findings.judge([exchange], () => verify.status(exchange.reply, 401));
+  }
 }
 
 /** Requests to documented endpoints that were answered, and not throttled. */
@@ -53,24 +54,26 @@ function acceptsValidKeys(trace: Trace, findings: Findings): boolean {
     findings.judge(valid, () => verify.given(() => verify.fail('a key that is accepted', 'none')));
     return false;
   }
-  for (const exchange of valid)
+  for (const exchange of valid) {
     findings.alsoRequireThat(
       [exchange],
       exchange.reply.status !== 401,
       'a valid key that is accepted',
     );
+  }
   return true;
 }
 
 /** AUTH-2: a key has the chosen name, is shown once, and works in addition to the others. */
 function judgeCreatedKeys(trace: Trace, findings: Findings): void {
-  for (const { key, name, creation, shown } of trace.createdKeys)
+  for (const { key, name, creation, shown } of trace.createdKeys) {
     findings.judge([], () => {
       verify.equal('name at creation', Object(creation).name, name);
       verify.that(shown[0]?.text.includes(name) === true, 'the name in the list', 'none');
       const isHidden = shown.every(({ text }) => !text.includes(key));
       verify.that(isHidden, 'lists without the full key', 'the key is in one');
     });
+  }
   const valid = answered(trace).filter(({ caller }) => caller.key === 'valid');
   const keys = new Set(valid.map(({ headers }) => headers['authorization']));
   findings.judge(valid.slice(-1), () => {
@@ -175,11 +178,12 @@ function requireOwnNumbersAccepted(trace: Trace, findings: Findings): void {
 
 /** ERR-2: a number whose SIM is deactivated is 503 with its code, on each of the three sends. */
 function judgeInactiveSims(trace: Trace, findings: Findings): void {
-  for (const send of answered(trace).filter((one) => isFromInactive(one) && isPlain(trace, one)))
+  for (const send of answered(trace).filter((one) => isFromInactive(one) && isPlain(trace, one))) {
     findings.judge([send], () => {
       verify.refused(send.reply, 503, 'device_inactive');
       verify.declaredJson(send.reply);
     });
+  }
   requireOwnNumbersAccepted(trace, findings);
   findings.lack('a send from a deactivated SIM');
 }

@@ -172,13 +172,14 @@ export function refused(reply: Reply, expectedStatus: number, code: string): voi
   const actual = codeOf(reply) ?? '';
   const isRefused = reply.status === expectedStatus;
   const isRight = isRefused && holdsText(reply.json, code);
-  if (isRefused && !isRight && isNear(actual, code))
+  if (isRefused && !isRight && isNear(actual, code)) {
     throw new RuleBroken(
       `${expectedStatus} ${code}`,
       `${reply.status} ${actual}`,
       reply.exchange,
       true,
     );
+  }
   that(isRight, `${expectedStatus} with code ${code}`, reply);
 }
 

@@ -54,9 +54,10 @@ function findHistories({
   const histories: History[] = [];
   if (!exchanges.some(isRead)) return histories;
   const readsById = new Map<string, Exchange[]>();
-  for (const exchange of exchanges)
+  for (const exchange of exchanges) {
     if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)
       push(readsById, exchange.id, exchange);
+  }
   const addHistory = (messageId: string, start: Exchange) => {
     const reads = readsById.get(messageId);
     if (reads === undefined) return;

@@ -92,10 +92,11 @@ export function pollIntervalMs(target: Pick<Trace, 'assumption'>): number {
 /** Skips the case if the device may not have been free to pick up the message in time. */
 function skipUnlessDeviceIsFree(trace: Trace, history: History): void {
   if (trace.hasExactTimes) return;
-  if (isOvertaken(trace, history) || isPickedUpByPoll(trace, history))
+  if (isOvertaken(trace, history) || isPickedUpByPoll(trace, history)) {
     throw new verify.Lacking(
       'a device that polls by itself and picks up all its messages at each poll (sendsPerPoll)',
     );
+  }
 }
 
 /** True if the device picked up another message when this one was late. */

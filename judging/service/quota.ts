@@ -38,16 +38,16 @@ function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findin
   const waitSeconds = verify.waitIn(reply);
   const isThrottled =
     mayBeThrottled && waitSeconds !== undefined && waitSeconds <= longestWaitSeconds;
-  if (reply.status === 402)
+  if (reply.status === 402) {
     findings.judge([send], () => {
       verify.refused(reply, 402, 'quota_exceeded');
       verify.that(possible >= quota, `no 402 before ${quota} messages`, `402 after ${possible}`);
     });
-  else if (certain < quota || sender?.is === 'inactive' || isThrottled)
+  } else if (certain < quota || sender?.is === 'inactive' || isThrottled) {
     findings.alsoRequire([send], () => {
       if (sender?.is === 'own' && certain < quota && !isThrottled) verify.accepted(reply);
     });
-  else if (reply.status === 403 && sender?.is !== 'own' && refusesSender(reply))
+  } else if (reply.status === 403 && sender?.is !== 'own' && refusesSender(reply))
     findings.lack('--exhausted-from, as that account may not send from --from');
   else findings.judge([send], () => verify.refused(reply, 402, 'quota_exceeded'));
 }

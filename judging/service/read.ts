@@ -80,11 +80,12 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
   }
   const others = reads.filter((read) => !isOwn(read));
   // A service may refuse HEAD in another way, as long as that does not show which message exists.
-  for (const read of others.filter(({ method }) => method === 'GET'))
+  for (const read of others.filter(({ method }) => method === 'GET')) {
     findings.judge([read], () => {
       verify.status(read.reply, 404);
       verify.declaredJson(read.reply);
     });
+  }
   judgeForeignIds(others, new Set(acceptedSends.keys()), findings);
 }
 

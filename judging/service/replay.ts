@@ -185,13 +185,14 @@ function judgeNoSecondMessage({ listings, log, exchanges }: Trace, findings: Fin
     );
   }
   const replays = exchanges.filter((send) => isMessageSend(send) && send.reply.status === 200);
-  for (const tasks of tasksIn(exchanges))
+  for (const tasks of tasksIn(exchanges)) {
     for (const send of replays) {
       const text = verify.textOf(send.fields?.['message']);
       const count = tasks.reply.text.split(text).length - 1;
       if (isUnique(text) && count > 0)
         findings.judgeThat([send, tasks], count === 1, 'one task for the message');
     }
+  }
 }
 
 /** True for a text that the harness made for one message. */

@@ -78,12 +78,11 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
       const { reply } = exchange;
       const isInvalid =
         invalid.length > 0 && invalid.flatMap(namesOf).some((name) => names.includes(name));
+      const judge = isShown(exchange) ? 'judge' : 'alsoRequire';
       if (isInvalid)
         findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
       else if (mustBeAccepted(checked))
-        findings[isShown(exchange) ? 'judge' : 'alsoRequire']([exchange], () => {
-          verify.accepted(reply);
-        });
+        findings[judge]([exchange], () => void verify.accepted(reply));
       if (reply.status !== 400) continue;
       const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const wronglyBlamed = names.filter(
@@ -98,7 +97,7 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
   };
 }
 
-/** What is required shows where it is missing or wrong: accepted sends show nothing of it. */
+/** Sends that lack a required field, or have it wrong, show the rule. Accepted ones do not. */
 const isNotShown = () => false;
 
 /** SEND-2: `to`, a sender and `message` are required. */
@@ -159,11 +158,12 @@ function messageIn({ fields }: Exchange): string {
 function noticeLongMessages({ exchanges }: Trace, findings: Findings): void {
   for (const send of exchanges) {
     const isOtherSend = send.method === 'POST' && !isMessageSend(send) && isAccepted(send);
-    if (isOtherSend && [...messageIn(send)].length > messageMaxCharacters)
+    if (isOtherSend && [...messageIn(send)].length > messageMaxCharacters) {
       findings.notice(
         `${send.endpoint} takes a message of more than ${messageMaxCharacters} characters`,
         send,
       );
+    }
   }
 }
 

@@ -142,11 +142,8 @@ function noticeTasks({ exchanges }: Trace, findings: Findings): void {
     const handOuts = polls.filter(({ reply }) => reply.text.includes(messageId));
     const foreign = handOuts.find(({ caller }) => caller.account !== send.caller.account);
     const [first, second] = handOuts;
-    if (foreign !== undefined)
-      findings.notice(
-        "another account's key gets the tasks of the device, with texts and numbers",
-        foreign,
-      );
+    const leak = "another account's key gets the tasks of the device, with texts and numbers";
+    if (foreign !== undefined) findings.notice(leak, foreign);
     else if (second !== undefined)
       findings.notice('a task was handed out twice: a device may send the message twice', second);
     if (first !== undefined) noticeOtherText(send, first, findings);

@@ -76,9 +76,8 @@ function withoutNull(json: Json): { json: Json; isNullable: boolean } {
   const alternatives = (anyOf as Json[]).filter(({ type }) => type !== 'null');
   const isNullable = alternatives.length < anyOf.length;
   const [single] = alternatives;
-  if (single === undefined || alternatives.length > 1) {
+  if (single === undefined || alternatives.length > 1)
     return { json: isNullable ? { ...others, anyOf: alternatives } : json, isNullable };
-  }
   const inner = withoutNull({ ...single, ...others });
   return { json: inner.json, isNullable: isNullable || inner.isNullable };
 }

@@ -5,7 +5,7 @@
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { FindingView } from '#contract/finding-view.ts';
+import type { FindingView } from '#contract/fault-schedule.ts';
 import { call, type RefereeReport } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';

@@ -194,9 +194,8 @@ async function readLeaves(worldId: string): Promise<Leaves> {
 
 /** Every value below `value`, by its path. */
 function leavesOf(value: unknown, path: string): readonly (readonly [string, Leaf])[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     return [[path, { text: value === null ? 'none' : String(value) }]];
-  }
   return Object.entries(value)
     .filter(([name]) => !ignored.test(name))
     .flatMap(([name, part]) => leavesOf(part, `${path} ${name.replaceAll('_', ' ')}`));

@@ -88,16 +88,14 @@ interface InputProps {
 export function Input(props: InputProps) {
   const { field, choices, suggestions, onType, onEnter, ...attributes } = props;
   const offered = choices ?? declaredChoices(field);
-  if (offered.length > 0) {
+  if (offered.length > 0)
     return <Choices {...attributes} choices={offered} onChoose={onEnter ?? onType} />;
-  }
   const handlers = {
     onInput: (event: InputChange) => onType(event.currentTarget.value),
     onChange: (event: InputChange) => onEnter?.(event.currentTarget.value),
   };
-  if (field.kind === 'secret') {
+  if (field.kind === 'secret')
     return <input {...attributes} {...handlers} type="password" autocomplete="off" />;
-  }
   // A textarea would take Enter as a new line.
   const rows = onEnter === undefined ? textareaRows(field) : undefined;
   if (rows !== undefined) return <textarea {...attributes} {...handlers} rows={rows} />;

@@ -144,12 +144,12 @@ function doneText({ name, input }: NonNullable<typeof lastChange.value>) {
 /** Takes the world back to before the last operation of this name, if nothing came after it. */
 async function goBackBefore(name: OperationName): Promise<void> {
   const { entries } = await call('past.inputs', { limit: 20 });
-  const later = entries.findIndex(({ input }) => input === name);
-  const before = (entries[later]?.entry ?? 0) - 1;
-  if (before < 0) throw new Error('The journal no longer holds it.');
-  if (later > 0) {
-    const came = `${counted(later, 'input')} came after it`;
-    throw new Error(`${came}: the time machine goes back to line ${before}.`);
+  const laterInputs = entries.findIndex(({ input }) => input === name);
+  const lineBefore = (entries[laterInputs]?.entry ?? 0) - 1;
+  if (lineBefore < 0) throw new Error('The journal no longer holds it.');
+  if (laterInputs > 0) {
+    const came = `${counted(laterInputs, 'input')} came after it`;
+    throw new Error(`${came}: the time machine goes back to line ${lineBefore}.`);
   }
-  await call('past.goBack', { entry: before });
+  await call('past.goBack', { entry: lineBefore });
 }

@@ -56,27 +56,6 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
     if (address !== undefined) location.assign(address);
     finish(`${label} ${rowName}`, oneTimeFacts?.(reply));
   };
-  const operations: Column<Row> = {
-    head: 'Operations',
-    class: 'last',
-    isHeadHidden: true,
-    cell: (row) => (
-      <div class="actions">
-        {actions
-          .filter(({ isOfferedFor }) => isOfferedFor?.(row) !== false)
-          .map((action) => (
-            <Action
-              key={action.label}
-              act={() => runAction(row, action)}
-              label={`${action.label} ${nameOf(declaration, row)}`}
-              warning={action.warning}
-            >
-              {action.label}
-            </Action>
-          ))}
-      </div>
-    ),
-  };
   const columns = declaration.columns.map((name) =>
     columnOf(declaration, name, rows.value?.[0]?.[name]),
   );
@@ -89,7 +68,7 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
       <TableCard
         title={title}
         resource={rows}
-        columns={actions.length === 0 ? columns : [...columns, operations]}
+        columns={actions.length === 0 ? columns : [...columns, buttonsOf(declaration, runAction)]}
         keyOf={(row) => String(row[keyColumn])}
         searchedBy={declaration.searchedBy}
         searched={(row) => Object.entries(row).map(([name, value]) => cellText(name, value))}
@@ -136,6 +115,31 @@ export function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => vo
 /** The name of a row, such as that of an account. */
 function nameOf({ columns: [firstColumn = ''] }: ListDeclaration, row: Row): string {
   return textOf(row[firstColumn]);
+}
+
+/** The last column: the buttons of a row. */
+function buttonsOf(
+  declaration: ListDeclaration,
+  run: (row: Row, action: RowAction) => Promise<void>,
+): Column<Row> {
+  const { actions = [] } = declaration;
+  const button = (row: Row, action: RowAction) => (
+    <Action
+      key={action.label}
+      act={() => run(row, action)}
+      label={`${action.label} ${nameOf(declaration, row)}`}
+      warning={action.warning}
+    >
+      {action.label}
+    </Action>
+  );
+  const offered = (row: Row) => actions.filter(({ isOfferedFor }) => isOfferedFor?.(row) !== false);
+  return {
+    head: 'Operations',
+    class: 'last',
+    isHeadHidden: true,
+    cell: (row) => <div class="actions">{offered(row).map((action) => button(row, action))}</div>,
+  };
 }
 
 /** `sample`: the value of the first row. */

@@ -148,9 +148,8 @@ export function TableCard<T>(props: TableCardProps<T>) {
       <Loaded resource={resource} what={title} isQuiet>
         {(rows) => {
           const found = search === '' ? rows : rows.filter(isFound);
-          if (found.length === 0) {
+          if (found.length === 0)
             return <Empty title={rows.length === 0 ? emptyText : 'Nothing matches.'} />;
-          }
           return <Table {...props} label={title} rows={found} first={firstRows} />;
         }}
       </Loaded>

@@ -94,9 +94,8 @@ export class DeviceActors implements Dispatch {
 
   /** The operation "poll now". Returns the messages that it picked up. */
   pollNow(device: Device): readonly Message[] {
-    if (!this.#mayPoll(device, 'operation')) {
+    if (!this.#mayPoll(device, 'operation'))
       throw conflict(`the SIM ${device.number} is not connected and active`);
-    }
     const taken = this.#polling.pollForOperation(device);
     this.#reportPoll(device, 'operation');
     return taken;

@@ -65,9 +65,8 @@ test.each([
 ] as const)(
   'STATE-2 whether a device that is %j may be polled by a(n) %s: %s',
   (state, by, may) => {
-    for (const due of [nothingDue, stepSoon, pollSoon]) {
+    for (const due of [nothingDue, stepSoon, pollSoon])
       expect(mayPoll(start({ ...on, ...state }, due).actor, by)).toBe(may);
-    }
   },
 );
 

@@ -42,9 +42,8 @@ test('STATE-3 under any events, the status follows the table, and history and co
         });
         expect(heard).toEqual(steps);
         const { counts } = twin.account();
-        for (const status of Object.keys(counts) as Status[]) {
+        for (const status of Object.keys(counts) as Status[])
           expect(counts[status]).toBe(expected.filter((states) => states.at(-1) === status).length);
-        }
       },
     ),
   );

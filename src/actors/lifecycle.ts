@@ -63,9 +63,8 @@ export class Lifecycle {
     if (to === undefined) return false;
     this.#move(cohort, to, failureReason);
     if (to === 'failed') {
-      for (const { account, createdAtMs, text } of batch.membersOf([cohort])) {
+      for (const { account, createdAtMs, text } of batch.membersOf([cohort]))
         account.quota.countFailed(createdAtMs, text);
-      }
     }
     return true;
   }
@@ -78,9 +77,8 @@ export class Lifecycle {
     if (reader === undefined) return;
     const count = sizeOf(cohorts);
     const singles = reader.wantedOf(count);
-    for (const message of singles > 0 ? batch.membersOf(cohorts, singles) : []) {
+    for (const message of singles > 0 ? batch.membersOf(cohorts, singles) : [])
       reader.changed(message, message.cohort.previousStatus);
-    }
     if (count > singles) reader.changedUnread(count - singles);
   }
 

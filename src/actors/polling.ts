@@ -119,9 +119,8 @@ export class Polling {
         due = [...picked.cohorts];
       }
       room -= sizeOf(due);
-      if (reportsPickup && taken !== undefined) {
+      if (reportsPickup && taken !== undefined)
         due = this.#progress.handOut(picked, due, work, taken);
-      }
       if (due.length > 0) this.#progress.pickUp(picked, due, work, taken);
       if (picked !== batch) picked.keep(isQueued);
       if (batch.keep(isQueued)) work.ready[waiting++] = batch;

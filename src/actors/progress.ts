@@ -6,7 +6,7 @@
  * decides whether a step exists.
  * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, failsFrom.
  */
-import type { MessageEvent } from '#contract/message-status.ts';
+import type { MessageEvent, Status } from '#contract/message-status.ts';
 import type { Device, Message } from '../sim/accounts/account.ts';
 import type { AssumptionsInForce } from '../sim/assumptions.ts';
 import { isInFlight, isStuckIn, pollsOf } from '../sim/devices/device-work.ts';
@@ -107,8 +107,7 @@ export class Progress {
         // If an operation already took this step, the message now waits in another queue.
         if (message.status !== from) continue;
         const reason = failureOf(message.cohort);
-        const event = from === 'queued' ? 'picked_up' : 'progressed';
-        this.#lifecycle.step(message, reason === undefined ? event : 'failed', reason);
+        this.#lifecycle.step(message, reason === undefined ? stepFrom(from) : 'failed', reason);
         this.#enqueueAlone(message);
       }
     }
@@ -117,8 +116,7 @@ export class Progress {
   /** Takes one step for an operation; false if the machine has none. */
   stepByOperation(message: Message): boolean {
     const from = message.status;
-    const event = from === 'queued' ? 'picked_up' : 'progressed';
-    if (!this.#lifecycle.step(message, event)) return false;
+    if (!this.#lifecycle.step(message, stepFrom(from))) return false;
     const { cohort, device } = message;
     if (from === 'queued') this.#leaveQueue(message);
     const staysInQueue =
@@ -168,9 +166,8 @@ export class Progress {
     work.paced.clear();
     for (const step of handedOut) work.paced.push(step);
     const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
-    if (moving.length > 0) {
+    if (moving.length > 0)
       this.#enqueue(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
-    }
   }
 
   #leaveQueue(message: Message): void {
@@ -216,4 +213,9 @@ export class Progress {
 function failureOf({ fate, status }: Cohort): string | undefined {
   if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
   return isUnprompted(fate) ? 'unprompted' : 'scripted';
+}
+
+/** The event that leads on from a status. */
+function stepFrom(status: Status): MessageEvent {
+  return status === 'queued' ? 'picked_up' : 'progressed';
 }

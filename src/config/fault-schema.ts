@@ -94,9 +94,8 @@ function mistakeInNames(names: readonly string[]): string | undefined {
 
 /** Refuses a member `__proto__`, which zod would drop from a record without a mistake. */
 const headersSchema = z.preprocess((headers: z.input<typeof headersRecord>, context) => {
-  if (Object.hasOwn(Object(headers), '__proto__')) {
+  if (Object.hasOwn(Object(headers), '__proto__'))
     context.addIssue({ code: 'custom', message: 'a header cannot be named __proto__' });
-  }
   return headers;
 }, headersRecord);
 

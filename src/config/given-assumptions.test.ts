@@ -62,9 +62,8 @@ test.each(assumptionNames)(
     const { default: answer, answers, schema } = assumptionLedger[name];
     expect(schema.safeParse(answer).success).toBe(true);
     expect(defaultAssumptions[name]).toBe(answer);
-    for (const other of answers) {
+    for (const other of answers)
       expect(assumptionsSchema.parse({ [name]: other })).toEqual({ [name]: other });
-    }
     expect(assumptionsSchema.safeParse({ [name]: undefined }).success).toBe(false);
     expect(assumptionsSchema.safeParse({ [name]: 'no such answer!' }).success).toBe(false);
   },

@@ -86,9 +86,8 @@ export function permittedAnswers(name: AssumptionName): string {
 
 /** The mistake of a name that is not an assumption, or no longer one. */
 function unknownAssumption(name: string): string {
-  if (Object.hasOwn(formerAssumptions, name)) {
+  if (Object.hasOwn(formerAssumptions, name))
     return `${name} is no longer an assumption: it is always ${formerAssumptions[name]}; leave it out`;
-  }
   return `no assumption is named "${name}"; \`smstwin assumptions\` lists them`;
 }
 

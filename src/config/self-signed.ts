@@ -10,20 +10,15 @@ import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { dayMs } from '#contract/time.ts';
 
-/** A certificate and its key for a server, as PEM. */
-export interface SelfSigned {
-  readonly cert: string;
-  readonly key: string;
-  /** The certificate of the authority, which clients must trust. */
-  readonly ca: string;
-}
-
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 /** Some clients refuse certificates that are valid for longer. */
 const validDays = 397;
 
-/** Makes a certificate for host names and addresses. `nowMs`: real epoch milliseconds. */
-export async function selfSigned(names: readonly string[], nowMs: number): Promise<SelfSigned> {
+/**
+ * Makes a certificate for host names and addresses, as PEM with its key. `nowMs`: real epoch
+ * milliseconds. `ca`: the certificate of the authority, which clients must trust.
+ */
+export async function selfSigned(names: readonly string[], nowMs: number) {
   const newKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
   const validity = {

@@ -80,9 +80,8 @@ export function assumptionValue(text: string): Partial<Assumptions> {
 export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
   const endpoint = endpointNames.find((each) => each === name);
-  if (endpoint === undefined) {
+  if (endpoint === undefined)
     throw new ValueError(`no endpoint is named "${name}"; use one of ${endpointNames.join(', ')}`);
-  }
   if (limit === 'off') return { [endpoint]: null };
   const perMinute = /^[0-9]{1,7}$/.test(limit) ? Number(limit) : 0;
   if (perMinute >= 1 && perMinute <= mostPerMinute) return { [endpoint]: perMinute };

@@ -113,12 +113,10 @@ export const settingNames: readonly string[] = Object.keys(settingsObject.shape)
 const settingsSchema = settingsObject
   .superRefine(
     ({ clock, rate, startTime }, context) => {
-      if (rate !== undefined && isOtherClock(clock, 'scaled')) {
+      if (rate !== undefined && isOtherClock(clock, 'scaled'))
         context.addIssue({ code: 'custom', path: ['rate'], message: onlyWith('scaled') });
-      }
-      if (startTime !== undefined && isOtherClock(clock, 'manual')) {
+      if (startTime !== undefined && isOtherClock(clock, 'manual'))
         context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
-      }
     },
     // Runs also if another field is wrong, so that all mistakes are reported at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },
@@ -198,17 +196,22 @@ export function limitsOf(settings: Settings): LimitsPerMinute {
 /** The settings that a new world takes from the server: all but explicit keys, which are unique. */
 export function inheritedSettings(settings: Settings): SettingsInput {
   const { name: _, clock, boundTo, rate, startTimeMs, world, ...rest } = settings;
-  const accounts = world.accounts.map((account) => ({
-    ...account,
-    keys: account.keys.map(({ name }) => ({ name })),
-  }));
   return {
     ...rest,
     clock: clock === 'bound' ? { now: boundTo ?? Date.now } : clock,
     ...(clock === 'scaled' && { rate }),
     ...(clock === 'manual' && { startTime: startTimeMs }),
-    world: { ...world, accounts },
+    world: withDrawnKeys(world),
   };
+}
+
+/** The world with drawn keys in place of explicit ones, whose text must stay in one place. */
+export function withDrawnKeys(world: Settings['world']): WorldFixtureInput {
+  const accounts = world.accounts.map((account) => ({
+    ...account,
+    keys: account.keys.map(({ name }) => ({ name })),
+  }));
+  return { ...world, accounts };
 }
 
 /** True for a valid clock of another mode. An invalid clock is reported by itself. */

@@ -32,9 +32,8 @@ test('a certificate made for the run is signed by its authority and names every 
   const authority = new X509Certificate(made?.ca ?? '');
   expect(leaf.verify(authority.publicKey)).toBe(true);
   expect(leaf.ca).toBe(false);
-  for (const host of ['localhost', 'w7k2.world.localhost', 'sms.test']) {
+  for (const host of ['localhost', 'w7k2.world.localhost', 'sms.test'])
     expect(leaf.checkHost(host), host).toBeDefined();
-  }
   for (const ip of ['127.0.0.1', '::1', '10.0.0.7']) expect(leaf.checkIP(ip), ip).toBeDefined();
   expect(leaf.checkHost('other.test')).toBeUndefined();
 });

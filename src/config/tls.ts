@@ -40,15 +40,12 @@ export async function tlsOf(
   hosts: readonly string[],
 ): Promise<ServedTls | undefined> {
   const { tls, tlsCert, tlsKey, tlsName } = flags;
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError('--tls-cert and --tls-key need each other');
-  }
-  if (tls !== undefined && tlsCert !== undefined) {
+  if (tls !== undefined && tlsCert !== undefined)
     throw new UsageError('--tls self-signed makes a certificate: leave out --tls-cert');
-  }
-  if (tlsName.length > 0 && tls === undefined) {
+  if (tlsName.length > 0 && tls === undefined)
     throw new UsageError('--tls-name needs --tls self-signed');
-  }
   if (tlsCert !== undefined && tlsKey !== undefined) return readPair(tlsCert, tlsKey);
   if (tls === undefined) return undefined;
   const { selfSigned } = await import('./self-signed.ts');
@@ -72,12 +69,10 @@ function readPair(certFile: string, keyFile: string): TlsPair {
     throw new UsageError(`${files}: not a certificate and its key (${reasonOf(error)})`);
   }
   const { validFrom, validTo } = leaf;
-  if (Date.parse(validTo) <= Date.now()) {
+  if (Date.parse(validTo) <= Date.now())
     throw new UsageError(`--tls-cert ${certFile}: the certificate expired on ${validTo}`);
-  }
-  if (Date.parse(validFrom) > Date.now()) {
+  if (Date.parse(validFrom) > Date.now())
     throw new UsageError(`--tls-cert ${certFile}: the certificate is valid from ${validFrom}`);
-  }
   return pair;
 }
 

@@ -12,17 +12,13 @@ import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.t
 import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
 import { type WorldFixture, worldSchema } from './world-schema.ts';
 
-/** Reads a world. `flag`: the flag that named the file, for error messages. */
-export async function readWorldFile(path: string, flag = '--world'): Promise<WorldFixture> {
-  return readChecked(path, flag, worldSchema, []);
+export async function readWorldFile(path: string): Promise<WorldFixture> {
+  return readChecked(path, '--world', worldSchema, []);
 }
 
 /** Reads an object of names to answers, the format that `conform --discover` writes. */
-export async function readAssumptionsFile(
-  path: string,
-  flag = '--assumptions',
-): Promise<Partial<Assumptions>> {
-  return readChecked(path, flag, assumptionsSchema, ['assumptions']);
+export async function readAssumptionsFile(path: string): Promise<Partial<Assumptions>> {
+  return readChecked(path, '--assumptions', assumptionsSchema, ['assumptions']);
 }
 
 /** Reads a list of faults, each as the control port takes it. */
@@ -30,7 +26,10 @@ export async function readFaultsFile(path: string): Promise<readonly FaultOutput
   return readChecked(path, '--faults', z.array(faultInputSchema).max(mostFaults), []);
 }
 
-/** `at`: the place of the value in a world file, which may have its own words for mistakes. */
+/**
+ * `flag`: the flag that named the file, for error messages. `at`: the place of the value in a world
+ * file, which may have its own words for mistakes.
+ */
 async function readChecked<Schema extends z.ZodType>(
   path: string,
   flag: string,

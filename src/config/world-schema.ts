@@ -193,16 +193,13 @@ function refuseDuplicates(value: unknown, context: z.core.$RefinementCtx): void 
   for (const [accountIndex, account] of listOf(value, 'accounts').entries()) {
     const path = ['accounts', accountIndex];
     check('account name', account, path);
-    for (const [index, key] of listOf(account, 'keys').entries()) {
+    for (const [index, key] of listOf(account, 'keys').entries())
       check('key', key, [...path, 'keys', index]);
-    }
-    for (const [index, sim] of listOf(account, 'sims').entries()) {
+    for (const [index, sim] of listOf(account, 'sims').entries())
       check('number', sim, [...path, 'sims', index]);
-    }
   }
-  for (const [index, entry] of listOf(value, 'pool').entries()) {
+  for (const [index, entry] of listOf(value, 'pool').entries())
     check('number', entry, ['pool', index]);
-  }
 }
 
 /** Refuses more SIMs and pool numbers than a world can hold in all. */

@@ -23,17 +23,15 @@ test('a promised reply is awaited; its request keeps headers and body', async ()
 
 test('a request that is pipelined behind a slow one is answered in its turn', async () => {
   const control: ControlHandle = async ({ path }) => {
-    for (let turn = 0; path === '/slow' && turn < 20; turn++) {
+    for (let turn = 0; path === '/slow' && turn < 20; turn++)
       await new Promise((resolve) => setImmediate(resolve));
-    }
     return { status: 200, body: JSON.stringify({ path }) };
   };
   const { port } = await start('node', { control });
   const socket = await dial(port);
   await socket.write(`${get('/slow')}${get('/quick')}${get('/slow')}`);
-  for (const path of ['/slow', '/quick', '/slow']) {
+  for (const path of ['/slow', '/quick', '/slow'])
     expect(await socket.reply()).toMatchObject({ status: 200, body: JSON.stringify({ path }) });
-  }
 });
 
 test('every reply has the headers of the port: streams, files and refusals too', async () => {

@@ -84,9 +84,8 @@ function refusalReply({ status, code, message }: Refusal): ApiReply {
 
 /** How much of the body is read: nothing for a refusal, otherwise up to the operation's limit. */
 function intakeOf(found: Found): Intake {
-  if (found.kind === 'refused') {
+  if (found.kind === 'refused')
     return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, tooLongReply: found.reply };
-  }
   const operationLimit = found.kind === 'operation' ? found.operation.bodyLimitBytes : undefined;
   const limitBytes = operationLimit ?? defaultBodyLimitBytes;
   const drainBytes = Math.max(limitBytes, defaultDrainLimitBytes);

@@ -17,8 +17,7 @@ test('it names where the service listens, and no key', async () => {
   const { baseUrl } = await simulator.listen({ transport: 'node' });
   const { json } = await call('GET', '/openapi.json');
   expect(json.servers).toEqual([{ url: baseUrl }]);
-  for (const { api_key: key } of simulator.readyFile().accounts) {
+  for (const { api_key: key } of simulator.readyFile().accounts)
     expect(JSON.stringify(json)).not.toContain(key);
-  }
   await simulator.close();
 });

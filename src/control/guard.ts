@@ -42,9 +42,8 @@ export function createGuard(
   { host, token, allowedHosts = [] }: GuardOptions,
   isOpen: (path: string) => boolean = () => false,
 ): Guard {
-  if (token !== undefined && !bearerToken.test(token)) {
+  if (token !== undefined && !bearerToken.test(token))
     throw new ListenError(`control token: ${expectedToken}${token === '' ? '; it is empty' : ''}`);
-  }
   const isAllowed = allowedNames(host, allowedHosts);
   const tokenDigest = token === undefined ? undefined : digest(token);
   return (request) =>
@@ -71,17 +70,14 @@ function siteRefusal(
   const hostHeader = headers['host']?.toLowerCase();
   const name = hostHeader === undefined ? undefined : hostName(hostHeader);
   if (name === undefined) return forbidden('the Host header is missing or malformed');
-  if (!isAllowed(name)) {
+  if (!isAllowed(name))
     return forbidden(`the Host ${name} is not allowed; start with --control-allowed-host ${name}`);
-  }
   const origin = headers['origin']?.toLowerCase();
-  if (origin !== undefined && origin !== `http://${hostHeader}`) {
+  if (origin !== undefined && origin !== `http://${hostHeader}`)
     return forbidden('the Origin is another site');
-  }
   const site = headers['sec-fetch-site'] ?? 'none';
-  if (site !== 'none' && site !== 'same-origin' && !isLinkToPage(request)) {
+  if (site !== 'none' && site !== 'same-origin' && !isLinkToPage(request))
     return forbidden(`the request comes from another site (Sec-Fetch-Site: ${site})`);
-  }
   return undefined;
 }
 
@@ -96,9 +92,8 @@ function callerRefusal(
       : forbidden('only this machine is served; for others, start with a --control-token');
   }
   const givenToken = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
-  if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest)) {
+  if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest))
     return undefined;
-  }
   return {
     status: 401,
     code: 'unauthorized',

@@ -83,7 +83,12 @@ const finders: {
   fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
   number: ({ exchangeRecord }, id) =>
     /^[0-9]+$/.test(id) ? exchangeRecord.get(Number(id)) : undefined,
-  world_id: ({ hosting }, id) => hosting.get(id),
+  world_id: ({ hosting }, id) => {
+    const world = hosting.get(id);
+    // The operation has caught up with the wall clock in `live` alone.
+    world?.simulator.wallClock.catchUp();
+    return world;
+  },
 };
 
 /** The middle of the message `no … <id>`. */

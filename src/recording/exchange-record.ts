@@ -97,9 +97,7 @@ export class ExchangeRecord {
     const { status, reply = '', isReplay, isForced } = exchange;
     if (isReplay) exchange.repeats = this.#acceptedSends.numberOf(reply);
     else if (status === 202 && !isForced) this.#acceptedSends.add(reply, number);
-    if (this.#isOpen) {
-      exchange.address = handled.key === undefined ? addressOf(world, request) : '';
-    }
+    if (this.#isOpen) exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     exchange.durationMs = WallClock.ticksMs() - startedMs;
     if (!journal?.isFile) {
       journal?.requests([exchange]);
@@ -195,9 +193,8 @@ export class ExchangeRecord {
 
   /** Why the first exchanges are not all of the run; undefined if they are. */
   get lack(): string | undefined {
-    if (!this.#isOpen) {
+    if (!this.#isOpen)
       return `the record is full: only the first ${this.#first.length} requests are judged, as a partial record`;
-    }
     return this.#isCutAtStart
       ? 'the record begins at a checkpoint: what came before is not judged, and the rest as a partial record'
       : undefined;

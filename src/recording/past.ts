@@ -64,9 +64,8 @@ export function* playUntil(
   const header = readHeader(run.header, run.name);
   const { differences } = yield* playingFrom(simulator, runUntil, header, run.name);
   const [first] = differences;
-  if (first !== undefined) {
+  if (first !== undefined)
     throw conflict(`line ${first.line} of the journal does not play as it was recorded`);
-  }
   if ('timeMs' in instant) simulator.simulation.clock.advanceTo(instant.timeMs);
 }
 

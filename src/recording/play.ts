@@ -88,9 +88,7 @@ export function* playing(
     const mismatch = playInput(simulator, entry, `${name}: line ${line}`);
     if (mismatch === undefined) continue;
     differing++;
-    if (differences.length < keptDifferences) {
-      differences.push({ line, at: entry.at, ...mismatch });
-    }
+    if (differences.length < keptDifferences) differences.push({ line, at: entry.at, ...mismatch });
   }
   return { inputs, differing, differences };
 }
@@ -103,9 +101,8 @@ function playInput(simulator: ReplayTarget, entry: Input, position: string): Mis
   const { clock } = simulator.simulation;
   const nowMs = clock.now();
   const atMs = Date.parse(entry.at);
-  if (atMs < nowMs) {
+  if (atMs < nowMs)
     return { input: 'the clock', expected: entry.at, actual: `already at ${isoTime(nowMs)}` };
-  }
   try {
     clock.advanceTo(atMs);
     return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);

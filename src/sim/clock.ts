@@ -28,9 +28,8 @@ export class VirtualClock {
 
   /** `startMs`: epoch milliseconds. Never 0: `lru-cache` treats 0 as "no expiry". */
   constructor(startMs: number) {
-    if (!Number.isSafeInteger(startMs) || startMs <= 0) {
+    if (!Number.isSafeInteger(startMs) || startMs <= 0)
       throw new RangeError(`the clock starts at a positive whole millisecond, not ${startMs}`);
-    }
     this.#nowMs = startMs;
   }
 

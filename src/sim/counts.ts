@@ -58,9 +58,8 @@ export class MessageCounts {
   reached(status: Status, nowMs: number, createdPairs: readonly number[]): void {
     if (status === 'queued') return;
     const ages = this.ages[status];
-    for (let at = 0; at + 1 < createdPairs.length; at += 2) {
+    for (let at = 0; at + 1 < createdPairs.length; at += 2)
       ages.observe((nowMs - (createdPairs[at] ?? 0)) / secondMs, createdPairs[at + 1] ?? 0);
-    }
   }
 }
 
@@ -105,18 +104,16 @@ export class RequestCounts {
   /** Every endpoint with the statuses that have occurred, in ascending order. */
   *byStatus(): Iterable<StatusCount> {
     for (const [endpoint, { answered, refused }] of this.#entries()) {
-      for (const status of inOrder([...answered.keys(), ...refused.keys()])) {
+      for (const status of inOrder([...answered.keys(), ...refused.keys()]))
         yield { endpoint, status, count: (answered.get(status) ?? 0) + (refused.get(status) ?? 0) };
-      }
     }
   }
 
   /** The counts of `byStatus` without requests that the transport answered itself. */
   *answeredByStatus(): Iterable<StatusCount> {
     for (const [endpoint, { answered }] of this.#entries()) {
-      for (const status of inOrder([...answered.keys()])) {
+      for (const status of inOrder([...answered.keys()]))
         yield { endpoint, status, count: answered.get(status) ?? 0 };
-      }
     }
   }
 

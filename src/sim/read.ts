@@ -148,9 +148,8 @@ function readUnder(
 export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
   const page = readParameter(query, 'page');
   const size = readParameter(query, 'page_size');
-  if (typeof page !== 'number') {
+  if (typeof page !== 'number')
     return { kind: 'invalid_field', failures: typeof size === 'number' ? [page] : [page, size] };
-  }
   if (typeof size !== 'number') return { kind: 'invalid_field', failures: [size] };
   return { kind: 'query', page, size };
 }

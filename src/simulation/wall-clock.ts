@@ -151,6 +151,12 @@ export class WallClock {
     if (this.#isWatched) this.arm();
   }
 
+  /** Virtual time once it matches the wall clock: between requests it may be a second behind. */
+  now(): number {
+    this.catchUp();
+    return this.#clock().now();
+  }
+
   /** Advances virtual time to match the wall clock, and stops it while `act` runs. */
   atOneMoment<T>(act: () => T): T {
     this.catchUp();

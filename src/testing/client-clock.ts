@@ -85,9 +85,8 @@ export class FakedClientClock implements ClientClock {
   #describeStuck(): string {
     const seconds = (Date.now() - this.#openedAtMs) / 1_000;
     const moved = `clientClock still moves time (${seconds} s, ${this.#firedCount} timers so far)`;
-    if (vi.getTimerCount() > 0 && this.#lastFired !== undefined) {
+    if (vi.getTimerCount() > 0 && this.#lastFired !== undefined)
       return `${moved}, and the work does not end; the last timer: ${textOf(this.#lastFired)}`;
-    }
     return (
       `${moved}, and the work waits for none of its timers: for something outside this process, ` +
       'or for a real timer, kept from before the test (such as `const { setTimeout } = globalThis`)'
@@ -152,9 +151,8 @@ class OpenRequests {
   };
 
   readonly #remove = (message: unknown): void => {
-    if (this.#open.delete((message as { request: unknown }).request)) {
+    if (this.#open.delete((message as { request: unknown }).request))
       this.#changedAtMs = performance.now();
-    }
   };
 }
 

@@ -96,9 +96,8 @@ function withShortestWait(
   const original = clock[name];
   const setTimer: SetTimer = (callback, delay, ...args) => {
     const ms = Math.max(shortestTimerMs, Number(delay) || 0);
-    if (onFired === undefined || typeof callback !== 'function') {
+    if (onFired === undefined || typeof callback !== 'function')
       return original.call(clock, callback, ms, ...args);
-    }
     const timer = { name, ms, setBy: new Error(name) };
     const fire = (...values: unknown[]) => {
       onFired(timer);

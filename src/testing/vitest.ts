@@ -53,9 +53,8 @@ const simulatorTest: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>
     await simulator.close();
   },
   clientClock: async ({ simulator, task }, use) => {
-    if (!(simulator instanceof RunningSimulator)) {
+    if (!(simulator instanceof RunningSimulator))
       throw new Error('clientClock needs the simulator of its own fixture');
-    }
     const areRealBefore = !vi.isFakeTimers();
     // In one step: a scaled clock would otherwise advance in between, and the client would start
     // late.

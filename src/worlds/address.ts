@@ -72,9 +72,8 @@ const pageLinks = /"(next|previous)":"\//g;
 export function withLinksUnder(reply: ApiReply, worldId: string, isPage: boolean): ApiReply {
   const worldPrefix = prefixOf(worldId);
   const location = reply.headers?.['location'];
-  if (location !== undefined) {
+  if (location !== undefined)
     return { ...reply, headers: { ...reply.headers, location: `${worldPrefix}${location}` } };
-  }
   return isPage
     ? { ...reply, body: reply.body.replace(pageLinks, `"$1":"${worldPrefix}/`) }
     : reply;

@@ -98,9 +98,8 @@ export class JournalFolder {
       return undefined;
     }
     const { world } = header;
-    if (world === undefined) {
+    if (world === undefined)
       throw new JournalError(`${journal}: not the journal of a world; move it away`);
-    }
     const lastUsedMs = Math.round(statSync(journal).mtimeMs);
     return { worldId, journal, header: { ...header, world }, lastUsedMs };
   }

@@ -19,7 +19,7 @@ test('a thousand simulators, started and closed, leave nothing behind', async ()
   expect(process.getActiveResourcesInfo()).toHaveLength(before.resources);
   // A single simulator holds more than this divided by the thousand.
   expect(heapBytes() - before.heap).toBeLessThan(3_000_000);
-}, 180_000);
+});
 
 test.each(kinds)(
   '%s: ports opened and closed a hundred times are free again',

@@ -65,9 +65,8 @@ test('AUTH-2 a world shows the keys of its start again, and no key that was crea
   expect(server.worlds.get(world.world_id)).toEqual(world);
   expect(server.worlds.get('default').accounts).toEqual(server.readyFile().accounts);
   const [acme] = server.accounts.list();
-  for (const { key_id: id } of server.accounts.keys(acme?.account_id ?? '')) {
+  for (const { key_id: id } of server.accounts.keys(acme?.account_id ?? ''))
     server.accounts.revokeKey(id);
-  }
   const { account_id: id } = server.accounts.create({ name: 'later' });
   server.accounts.createKey(id, { name: 'later' });
   const fork = server.worlds.fork('default', { name: 'retry' });
@@ -129,6 +128,28 @@ test('a fork goes on from the same instant, by its own keys, and the two do not 
   expect(fresh).not.toBe(later);
   expect(() => simulator.messages.get(fresh)).toThrow('no message has the id');
   expect(copy.invariants().broken).toEqual([]);
+});
+
+test('a fork and the metrics show the present time of a fast world that nothing has moved', async () => {
+  const server = new Simulator();
+  const rate = 1_000;
+  const world = server.worlds.create({ clock: 'scaled', rate });
+  const source = server.hosting.get(world.world_id)?.simulator as Simulator;
+  const pauseMs = 20;
+  const pauseFrom = () => {
+    const startedMs = source.wallClock.now();
+    // Without a turn of the event loop, in which a timer might move the clock.
+    for (const endMs = Date.now() + pauseMs; Date.now() < endMs; );
+    return startedMs + pauseMs * rate;
+  };
+  const leastMs = pauseFrom();
+  const { forked_from: origin } = server.worlds.fork(world.world_id);
+  expect(Date.parse(origin?.at ?? '')).toBeGreaterThanOrEqual(leastMs - rate);
+  const leastSeconds = (pauseFrom() - rate) / 1_000;
+  const metrics = await server.metrics({ world: world.world_id });
+  const time = metrics.find(({ name }) => name === 'smstwin_simulated_time_seconds');
+  expect(time?.values[0]?.value).toBeGreaterThanOrEqual(leastSeconds);
+  await server.close();
 });
 
 test('the journal of a fork, and of a named world, play again without a difference', () => {
@@ -262,9 +283,8 @@ test('without the token no reply tells whether a world exists, and none renews i
     const replies = [];
     for (const id of [world.world_id, 'wnothere']) {
       vi.advanceTimersByTime(5_000);
-      for (const path of ['control/state', 'control/none']) {
+      for (const path of ['control/state', 'control/none'])
         replies.push(await request({ path: `/w/${id}/${path}` }));
-      }
     }
     expect(replies.slice(2)).toEqual(replies.slice(0, 2));
     expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
@@ -343,9 +363,8 @@ test('CLIENT-16 a key of another world is found in each world, and does not leav
     const rule = simulator.referee().rules.find(({ id }) => id === 'CLIENT-16');
     expect(rule?.verdict).toBe('failed');
     const { texts } = simulator.simulation.world.keyRing;
-    for (const world of [one, other, server.readyFile()]) {
+    for (const world of [one, other, server.readyFile()])
       expect(texts.hidden(simulator.journalText())).not.toContain(keyOf(world));
-    }
   }
 });
 

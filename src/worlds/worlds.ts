@@ -3,7 +3,7 @@
  * is an isolated simulator. `handle` finds the world of a request by path, host or API key; other
  * methods create, fork, restore and delete worlds.
  */
-import type { ApiReply, ApiRequest, Awaits } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
@@ -53,6 +53,8 @@ export class Worlds<S extends WorldSimulator> {
   readonly #table = new WorldTable<S>();
   readonly #sweep: ExpirySweep<S>;
   #lastAnswered: S;
+  /** The simulators whose replies a fault delays or cuts. */
+  readonly #delivering = new WeakMap<Delivery, S>();
 
   constructor(
     first: S,
@@ -92,6 +94,11 @@ export class Worlds<S extends WorldSimulator> {
   /** The simulator that answered last: Node's server shows its clock in `Date`. */
   get lastAnswered(): S {
     return this.#lastAnswered;
+  }
+
+  /** Called when a delayed reply leaves: its simulator is then the one that answered last. */
+  delivers(delivery: Delivery): void {
+    this.#lastAnswered = this.#delivering.get(delivery) ?? this.#lastAnswered;
   }
 
   get(worldId: string): HostedWorld<S> | undefined {
@@ -183,9 +190,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #handleAt({ worldId, path }: NamedWorld, request: ApiRequest, awaits?: Awaits): ApiReply {
     const world = this.get(worldId);
-    if (world === undefined || world.isExpired) {
+    if (world === undefined || world.isExpired)
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
-    }
     if (path === undefined) return this.#answer(world, request, awaits);
     const reply = this.#answer(world, readdress(request, path), awaits);
     // Only the list of received messages contains links in its body.
@@ -195,8 +201,11 @@ export class Worlds<S extends WorldSimulator> {
   #answer(world: HostedWorld<S>, request: ApiRequest, awaits?: Awaits): ApiReply {
     // Addresses can be guessed, so only a request with a key of the world renews its lifetime.
     if (world.ttlMs !== undefined && world.hasKeyOf(request.authorization)) world.renew();
-    this.#lastAnswered = world.simulator;
-    return world.simulator.handle(request, awaits);
+    const { simulator } = world;
+    this.#lastAnswered = simulator;
+    const reply = simulator.handle(request, awaits);
+    if (reply.delivery !== undefined) this.#delivering.set(reply.delivery, simulator);
+    return reply;
   }
 
   /** The world of a key; undefined for the first world, which also answers unknown keys. */
@@ -256,9 +265,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #drawName({ name }: WorldOptions): DrawnName {
     refuseMore(this.size, this.#maxWorlds, 'worlds');
-    if (name !== undefined && (name === firstWorldId || this.#table.hasName(name))) {
+    if (name !== undefined && (name === firstWorldId || this.#table.hasName(name)))
       throw nameInUse(name);
-    }
     const isUsed = (id: string) => this.#table.get(id) !== undefined || this.#table.hasName(id);
     const worldId = this.#ids.next(isUsed);
     return { worldId, name: name ?? worldId, number: this.#ids.drawn };
@@ -266,9 +274,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #register(created: NewWorld<S>): HostedWorld<S> {
     const { simulator, ttlMs } = created;
-    for (const key of simulator.simulation.world.keys.values()) {
+    for (const key of simulator.simulation.world.keys.values())
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
-    }
     const world = new HostedWorld(created);
     this.#table.add(world);
     if (ttlMs !== undefined) this.#sweep.start();

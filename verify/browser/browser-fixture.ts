@@ -42,7 +42,7 @@ async function preparedPage({ dark = false, width = 1280 }: PageOptions): Promis
     const context = await (browser as Browser).newContext();
     sharedPage = await context.newPage();
     // A page is slow while other tests keep the cores busy.
-    sharedPage.setDefaultTimeout(15_000);
+    sharedPage.setDefaultTimeout(60_000);
   }
   await sharedPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
   await sharedPage.setViewportSize({ width, height: 800 });
@@ -83,9 +83,8 @@ export function pageTest(
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (line) => {
-        if (line.type() === 'error' && options.mayLog?.test(line.text()) !== true) {
+        if (line.type() === 'error' && options.mayLog?.test(line.text()) !== true)
           errors.push(line.text());
-        }
       });
       try {
         await run({

@@ -389,9 +389,8 @@ pageTest(
     await seen(page.getByText('limiterRefill = continuous, pollIntervalSeconds = 5'));
     await page.getByRole('link', { name: 'Not the default: 2 assumptions' }).click();
     await seen(page.getByText('Rules: nothing matches.'));
-    for (const name of ['limiterRefill', 'pollIntervalSeconds']) {
+    for (const name of ['limiterRefill', 'pollIntervalSeconds'])
       await page.getByRole('button', { name: `Reset ${name}` }).click();
-    }
     await seen(page.getByText('pollIntervalSeconds is now '));
     await seen(page.getByText('Assumptions: every assumption has its default.'));
   },

@@ -67,7 +67,6 @@ withReport(() => {
       expect(wide).toBe(false);
       await page.close();
     },
-    30_000,
   );
 });
 
@@ -83,7 +82,7 @@ let browser: Browser | undefined;
 /** Declares `tests` with a shared report and browser. */
 function withReport(tests: () => void): void {
   describe.skipIf(withoutBrowser !== '')(`HTML report in a browser${withoutBrowser}`, () => {
-    beforeAll(prepare, 60_000);
+    beforeAll(prepare);
     afterAll(async () => {
       await browser?.close();
       rmSync(folder, { recursive: true });
@@ -110,7 +109,7 @@ interface Opened {
 async function opened(colorScheme: 'light' | 'dark', width = 1280): Promise<Opened> {
   if (browser === undefined) throw new Error('there is no browser');
   const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
-  page.setDefaultTimeout(6_000);
+  page.setDefaultTimeout(60_000);
   const unwanted: string[] = [];
   const self = pathToFileURL(file).href;
   page.on('request', (request) => {

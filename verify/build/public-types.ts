@@ -73,9 +73,8 @@ export function writePublicTypes(folder: string): void {
 export function keepReachable(folder: string, entries: readonly string[]): void {
   const reachable = new Set(entries.map((entry) => join(folder, entry)));
   for (const file of reachable) {
-    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/['"](\.[^'"]+)\.ts['"]/g)) {
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/['"](\.[^'"]+)\.ts['"]/g))
       reachable.add(`${join(dirname(file), path)}.d.ts`);
-    }
   }
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     const file = join(folder, name);

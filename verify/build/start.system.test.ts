@@ -36,4 +36,4 @@ test('npm start uses the last bundle until a source has changed, and serves its 
     utimesSync(source, atime, mtime);
     rmSync(folder, { recursive: true });
   }
-}, 300_000);
+});

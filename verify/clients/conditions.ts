@@ -66,9 +66,8 @@ function troublesOf(
   const sendLimit = meets.includes('throttle') ? 1 + rng.below(3) : null;
   const messages = (sendLimit ?? 1) + 2 + rng.below(3);
   simulator.limits.patch({ send: sendLimit });
-  if (meets.includes('quota')) {
+  if (meets.includes('quota'))
     simulator.accounts.patch('acme', { monthly_quota: 1 + rng.below(messages - 1) });
-  }
   for (const trouble of meets) {
     if (trouble === 'throttle' || trouble === 'quota') continue;
     const nth = [1 + rng.below(messages)];

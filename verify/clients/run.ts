@@ -48,9 +48,8 @@ export async function runInNode(
   clock: ClientClock,
 ): Promise<Run> {
   const conditions = impose(client, seed, 8_000, simulator);
-  if (client.onSocket === true) {
+  if (client.onSocket === true)
     await simulator.listen({ transport: client.onNodeServer === true ? 'node' : 'hyperexpress' });
-  }
   const { latencyMs, messages, rng } = conditions;
   const intents: string[] = [];
   const baseUrl = simulator.baseUrl || 'http://sms.example';

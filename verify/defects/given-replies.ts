@@ -30,9 +30,8 @@ export function acceptAnyway(
 /** The reply refuses, but the message is queued. */
 export function queueDespiteRefusal(exchange: AnsweredCall): ApiReply {
   const { reply, key, fields, device, simulation } = exchange;
-  if (key !== undefined && fields !== undefined && device !== undefined) {
+  if (key !== undefined && fields !== undefined && device !== undefined)
     acceptAnyway({ key, fields, simulation }, device);
-  }
   return reply;
 }
 

@@ -66,9 +66,8 @@ function withLifecycle(
 function leaving(reached: Status, afterMs: number, next: Status): Planted {
   return withLifecycle((lifecycle, { clock }) => {
     lifecycle.stepped = (message) => {
-      if (message.status === reached) {
+      if (message.status === reached)
         clock.setTimeout(() => lifecycle.write(message, next), afterMs);
-      }
     };
   });
 }
@@ -145,9 +144,7 @@ class HastyRegistry extends Registry {
     if (device.polling !== 'external') return [];
     // As if all holds had ended, and each message were due at this poll.
     device.work.releaseHeld(Number.POSITIVE_INFINITY);
-    for (const { cohorts } of device.work.ready) {
-      for (const cohort of cohorts) cohort.duePoll = 0;
-    }
+    for (const { cohorts } of device.work.ready) for (const cohort of cohorts) cohort.duePoll = 0;
     return super.polled(device);
   }
 }
@@ -156,9 +153,8 @@ class HastyRegistry extends Registry {
 function answeringAs(status: Status, steps: number): Planted {
   return describing((_, exchange) => {
     const message = messageOf(exchange);
-    for (let i = 0; message !== undefined && i < steps; i += 1) {
+    for (let i = 0; message !== undefined && i < steps; i += 1)
       exchange.simulation.deviceActors.progress(message);
-    }
     return { status };
   }, isAccepted);
 }
@@ -223,9 +219,8 @@ export const lifecycleDefects: readonly DefectRow[] = [
     'status-advances-per-read': [
       'each read moves the status on',
       reading(({ message, key, simulation }) => {
-        if (message !== undefined && message.account === key?.account) {
+        if (message !== undefined && message.account === key?.account)
           simulation.deviceActors.progress(message);
-        }
         return undefined;
       }),
     ],

@@ -39,9 +39,8 @@ function changingReplays(
 function firstUse({ key, fields, simulation: { world } }: SendCall): Message | undefined {
   const { account } = key;
   const read = readSend(fields, world.assumptions);
-  if (findReplay(world, { account, key, endpoint: 'send', fields: read }) === undefined) {
+  if (findReplay(world, { account, key, endpoint: 'send', fields: read }) === undefined)
     return undefined;
-  }
   const use = account.replays.find(String(fields['request_id']), key, 'send', world.assumptions);
   return use?.outcome instanceof Message ? use.outcome : undefined;
 }

@@ -6,13 +6,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../testkit/doc-commands.ts';
 import { loader, program } from '../testkit/processes/program.ts';
 import { clientPath, runExplore } from './explore-process.ts';
-
-// Whole processes, also on a slow machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';
 beforeAll(() => {

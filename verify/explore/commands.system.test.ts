@@ -5,11 +5,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clientPath, runExplore } from './explore-process.ts';
-
-// Whole processes, also on a slow machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';
 beforeAll(() => {

@@ -108,7 +108,7 @@ describe.each(sample(planted, 2))('$bug', ({ bug, cause, messages, schedule: tex
       schedule.some(({ fault }) => fault === name),
   );
 
-  test('is found at its depth, with as many faults as it needs', { timeout: 120_000 }, async () => {
+  test('is found at its depth, with as many faults as it needs', async () => {
     const found = await explore({ client: patient(bug, messages), depth, faults });
     expect(found.exitCode).toBe(1);
     expect(found.unstable).toEqual([]);
@@ -124,7 +124,7 @@ describe.each(sample(planted, 2))('$bug', ({ bug, cause, messages, schedule: tex
   });
 });
 
-test('a right client of two intents is exhausted to depth 2', { timeout: 120_000 }, async () => {
+test('a right client of two intents is exhausted to depth 2', async () => {
   const sound = await explore({ client: patient('none', 2) });
   expect(sound).toMatchObject({ exitCode: 0, findings: [], unstable: [] });
   expect(sound.explored).toBe(

@@ -3,6 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import { type ClientTools, explore, type FaultName } from '#explore/explore.ts';
+import { runInProcess } from '#explore/in-process-run.ts';
+import { isProblem, learn } from '#explore/learn.ts';
 
 const faults: readonly FaultName[] = ['throttle', 'refuse', 'lost_response'];
 
@@ -341,4 +343,21 @@ test('shorter waits alone are not called exhaustive', async () => {
   );
   const long = await explore({ ...settings, depth: 2, throttleWaits: ['2s', '90s'] });
   expect(long.explored).toContain('exhaustive to depth 2');
+});
+
+test('the wait of a client is measured also if it retries at another endpoint under another id', async () => {
+  const client = async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
+    for (const path of ['v1/sms/send', 'external/send', 'sms/send']) {
+      const reply = await fetch(`${baseUrl}/api/${path}/`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ to: '+12025550123', from, message: path, request_id: path }),
+      });
+      if (reply.ok) return;
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+    }
+  };
+  const options = { client, settings: { seed: 1 }, slowMs: 3_000, timeoutMs: 600_000 };
+  const learned = await learn((...run) => runInProcess(options, ...run), { faults: ['throttle'] });
+  expect(isProblem(learned) ? learned.line : learned.throttleWaits).toEqual([60, 7]);
 });

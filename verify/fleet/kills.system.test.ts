@@ -208,9 +208,8 @@ class Flood {
     await sleep(this.#plan.stopMs);
     process.kill(pid, 'SIGCONT');
     await this.#healthy();
-    if (!/shard \d does not answer/.test(this.#served.errors)) {
+    if (!/shard \d does not answer/.test(this.#served.errors))
       this.#complaints.push('the log does not name the shard that was stopped');
-    }
   }
 
   async #shardPid(): Promise<number> {
@@ -257,9 +256,8 @@ class Flood {
       times.sort((one, other) => one - other);
       for (const [at, time] of times.entries()) {
         const before = times[at - limit];
-        if (before !== undefined && time - before < windowMs) {
+        if (before !== undefined && time - before < windowMs)
           this.#complaints.push(`${limit + 1} sends in ${time - before} ms`);
-        }
       }
     }
   }

@@ -10,7 +10,7 @@ let fleet: FleetFixture;
 
 beforeAll(async () => {
   fleet = await FleetFixture.start(['--shards', '3']);
-}, 60_000);
+});
 afterAll(() => fleet.stop());
 
 async function scrape(accept = 'text/plain', query = ''): Promise<string> {
@@ -90,7 +90,7 @@ test('a shard that is killed is down, holds its requests, and is back with one r
   expect(await Promise.all(replies)).toEqual([200, 200, 'left']);
   expect([await ofShard0('up'), await ofShard0('waiting_requests')]).toEqual([1, 0]);
   expect(new MetricsText(await scrape()).value('smstwin_shard_up', { shard: '1' })).toBe(1);
-}, 60_000);
+});
 
 test('a shard that is silent is down, and its requests wait', async () => {
   await signalShard0('SIGSTOP');
@@ -106,7 +106,7 @@ test('a shard that is silent is down, and its requests wait', async () => {
   await signalShard0('SIGCONT');
   expect(await Promise.all(replies)).toEqual([200, 200, 'left']);
   await expect.poll(() => ofShard0('up'), often).toBe(1);
-}, 60_000);
+});
 
 test('probes of a fleet need no token, and say nothing else', async () => {
   for (const [path, status] of [
@@ -136,4 +136,4 @@ test('a fleet that finishes its last requests is alive, and not ready', async ()
   expect((await inFlight).status).toBe(200);
   expect(await own.served.ended).toEqual({ code: 0, signal: null });
   await own.stop();
-}, 60_000);
+});

@@ -61,7 +61,7 @@ test('a shard that starts again counts from the same anchor', async () => {
     await expect.poll(async () => (await fleet.control('GET', '/control/health')).status).toBe(200);
     line = await expectOneLine(900, line);
   }
-}, 240_000);
+});
 
 /** What messages show about the line `simulated = offset + real * rate`. */
 interface Line {

@@ -53,7 +53,7 @@ test('a folder of journals is continued with the same settings only', async () =
   expect(refusal(...clock, ...journals)).toMatch(/^2 .*recorded with another clock.*\n$/);
   const again = await FleetFixture.start(['--shards', '2', ...journals]);
   await again.stop();
-}, 120_000);
+});
 
 test('a state file that is torn ends the start with exit code 2 and one line', async () => {
   const journals = join(folder, 'torn');
@@ -72,7 +72,7 @@ test('a state file that is torn ends the start with exit code 2 and one line', a
     expect(refusal(...flags), name).toMatch(new RegExp(`^2 [^\\n]*${name}: [^\\n]+\\n$`));
     writeFileSync(file, before);
   }
-}, 120_000);
+});
 
 test('a shard that lists what is no id of ours ends the start with one line', async () => {
   const shard = await ServedProcess.start(folder, ['--trust-proxy', '--shard', '0/1']);
@@ -90,7 +90,7 @@ test('a shard that lists what is no id of ours ends the start with one line', as
   );
   foreign.close();
   await shard.stop();
-}, 60_000);
+});
 
 test('no command line of its processes shows the token, which they require', async () => {
   const token = 'only-for-this-test';
@@ -116,7 +116,7 @@ test('no command line of its processes shows the token, which they require', asy
     }
     await served.stop();
   }
-}, 60_000);
+});
 
 test('the temporary folder may have any name, also that of HAProxy files', async () => {
   const odd = join(folder, `my 'tmp' "$HOME" #1\\,(é)%`);
@@ -127,7 +127,7 @@ test('the temporary folder may have any name, also that of HAProxy files', async
   expect((await fetch(`${url}/api/v1/account/stats/`)).status).toBe(401);
   await served.stop();
   expect(readdirSync(odd)).toEqual([]);
-}, 60_000);
+});
 
 test('what a killed fleet leaves is removed by the next one, and no folder in use', async () => {
   const temporary = join(folder, 'temporary');
@@ -149,7 +149,7 @@ test('what a killed fleet leaves is removed by the next one, and no folder in us
   await Promise.all([running.stop(), next.stop()]);
   expect(keys()).toEqual([]);
   expect(readdirSync(temporary).filter((name) => foreign.includes(name))).toEqual(foreign.sort());
-}, 60_000);
+});
 
 test('a temporary folder that cannot be used, and why HAProxy ends, are one line', () => {
   const long = join(folder, 'x'.repeat(120));
@@ -171,7 +171,7 @@ exit 1
   });
   const line = 'smstwin fleet: HAProxy did not start (exit code 1): config : the reason\n';
   expect([ended.status, ended.stderr]).toEqual([3, line]);
-}, 60_000);
+});
 
 test.each([['serve'], ['fleet'], ['fleet --wide']])(
   '%s says that it drains from the signal on, until what is in flight has ended',

@@ -65,9 +65,8 @@ export class ForeignService {
     this.#now = now;
     this.contentType = variation.contentType ?? 'application/json';
     this.#model = new ReferenceModel(now(), answersOf(variation));
-    if (variation.messagesFail) {
+    if (variation.messagesFail)
       this.#model.outcomes = [{ to: '+*', ends: 'failed', in: 'sent', polls: 1 }];
-    }
     this.flags = this.#populate();
   }
 

@@ -138,9 +138,8 @@ function difference(shapes: readonly Shape[], native: Outcome, node: Outcome): s
   const mayLack =
     shapes[end]?.ends === 'closed in chunks' && native.served.length < expected.length;
   const fromNative = mayLack ? expected.slice(0, -1) : expected;
-  if (String(native.served) !== String(fromNative)) {
+  if (String(native.served) !== String(fromNative))
     return 'the native server serves other requests';
-  }
   const isSame = String(native.replies) === String(node.replies);
   if (end === shapes.length - 1) return isSame ? undefined : 'the replies differ';
   // After a refused request the native server may lose replies or replace them, but adds none.

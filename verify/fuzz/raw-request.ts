@@ -33,9 +33,8 @@ export function rawRequest(
 ): RawRequest {
   const head = `${method} ${target} HTTP/1.1${crlf}${headers}`;
   if (body === '') return { method, bytes: head + crlf };
-  if (chunkSize === undefined || body.length > largeBytes) {
+  if (chunkSize === undefined || body.length > largeBytes)
     return { method, bytes: `${head}Content-Length: ${body.length}${crlf}${crlf}${body}` };
-  }
   const parts = body.match(new RegExp(`[^]{1,${chunkSize}}`, 'g')) ?? [];
   const chunks = [...parts, ''].map((part) => `${part.length.toString(16)}${crlf}${part}${crlf}`);
   const bytes = `${head}Transfer-Encoding: chunked${crlf}${crlf}${chunks.join('')}`;

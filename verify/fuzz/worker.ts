@@ -119,8 +119,7 @@ export class FuzzWorker {
     // To take, restore and compare a snapshot takes long, so few checks include that.
     const target = `${routeOf('simulator.invariants').path}?snapshot=${this.#played % 50 === 0}`;
     const world = await this.askControl({ method: 'GET', target, body: '' });
-    if (!(world as { sound: boolean }).sound) {
+    if (!(world as { sound: boolean }).sound)
       throw new WrongReply(`the world is broken: ${JSON.stringify(world)}`);
-    }
   }
 }

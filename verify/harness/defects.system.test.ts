@@ -31,16 +31,12 @@ afterAll(() => {
 // Without a control port the harness mostly waits.
 const testOf = hasControl ? test : test.concurrent;
 
-testOf.each(chosen)(
-  '$rule $name',
-  async (defect) => {
-    let kill = await tryDefect(defect, access, hasControl);
-    // A busy machine delays requests, so fewer cases can judge: once more, in real time.
-    const isRepeated = !hasControl && complaintOf(defect, kill, hasControl) !== undefined;
-    if (isRepeated) kill = await tryDefect(defect, {});
-    kills.set(defect, kill);
-    if (SMSTWIN_MATRIX !== undefined) process.stdout.write(`${rowOf(defect, kill)}\n`);
-    expect(complaintOf(defect, kill, hasControl)).toBeUndefined();
-  },
-  600_000,
-);
+testOf.each(chosen)('$rule $name', async (defect) => {
+  let kill = await tryDefect(defect, access, hasControl);
+  // A busy machine delays requests, so fewer cases can judge: once more, in real time.
+  const isRepeated = !hasControl && complaintOf(defect, kill, hasControl) !== undefined;
+  if (isRepeated) kill = await tryDefect(defect, {});
+  kills.set(defect, kill);
+  if (SMSTWIN_MATRIX !== undefined) process.stdout.write(`${rowOf(defect, kill)}\n`);
+  expect(complaintOf(defect, kill, hasControl)).toBeUndefined();
+});

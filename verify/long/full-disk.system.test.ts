@@ -35,9 +35,8 @@ test.runIf(isMounted)(
     }
     fillDisk(join(folder, 'filler'));
     // The last block of the journal has some room left.
-    for (; notices.length === 0; sent++) {
+    for (; notices.length === 0; sent++)
       expect(sendBy(simulator, 0, { request_id: `${sent}` }).status).toBe(202);
-    }
     expect(notices).toEqual([expect.stringContaining('.checkpoint-1 (ENOSPC); the run goes on')]);
     expect(filesOf(journal)).not.toContain('run.ndjson.checkpoint-1');
     rmSync(join(folder, 'filler'));

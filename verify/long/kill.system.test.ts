@@ -16,7 +16,7 @@ test('a killed process neither loses nor duplicates an acknowledged message', as
   expect(complaints).toEqual([]);
   expect(found).toBeGreaterThanOrEqual(100);
   expect(keptRules.length).toBeGreaterThan(15);
-}, 240_000);
+});
 
 test.each(transports)(
   '%s: SIGTERM under load ends cleanly, with every 202 in the journal',
@@ -34,7 +34,7 @@ test('a process killed while it writes a checkpoint loses no acknowledged messag
   expect(report.complaints).toEqual([]);
   expect(report.duringCheckpoint).toBeGreaterThan(0);
   expect(report.found).toBeGreaterThan(100);
-}, 240_000);
+});
 
 test('a second SIGTERM ends the process at once, despite requests in flight', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-second-signal-'));
@@ -58,7 +58,7 @@ test('a second SIGTERM ends the process at once, despite requests in flight', as
     await served.kill();
     rmSync(folder, { recursive: true });
   }
-}, 240_000);
+});
 
 /** Waits until the service has handled `count` requests. */
 async function answered(served: ServedProcess, count: number): Promise<void> {

@@ -96,9 +96,8 @@ export class Load {
   async replayLatest(count: number): Promise<void> {
     const latest = this.#usedIds.splice(-count);
     const replayNext = async (): Promise<void> => {
-      for (let used = latest.pop(); used !== undefined; used = latest.pop()) {
+      for (let used = latest.pop(); used !== undefined; used = latest.pop())
         await this.#replay(used);
-      }
     };
     await Promise.all(Array.from({ length: replaysAtOnce }, replayNext));
   }
@@ -117,13 +116,11 @@ export class Load {
     if (answer !== undefined && answer.status > 202) return;
     used.body = answer?.body;
     if (answer === undefined || body === undefined) return;
-    if (answer.status === 200 && answer.body !== body) {
+    if (answer.status === 200 && answer.body !== body)
       this.#service.complain(`replay of ${requestId}: ${answer.body}, not ${body}`);
-    }
     const ageMs = fieldsOf(answer.body).createdAtMs - fieldsOf(body).createdAtMs;
-    if (answer.status === 202 && ageMs <= dayMs) {
+    if (answer.status === 202 && ageMs <= dayMs)
       this.#service.complain(`replay of ${requestId}: a second message after ${ageMs} ms`);
-    }
   }
 
   /** A send that is odd in one respect. Whether the answer is right is for the judges. */

@@ -91,9 +91,8 @@ async function play(plan: LongPlan, service: Service, rng: Rng) {
   const load = new Load(rng, service, await accountsOf(service));
   /** Ends that left an unfinished checkpoint behind. */
   let duringCheckpoint = 0;
-  for (const round of plan.ends.keys()) {
+  for (const round of plan.ends.keys())
     if (await playRound(plan, service, load, round)) duringCheckpoint++;
-  }
   await load.replayLatest(isSoak ? replayedIds : load.messages.length);
   await finishMessages(service, load);
   const found = await auditMessages(service, load);
@@ -183,9 +182,8 @@ async function passDay(service: Service, load: Load, round: number, loadMs: numb
   service.isDisturbed = round % 3 === 0;
   // Two kinds at a time, each for one request in ten.
   const first = ((2 * round) / 3) % faults.length;
-  for (const fault of round % 3 === 0 ? faults.slice(first, first + 2) : []) {
+  for (const fault of round % 3 === 0 ? faults.slice(first, first + 2) : [])
     await service.ask('faults.add', '', { when: { probability: 0.1 }, fault });
-  }
   await sleep(loadMs / 2);
   await service.ask('faults.clear');
   service.isDisturbed = false;

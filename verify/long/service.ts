@@ -55,9 +55,8 @@ export class Service {
   /** Starts a process that continues the journal, or one that begins another journal. */
   async start(journal: 'same journal' | 'new journal'): Promise<void> {
     const startedMs = performance.now();
-    if (journal === 'new journal') {
+    if (journal === 'new journal')
       this.journals.push(join(this.#folder, `run-${this.journals.length}.ndjson`));
-    }
     const flags = [...this.#flags, '--journal', this.journal];
     this.#served = await ServedProcess.start(this.#folder, flags);
     this.longestStartMs = Math.max(this.longestStartMs, Math.round(performance.now() - startedMs));

@@ -22,7 +22,7 @@ const lastPolls = 12;
 const endsWell = /^(delivered|failed)|\+1202555016[345]$/;
 /** What a reset may leave: the log of recent requests, and code compiled under load. */
 const heapAllowanceBytes = 8 * 1024 * 1024;
-const settleWithinMs = 15_000;
+const settleWithinMs = 60_000;
 
 /** Advances time until every message is final; those of an external device need its polls. */
 export async function finishMessages(service: Service, load: Load): Promise<void> {
@@ -57,9 +57,8 @@ export async function auditMessages(service: Service, load: Load): Promise<numbe
     const { next_cursor: cursor } = page;
     query = cursor === null ? undefined : `?limit=1000&cursor=${cursor}`;
   }
-  for (const { messageId } of load.messages) {
+  for (const { messageId } of load.messages)
     if (!ids.has(messageId)) service.complain(`the message ${messageId} is lost`);
-  }
   const { broken } = await service.ask<{ broken: string[] }>('simulator.invariants');
   for (const finding of broken) service.complain(finding);
   return ids.size;
@@ -70,12 +69,10 @@ export async function compareHoldings(service: Service, atStart: Holdings) {
   await service.ask('simulator.reset');
   let after = await service.holdings();
   const deadlineMs = performance.now() + settleWithinMs;
-  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < deadlineMs) {
+  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < deadlineMs)
     after = await service.holdings();
-  }
-  if (handlesOf(after) !== handlesOf(atStart)) {
+  if (handlesOf(after) !== handlesOf(atStart))
     service.complain(`handles: ${handlesOf(after)} after, ${handlesOf(atStart)} at the start`);
-  }
   const grownBytes = after.heapBytes - atStart.heapBytes;
   if (grownBytes > heapAllowanceBytes) service.complain(`heap: grew by ${grownBytes} bytes`);
   return { atStart: atStart.heapBytes, afterReset: after.heapBytes };
@@ -87,9 +84,8 @@ export async function judgeJournals(service: Service, load: Load, isComplete: bo
   for (const journal of service.journals) {
     const replayed = replayJournal(journal);
     inputs += replayed.inputs;
-    if (replayed.differing > 0) {
+    if (replayed.differing > 0)
       service.complain(`the replay differs: ${JSON.stringify(replayed.differences[0])}`);
-    }
   }
   const ids = rules.map(({ id }) => id);
   const joined = load.accounts.map(({ keyIds }) => keyIds);

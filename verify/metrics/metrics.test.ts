@@ -105,18 +105,16 @@ test('after 10,000 mixed requests the counters equal an independent count', asyn
   expect(Object.fromEntries(metrics.all('smstwin_requests_total'))).toEqual(
     Object.fromEntries(requests),
   );
-  for (const [labels, count] of metrics.all('smstwin_throttled_total')) {
+  for (const [labels, count] of metrics.all('smstwin_throttled_total'))
     expect(count, labels).toBe(requests.get(`${labels},status=429`) ?? 0);
-  }
   const perEndpoint = [...requests].filter(([labels]) => labels.startsWith('endpoint=read,'));
   expect(metrics.value('smstwin_request_duration_seconds_count', { endpoint: 'read' })).toBe(
     perEndpoint.reduce((sum, [, count]) => sum + count, 0),
   );
   expect(metrics.value('smstwin_messages_accepted_total')).toBe(accepted);
   const { messages, sims, timers } = simulator.state();
-  for (const status of statuses) {
+  for (const status of statuses)
     expect(metrics.value('smstwin_messages', { status })).toBe(messages[status]);
-  }
   expect(metrics.value('smstwin_sims', { state: 'connected' })).toBe(sims);
   expect(metrics.value('smstwin_timers')).toBe(timers);
   expect(metrics.value('smstwin_simulated_time_seconds')).toBe(

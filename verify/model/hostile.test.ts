@@ -4,13 +4,11 @@
  * AUTH-3, SVC-4.
  */
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { anyCharacter, runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
 import { assumptionsArbitrary } from './random-runs.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const texts: readonly string[] = Object.values({
   whitespace: ['', ' ', '\n', '\r\n', '\t'],
@@ -134,9 +132,8 @@ test('SEND-5 hostile names of fields are ignored or named', () => {
   const scene = unlimited();
   for (const unknownFields of ['ignore', 'reject'] as const) {
     for (const errorBody of ['code_detail', 'field_map', 'nested'] as const) {
-      for (const [name, answer] of Object.entries({ unknownFields, errorBody })) {
+      for (const [name, answer] of Object.entries({ unknownFields, errorBody }))
         scene.play({ kind: 'assume', name: name as 'errorBody', answer });
-      }
       for (const text of texts) {
         if ((fieldNames as readonly string[]).includes(text)) continue;
         const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };

@@ -3,15 +3,13 @@
  * Rules: SEND-1, SEND-4, READ-1, STATE-3, STATE-5, AUTH-6.
  */
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { dayMs } from '#contract/time.ts';
 import { runs } from '../testkit/runs.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
 import type { Session, Setup } from '../testkit/twin/session.ts';
 import { digestOf } from './digest.ts';
 import { historiesOf, play, repliesOf, setupArbitrary, stepsArbitrary } from './random-runs.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const parameters = { numRuns: runs(4) };
 

@@ -3,12 +3,10 @@
  * found.
  * Rules: all of `docs/rules.md`. Assumes: every assumption, at random and switched at any time.
  */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/twin/scene.ts';
 import { checkSequences } from './random-runs.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 test('simulator and model agree over random sequences', () => {
   // `npm run test:deep` plays more and longer ones, and checks the whole state after every step.

@@ -47,9 +47,8 @@ export function checkFields(
   const sendAtMs = sendAt === undefined ? undefined : instantOf(sendAt, assumptions);
   if (sendAt !== undefined && !isAhead(sendAtMs, now, assumptions)) failing.push('send_at');
 
-  if (assumptions.unknownFields === 'reject') {
+  if (assumptions.unknownFields === 'reject')
     failing.push(...Object.keys(body).filter((name) => !documentedNames.includes(name)));
-  }
   return {
     failing,
     content: {

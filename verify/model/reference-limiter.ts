@@ -79,9 +79,8 @@ function spendContinuous(bucket: Bucket, limit: number, nowMs: number, refusalSp
     bucket.missingUnits += minuteMs;
     return 0;
   }
-  if (refusalSpends) {
+  if (refusalSpends)
     bucket.missingUnits = Math.min(bucket.missingUnits + minuteMs, (2 * limit - 1) * minuteMs);
-  }
   const lackingUnits = minuteMs - (limit * minuteMs - bucket.missingUnits);
   return Math.ceil(lackingUnits / limit);
 }

@@ -172,10 +172,11 @@ export class ReferenceModel extends ReferenceWorld {
     const { endpoint, id } = route;
     const methods = allowedMethods(endpoint, assumptions);
     const isWrongMethod = !methods.includes(request.method);
-    if (isWrongMethod && (assumptions.keyCheck === 'after_method' || key !== undefined))
+    if (isWrongMethod && (assumptions.keyCheck === 'after_method' || key !== undefined)) {
       return assumptions.methodNotAllowed === '404'
         ? notFound(assumptions)
         : refusal(assumptions, 405, anyText, { allow: methods.join(', ') });
+    }
     if (key === undefined) return this.#unauthenticated(endpoint, request);
     const throttled = (limited: LimitedEndpoint, reply: () => Expected) =>
       this.#throttled(limited, `account ${key.accountId}`, reply);

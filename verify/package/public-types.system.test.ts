@@ -27,7 +27,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(root, 'build/public-types-'));
   compile('-p', 'tsconfig.build.json', '--outDir', folder);
   writePublicTypes(folder);
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('every public symbol has a comment', () => {
@@ -43,9 +43,8 @@ test('every public symbol has a comment', () => {
 
 test('a field of an input has its description', () => {
   const types = readFileSync(join(folder, 'src/methods.d.ts'), 'utf8');
-  for (const name of ['ttl', 'nth', 'kind', 'clock', 'limits', 'match', 'when', 'fault']) {
+  for (const name of ['ttl', 'nth', 'kind', 'clock', 'limits', 'match', 'when', 'fault'])
     expect(types).toMatch(new RegExp(`/\\*\\* .+ \\*/\\n *${name}\\??: `));
-  }
 });
 
 test('no internal of the simulator is public', () => {
@@ -77,7 +76,7 @@ test('the generated types are those of the simulator', () => {
   const compilerOptions = { exactOptionalPropertyTypes: false };
   writeFileSync(config, JSON.stringify({ ...extended, compilerOptions }));
   compile('-p', config, '--noEmit');
-}, 120_000);
+});
 
 /** The exported declarations of a file, or those named, that lack a comment, with their members. */
 function undocumented(file: string, names?: readonly string[]): readonly string[] {

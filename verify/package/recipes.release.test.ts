@@ -95,9 +95,8 @@ recipe('faketime', 'processes at another speed: Node, Python and curl', () =>
   withServer('--clock scaled', async (here, [preloaded = '']) => {
     const [python = '', curl = ''] = commands.find(([line]) => line?.startsWith('faketime')) ?? [];
     const startMs = performance.now();
-    for (const line of [preloaded, python]) {
+    for (const line of [preloaded, python])
       expect(await run(here(line))).toMatch(/^sent 3 in [23] minutes$/m);
-    }
     // The minute's limit is used up, so curl gets a 429 and waits.
     expect(await run(here(curl))).toMatch(/"status":"queued"/);
     expect(performance.now() - startMs, 'five minutes').toBeLessThan(60_000);

@@ -6,16 +6,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, expect, onTestFailed, test, vi } from 'vitest';
+import { afterAll, expect, onTestFailed, test } from 'vitest';
 import { lockJournal } from '#src/recording/journal/journal-lock.ts';
 import type { ReadyFile } from '#src/simulator.ts';
+import { bin } from '../testkit/processes/program.ts';
 
-// Several processes start at once, also on a slow machine.
-vi.setConfig({ testTimeout: 20_000 });
-
-const bin = fileURLToPath(new URL('../../bin/smstwin.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
 const children: ChildProcess[] = [];
 afterAll(() => {
@@ -186,11 +182,11 @@ test('a server that npx has started ends soon after npx was ended', async () => 
   const asByNpx = { npm_lifecycle_event: 'npx', npm_lifecycle_script: "'smstwin'" };
   const env = { ...process.env, ...asByNpx, NODE: process.execPath, BIN: bin };
   const shell = spawn('sh', ['-c', line], { env, stdio: 'ignore' });
-  await expect.poll(() => existsSync(file), { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => existsSync(file)).toBe(true);
   const { pid } = JSON.parse(readFileSync(file, 'utf8')) as ReadyFile;
   onTestFailed(() => void process.kill(pid, 'SIGKILL'));
   shell.kill('SIGTERM');
-  await expect.poll(() => existsSync(file), { timeout: 5_000 }).toBe(false);
+  await expect.poll(() => existsSync(file)).toBe(false);
 });
 
 /** Ends with the code of the command, whose output the shell redirects. */

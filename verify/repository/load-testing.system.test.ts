@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   commandsOf,
   DocServers,
@@ -16,8 +16,6 @@ import {
   withUrlsOf,
 } from '../testkit/doc-commands.ts';
 import type { ServedProcess } from '../testkit/processes/served-process.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const page = 'docs/load-testing.md';
 const [start = '', ...recipes] = commandsOf(page);

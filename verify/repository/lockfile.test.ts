@@ -95,9 +95,8 @@ function collect(name: string, from: string, found: Set<string>): void {
   if (path === undefined || found.has(path)) return;
   found.add(path);
   const { dependencies, optionalDependencies } = packages[path] ?? {};
-  for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) {
+  for (const each of Object.keys({ ...dependencies, ...optionalDependencies }))
     collect(each, path, found);
-  }
 }
 
 /** Undefined for an absent optional value. */

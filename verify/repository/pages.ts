@@ -188,10 +188,11 @@ export class PageRun {
     this.#running.push(child);
     if (child.pid !== undefined) groups.add(child.pid);
     let printed = '';
-    for (const stream of [child.stdout, child.stderr])
+    for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (text) => {
         printed += text;
       });
+    }
     const deadlineMs = performance.now() + startWithinMs;
     while (!existsSync(readyFile)) {
       if (child.exitCode !== null || performance.now() > deadlineMs)

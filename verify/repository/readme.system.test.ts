@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseSettings } from '#src/config/settings.ts';
 import {
@@ -16,9 +16,6 @@ import {
   shell,
   withUrlsOf,
 } from '../testkit/doc-commands.ts';
-
-// Whole commands, several at once, also on a slow machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 const servers = new DocServers();
 afterAll(() => servers.end());

@@ -157,9 +157,8 @@ async function readControl(simulator: Simulator, control: string, when: string):
     keys.add(key);
     keysOfHostedWorlds.add(key);
   }
-  for (const { number } of requests) {
+  for (const { number } of requests)
     record(`request ${when}`, JSON.stringify(simulator.requests.get(number)));
-  }
   for (const { verb, path, name } of servedOperations) {
     if (verb !== 'GET' || name === 'events.stream') continue;
     const filled = Object.entries(ids).reduce(
@@ -203,9 +202,8 @@ test('AUTH-2 a key is in the reply that creates it, in the banner and in the rea
 test('AUTH-2 a key is in nothing else that leaves: journal, snapshot, log, events, control replies, reports', () => {
   expect(keys.size).toBeGreaterThan(10);
   expect(outputs.size).toBeGreaterThan(60);
-  for (const where of ['log text', 'log json', 'events', 'file run.ndjson', 'file control.html']) {
+  for (const where of ['log text', 'log json', 'events', 'file run.ndjson', 'file control.html'])
     expect([where, (outputs.get(where) ?? '').length > 300]).toEqual([where, true]);
-  }
   const leaks = [...outputs].flatMap(([where, text]) =>
     [...keys]
       .filter((key) => text.includes(key.slice(-20)))

@@ -43,9 +43,8 @@ export async function checkpointTaken(journal: string, number: number): Promise<
   const files = [basename(journal), `${basename(journal)}.checkpoint-${number}`];
   // Not every turn: the threads that write it need the processor.
   while (checkpointNumber(journal) < number) await pause(1);
-  while (filesOf(journal).some((name) => !files.includes(name) && !name.endsWith('.lock'))) {
+  while (filesOf(journal).some((name) => !files.includes(name) && !name.endsWith('.lock')))
     await pause(1);
-  }
 }
 
 /** The names of all files of a journal, sorted. */

@@ -10,11 +10,14 @@ test('any two answers stand together in some row, in far fewer rows than there a
     ]),
   );
   const rows = pairwise(choices);
-  for (const [q, ofQ] of Object.entries(choices))
-    for (const [r, ofR] of Object.entries(choices))
-      if (q < r)
+  for (const [q, ofQ] of Object.entries(choices)) {
+    for (const [r, ofR] of Object.entries(choices)) {
+      if (q < r) {
         for (const a of ofQ)
           for (const b of ofR) expect(rows.some((row) => row[q] === a && row[r] === b)).toBe(true);
+      }
+    }
+  }
   expect(rows.length).toBeLessThanOrEqual(30);
 });
 

@@ -17,9 +17,10 @@ export function pairwise(choices: Choices): Row[] {
     [...answers.keys()].map((answer): Choice => [question, answer]),
   );
   const missing = new Map<string, readonly [Choice, Choice]>();
-  for (const [place, answers] of questions.entries())
+  for (const [place, answers] of questions.entries()) {
     for (const other of questions.slice(place + 1).flat())
       for (const one of answers) missing.set(keyOf(one, other), [one, other]);
+  }
   const rows: Row[] = [];
   // A row removes the pairs that it covers, so the next pair is one that no row has.
   for (const pair of missing.values()) {

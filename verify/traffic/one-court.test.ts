@@ -324,9 +324,10 @@ function mutilated(kind: Kind, text: string, rng: Rng): Mutilation {
       const share = rng.fraction() < 0.3 ? 1 : 0.3;
       for (const part of parts) if (rng.fraction() < share) change(part);
     }
-    if (kind === 'HAR file' && isChosen('fractions', 0.3))
+    if (kind === 'HAR file' && isChosen('fractions', 0.3)) {
       for (const part of parts)
         omit(part, [], { startedDateTime: String(part['startedDateTime']).replace(/\.\d+/, '') });
+    }
     if (isChosen('order', 0.3)) parts.sort(() => rng.fraction() - 0.5);
     changed = file
       ? JSON.stringify(file)

@@ -133,6 +133,33 @@ test('node: Date is simulated time on the service port and real time on the cont
   expect(Date.parse(await dateOf(`${controlUrl}/control/clock`))).toBeLessThan(nowMs - 1_000);
 });
 
+test('Date is the simulated time of the moment and the world, on a fast clock, by default', async () => {
+  const rate = 1_000;
+  const simulator = start({ clock: 'scaled', rate });
+  const { baseUrl } = await simulator.listen();
+  const aheadMs = simulator.wallClock.now() - Date.now() * rate;
+  const expectTrue = async (path: string, init?: RequestInit) => {
+    // Nothing is due in this time, so nothing but the reply itself reads the wall clock.
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const askedMs = aheadMs + Date.now() * rate;
+    const date = Date.parse((await fetch(`${baseUrl}${path}`, init)).headers.get('date') ?? '');
+    // The header has no fraction of a second, and a clock is read in whole milliseconds.
+    expect(date).toBeGreaterThan(askedMs - 1_000 - rate);
+  };
+  await expectTrue('/nowhere/');
+  await expectTrue('/w/nowhere/');
+  await expectTrue('/', { method: 'POST', body: 'x'.repeat(70_000) });
+  const other = simulator.worlds.create({});
+  const world = simulator.hosting.get(other.world_id)?.simulator;
+  world?.faults.add({ match: {}, when: { every: 1 }, fault: { kind: 'delay', ms: 100 } });
+  world?.clock.advance('400d');
+  const authorization = `Bearer ${other.accounts[0]?.api_key}`;
+  const delayed = fetch(`${baseUrl}/api/v1/account/stats/`, { headers: { authorization } });
+  await expectTrue('/nowhere/');
+  const date = Date.parse((await delayed).headers.get('date') ?? '');
+  expect(date).toBeGreaterThan(simulator.wallClock.now() + 300 * 86_400_000);
+});
+
 test.each(kinds)(
   'SVC-4 %s: every call gets the status, the bytes and the headers of handle()',
   async (kind) => {

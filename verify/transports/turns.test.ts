@@ -42,23 +42,26 @@ test.each(modes)(
       expect(socket.isClosed).toBe(false);
       socket.destroy();
     };
-    for (let at = 0; at < plans.length; at += 30) {
+    for (let at = 0; at < plans.length; at += 30)
       await Promise.all(plans.slice(at, at + 30).map((plan, n) => run(plan, at + n)));
-    }
     const sent = plans.reduce((sum, { count }) => sum + count, 0);
     expect(simulator.state().messages.total).toBe(sent);
   },
   3_600_000,
 );
 
-test('without --transport a run in a file is served by Node, and another one natively', async () => {
-  const natively = kinds.includes('hyperexpress');
-  for (const options of [{ journal: newPath() }, { journalDir: newPath() }, {}]) {
-    const { port } = await serve(options);
+test('without --transport a run in a file or off real time is served by Node, others natively', async () => {
+  const native = kinds.includes('hyperexpress') ? '505' : '404';
+  for (const [options, settings, status] of [
+    [{ journal: newPath() }, { clock: 'real' }, '404'],
+    [{ journalDir: newPath() }, { clock: 'real' }, '404'],
+    [{}, { clock: 'manual' }, '404'],
+    [{}, { clock: 'real' }, native],
+  ] as const) {
+    const { port } = await serve(options, undefined, settings);
     const socket = await dial(port);
     await socket.write('GET / HTTP/1.0\r\n\r\n');
-    const isNode = !('journal' in options || 'journalDir' in options) && natively ? '505' : '404';
-    expect(await socket.rest()).toContain(`HTTP/1.1 ${isNode}`);
+    expect(await socket.rest()).toContain(`HTTP/1.1 ${status}`);
   }
 });
 

@@ -26,9 +26,8 @@ let server: ServedProcess;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'smstwin-parallel-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
-  for (let n = 0; n < workers; n++) {
+  for (let n = 0; n < workers; n++)
     writeFileSync(join(folder, `world-${n}.test.mjs`), recipe('world.test.mjs'));
-  }
   writeFileSync(join(folder, 'test_world.py'), recipe('test_world.py'));
   server = await ServedProcess.start(folder);
 });
@@ -50,7 +49,7 @@ test('16 workers of Vitest and 8 of pytest meet their limits exactly, on one ser
   const ends = await Promise.all(children.map(ended));
   expect(ends.filter(({ code }) => code !== 0)).toEqual([]);
   expect(ends[0]?.output).toContain(`${workers} passed`);
-}, 300_000);
+});
 
 function run(command: string, argv: readonly string[]): ChildProcess {
   const env = { ...process.env, SMSTWIN_CONTROL_URL: server.controlUrl, NO_COLOR: '1' };

@@ -182,10 +182,15 @@ function counted(
     if (last - lowest > manyWindows) continue;
     const from = Math.max(lowest, count.firstWindow);
     let bound = passed ? Number.POSITIVE_INFINITY : 0;
-    for (let number = from; number <= last && (passed ? bound > least : bound < most); number += 1)
+    for (
+      let number = from;
+      number <= last && (passed ? bound > least : bound < most);
+      number += 1
+    ) {
       bound = passed
         ? Math.min(bound, leastIn(count, decision, i, number))
         : Math.max(bound, mostIn(count, decision, i, number));
+    }
     if (!passed) most = Math.min(most, bound);
     else least = Math.max(least, bound, Math.ceil(decision.count / Math.max(1, last - from + 1)));
     if (least > most) history.suspect = g;

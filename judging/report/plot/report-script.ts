@@ -2,6 +2,5 @@
 import type { PlotData } from '../plot.ts';
 import { drawPlot } from './draw.ts';
 
-for (const box of document.querySelectorAll<HTMLElement>('[data-plot]')) {
+for (const box of document.querySelectorAll<HTMLElement>('[data-plot]'))
   drawPlot(box, JSON.parse(box.dataset['plot'] ?? '') as PlotData);
-}

@@ -141,7 +141,7 @@ function responses(operation: Operation, schemas: Schemas): Json {
       : { content: { [contentType]: { schema: { type: 'string' } } } });
   const refusal = (code: number) => ({
     description: statusMeanings[code],
-    // A probe tells only its status.
+    // A probe shows only its status.
     ...(isOpen && code === 503 ? content : jsonContent(componentRef('Error'))),
   });
   return Object.fromEntries([

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { EndpointName } from '#contract/limits.ts';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
 import { Simulator } from '../../simulator.ts';
-import { exampleSend, exampleSendByAlias, replyOf } from './bodies.ts';
+import { exampleSend, exampleSendByAlias, replyOf } from './reply-bodies.ts';
 
 test('the examples are replies of the default world with seed 1', () => {
   const simulator = new Simulator({ clock: 'manual', seed: 1 });

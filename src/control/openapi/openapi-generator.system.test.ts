@@ -40,9 +40,8 @@ test.each(['service', 'control'] as const)(
   'orval makes zod schemas and a client of the document of the %s that compile',
   async (name) => {
     const said: unknown[] = [];
-    for (const method of ['warn', 'error'] as const) {
+    for (const method of ['warn', 'error'] as const)
       vi.spyOn(console, method).mockImplementation((...words) => void said.push(words));
-    }
     const document = join(folder, `${name}.json`);
     writeFileSync(document, JSON.stringify(documents[name]));
     const files = ['zod', 'fetch'].map((client) => join(folder, `${name}-${client}.ts`));
@@ -70,8 +69,7 @@ test('what orval makes of an input accepts its examples', async () => {
   const made = (await import(join(folder, 'control-zod.ts'))) as Record<string, z.ZodType>;
   for (const operation of servedOperations.filter((each) => !takesQuery(each))) {
     const camel = operation.name.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
-    for (const example of operation.examples) {
+    for (const example of operation.examples)
       expect(made[`${camel}Body`]?.safeParse(example).error?.issues).toBeUndefined();
-    }
   }
 });

@@ -132,9 +132,8 @@ function callOthers(caller: Caller): void {
   const { simulator } = caller;
   const received = routes.received.pattern;
   caller.ask('received', received);
-  for (const message of ['one', 'two', 'three']) {
+  for (const message of ['one', 'two', 'three'])
     simulator.sims.receive(caller.accountId, { from: recipient, to: acmeNumber, message });
-  }
   caller.ask('received', received);
   caller.ask('received', received, { query: 'page=2&page_size=1' });
   caller.ask('received', received, { query: 'page=9' });

@@ -29,7 +29,7 @@ test.each([...sample(mixtures, 2), ...unmixed].map((each) => [named(each), each]
       const body = bodyOf(fields);
       const { status } = twin.post('/api/v1/sms/send/', body);
       const row = JSON.stringify(body).slice(0, 300);
-      const place = `${row}: src/control/openapi/bodies.ts`;
+      const place = `${row}: src/control/openapi/send-body.ts`;
       expect([row, service.takes(body)], place).toEqual([row, status === 202]);
       if (status !== 202) expect([row, status]).toEqual([row, 400]);
     }

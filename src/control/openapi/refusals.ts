@@ -20,8 +20,8 @@ import type { Assumptions } from '../../sim/assumptions.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { readReceivedQuery, receivedParameters } from '../../sim/read.ts';
 import { documentedFields, readSend, validateSend } from '../../sim/sends/send-request.ts';
-import { anyWording, exampleSendByAlias } from './bodies.ts';
 import { endpointTexts } from './endpoint-texts.ts';
+import { anyWording, exampleSendByAlias } from './reply-bodies.ts';
 
 export interface Refusal {
   /** The name of its schema among the components. */
@@ -84,9 +84,8 @@ function sendRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
   refusals.push(tooLarge(assumptions));
   const withoutPlus = { ...exampleSendByAlias, to: '2025550123' };
   const invalidSend = validateSend(readSend(withoutPlus, assumptions), assumptions, exampleNowMs);
-  if (invalidSend.kind === 'invalid_field') {
+  if (invalidSend.kind === 'invalid_field')
     refusals.push(refusal(invalidSend, invalidFieldTexts(invalidSend, assumptions)));
-  }
   return refusals;
 }
 
@@ -120,9 +119,8 @@ function sendErrors(assumptions: Assumptions): ServiceError[] {
   const malformedBody = readJsonBody({ contentType: 'application/json', body: '{' }, assumptions);
   if (malformedBody.kind === 'malformed_json') errors.push(malformedBody);
   if (replayDifferentBody === 'conflict') errors.push({ kind: 'request_id_conflict' });
-  if (contentType === 'reject_415') {
+  if (contentType === 'reject_415')
     errors.push({ kind: 'unsupported_media_type' }, { kind: 'unsupported_content_encoding' });
-  }
   return errors;
 }
 
@@ -235,11 +233,9 @@ function notFoundTexts(endpoint: EndpointName, assumptions: Assumptions): string
   const { notFound } = endpointTexts[endpoint];
   const isNeverMissing = endpoint === 'received' && assumptions.receivedQuery === 'ignore';
   const texts = notFound === undefined || isNeverMissing ? [] : [notFound];
-  if (assumptions.trailingSlash === 'not_found') {
+  if (assumptions.trailingSlash === 'not_found')
     texts.push('This path without its last slash (`trailingSlash`).');
-  }
-  if (assumptions.methodNotAllowed === '404') {
+  if (assumptions.methodNotAllowed === '404')
     texts.push('Another method on this path (`methodNotAllowed`).');
-  }
   return texts;
 }

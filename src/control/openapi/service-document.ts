@@ -10,16 +10,11 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { type Route, routes } from '#contract/routes.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { receivedParameters } from '../../sim/read.ts';
-import {
-  anyWording,
-  exampleSendByAlias,
-  exampleSendUnder,
-  replyOf,
-  sendBodySchema,
-} from './bodies.ts';
 import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { endpointRefusals, type Refusal } from './refusals.ts';
+import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './reply-bodies.ts';
+import { sendBodySchema } from './send-body.ts';
 
 interface DocumentInput {
   readonly assumptions: Assumptions;
@@ -198,9 +193,8 @@ function queryParameters(endpoint: EndpointName): Json[] {
 function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
   const responses: Record<string, Json> = {};
   const statuses = [...new Set(refusals.map(({ reply }) => reply.status))].sort();
-  for (const status of statuses) {
+  for (const status of statuses)
     responses[status] = responseOf(refusals.filter(({ reply }) => reply.status === status));
-  }
   return responses;
 }
 

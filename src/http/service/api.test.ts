@@ -383,9 +383,8 @@ test('AUTH-6 LIMIT-5 the 60 polls a minute count per account, over all its devic
   const twin = new Twin();
   const poll = (number: string) =>
     twin.request('GET', `/api/devices/${twin.device(number).deviceId}/tasks/`).status;
-  for (let i = 0; i < 30; i++) {
+  for (let i = 0; i < 30; i++)
     expect([poll(acmeNumber), poll(acmeOtherNumber)]).toEqual([200, 200]);
-  }
   expect(poll(acmeOtherNumber)).toBe(429);
 });
 

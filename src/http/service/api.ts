@@ -53,18 +53,15 @@ export interface Handled {
 export function handle(world: Registry, limiter: Limiter, request: ApiRequest): Handled {
   const { assumptions } = world;
   const match = matchRoute(request.path) ?? matchOtherSpelling(request.path, assumptions);
-  if (match === undefined) {
+  if (match === undefined)
     return { endpoint: undefined, key: undefined, reply: unknownPathReply(world, request) };
-  }
   const { endpoint } = match.route;
   const isTaken = takesMethod(match.route, request.method, assumptions.headMethod);
-  if (!isTaken && assumptions.keyCheck === 'after_method') {
+  if (!isTaken && assumptions.keyCheck === 'after_method')
     return { endpoint, key: undefined, reply: wrongMethodReply(world, match, request) };
-  }
   const key = authenticate(world, request.authorization);
-  if (key === undefined) {
+  if (key === undefined)
     return { endpoint, key, reply: answerWithoutKey(world, limiter, endpoint, request) };
-  }
   if (!isTaken) return { endpoint, key: undefined, reply: wrongMethodReply(world, match, request) };
   return { endpoint, key, reply: answerWithKey(world, limiter, match, key, request) };
 }
@@ -86,13 +83,11 @@ function answerWithKey(
   }
   const user = key.account.accountId;
   const retryAfterSeconds = limiter.take(endpoint, user);
-  if (retryAfterSeconds > 0) {
+  if (retryAfterSeconds > 0)
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
-  }
   const reply = serveEndpoint(world, match, key, request, send);
-  if (reply.status >= 400 && world.assumptions.errorsSpendToken === 'no') {
+  if (reply.status >= 400 && world.assumptions.errorsSpendToken === 'no')
     limiter.giveBack(endpoint, user);
-  }
   return reply;
 }
 
@@ -137,9 +132,8 @@ function answerWithoutKey(
   if (assumptions.unauthenticatedThrottle === 'always_401') return refuse(world, request, refusal);
   const address = addressOf(world, request);
   const retryAfterSeconds = limiter.take(endpoint, address);
-  if (retryAfterSeconds > 0) {
+  if (retryAfterSeconds > 0)
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
-  }
   if (assumptions.errorsSpendToken === 'no') limiter.giveBack(endpoint, address);
   return refuse(world, request, refusal);
 }
@@ -161,9 +155,8 @@ function clientAddress(
 
 function unknownPathReply(world: Registry, request: ApiRequest): ApiReply {
   const { keyCheck, trailingSlash } = world.assumptions;
-  if (keyCheck === 'first' && authenticate(world, request.authorization) === undefined) {
+  if (keyCheck === 'first' && authenticate(world, request.authorization) === undefined)
     return refuse(world, request, { kind: 'invalid_key' });
-  }
   if (trailingSlash === 'redirect') {
     const location = redirectTarget(request);
     if (location !== undefined) return redirectReply(world, request, location);

@@ -145,9 +145,8 @@ function answerUnhandled(
     const reply = refuse(world, request, { kind: fault.refusal });
     return { endpoint, key, reply, isForced: true };
   }
-  if (fault.status !== tooManyRequests || fault.headers !== undefined) {
+  if (fault.status !== tooManyRequests || fault.headers !== undefined)
     return { endpoint, key, reply: statedReply(fault), isForced: true };
-  }
   const caller = key?.account.accountId ?? addressOf(world, request);
   const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
   return { endpoint, key, reply: forcedThrottle(subject, waitMs, fault) };
@@ -165,9 +164,8 @@ function forcedThrottle(
 ): ApiReply {
   const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
   const retryAfterSeconds = Math.max(Math.ceil(waitMs / secondMs), shortestSeconds);
-  if (fault.body === undefined) {
+  if (fault.body === undefined)
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
-  }
   return { ...statedReply(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
 }
 

@@ -29,8 +29,7 @@ export function takesMethod(
   method: string,
   headMethod: HeadMethod = 'as_get',
 ): boolean {
-  if (method === 'HEAD') {
+  if (method === 'HEAD')
     return headMethod === 'as_get' && route.method === 'GET' && route.endpoint !== 'tasks';
-  }
   return method === route.method;
 }

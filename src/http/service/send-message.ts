@@ -57,9 +57,8 @@ function replyTo(
   endpoint: SendEndpoint,
   request: ApiRequest,
 ): ApiReply {
-  if (decision.kind !== 'queued' && decision.kind !== 'replayed') {
+  if (decision.kind !== 'queued' && decision.kind !== 'replayed')
     return refuse(world, request, decision);
-  }
   const reply = { status: decision.kind === 'queued' ? accepted : replayed, body: decision.body };
   if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
   return rewrite(world, request, endpoint === 'send' ? 'message' : endpoint, reply, () =>
@@ -96,9 +95,8 @@ export function readJsonBody(
   } catch {
     return malformedJson('malformed_json');
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
     return malformedJson('not_an_object');
-  }
   return { kind: 'object', object: value as Record<string, unknown> };
 }
 

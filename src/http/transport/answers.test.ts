@@ -55,9 +55,8 @@ test('a reply waits for its own write, and for all of its turn, in order of arri
     { onInternalError: (error) => log.push(String(error)) },
   );
   const answers = new Answers(port);
-  for (const path of ['/a', '/b', '/c', '/d']) {
+  for (const path of ['/a', '/b', '/c', '/d'])
     answers.serve(outletOf(path, log).outlet, { ...request, path });
-  }
   expect(answers.isBusy).toBe(true);
   await nextTurn();
   expect(answers.isBusy).toBe(false);

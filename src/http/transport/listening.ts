@@ -34,9 +34,8 @@ export function checkAddress(port: number, host: string): void {
       `cannot listen on port ${port}: a port is a whole number from 0 to 65535`,
     );
   }
-  if (host === '') {
+  if (host === '')
     throw new ListenError('cannot listen: the host is empty; name a host or an IP address');
-  }
 }
 
 const notOwnAddress = 'the host is not an address of this machine; name one, such as 127.0.0.1';

@@ -79,7 +79,6 @@ export async function waitUntilIdle(isBusy: () => boolean, graceMs: number): Pro
   // One turn of the event loop, so that a handler that closes its own server can still answer.
   await new Promise((resolve) => setImmediate(resolve));
   const deadlineMs = performance.now() + graceMs;
-  while (isBusy() && performance.now() < deadlineMs) {
+  while (isBusy() && performance.now() < deadlineMs)
     await new Promise((resolve) => setRealTimeout(resolve, 5));
-  }
 }

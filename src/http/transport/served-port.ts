@@ -105,9 +105,8 @@ export function transportReply(
 ): ApiReply {
   const [status, code, text] = ownReplies[name];
   const detail = text.replace('{limit}', String(limitBytes));
-  if ('control' in serve) {
+  if ('control' in serve)
     return { status, body: JSON.stringify({ error: { code, message: detail } }) };
-  }
   const worded = serve.shapeRefusal?.(status, code, detail);
   return worded ?? { status, body: JSON.stringify({ code, detail }) };
 }

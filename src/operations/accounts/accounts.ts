@@ -111,9 +111,7 @@ export const accounts = {
     run: ({ simulation, activity }, account) => {
       const devices = [...account.devices];
       simulation.world.deleteAccount(account);
-      for (const device of devices) {
-        activity.publish('sim', { ...simView(device), deleted: true });
-      }
+      for (const device of devices) activity.publish('sim', { ...simView(device), deleted: true });
     },
   }),
 

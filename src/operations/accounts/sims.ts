@@ -34,6 +34,9 @@ const receivedViewSchema = z
 const ownedReceivedSchema = receivedViewSchema
   .extend({ account_id: z.uuid() })
   .meta({ id: 'OwnedReceivedMessage' });
+const receivedInputSchema = z
+  .strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) })
+  .prefault({});
 
 /** The failure reason of unfinished messages of a removed SIM. */
 const simRemoved = 'sim_removed';
@@ -154,9 +157,8 @@ export const sims = {
     summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
     refusals: [409],
     run: (live, device) => {
-      if (device.account !== undefined) {
+      if (device.account !== undefined)
         throw new OperationRefused('not_found', `the SIM ${device.number} belongs to an account`);
-      }
       removeSim(live, device);
     },
   }),
@@ -164,7 +166,7 @@ export const sims = {
   received: defineOperation({
     http: 'GET /control/accounts/{account_id}/received',
     summary: 'The inbound messages of an account, newest first.',
-    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
+    input: receivedInputSchema,
     output: z.strictObject({ received: z.array(receivedViewSchema) }),
     examples: [{ limit: 5 }],
     run: (_, account, { limit }) => account.received.slice(-limit).reverse().map(entryOf),
@@ -174,7 +176,7 @@ export const sims = {
   allReceived: defineOperation({
     http: 'GET /control/received',
     summary: 'The inbound messages of all accounts, newest first.',
-    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
+    input: receivedInputSchema,
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
     fleet: { joined: { received: { by: 'account_id', newest: 'received_at' } } },
     examples: [{ limit: 5 }],
@@ -203,9 +205,8 @@ export const sims = {
     examples: [{ from: '+12025550199', to: '+12025550101', message: 'hi \u{1F600}' }],
     run: ({ simulation: { world } }, account, { from, to, message }) => {
       const device = world.deviceByNumber(to);
-      if (device === undefined || (device.account ?? account) !== account) {
+      if (device === undefined || (device.account ?? account) !== account)
         throw new OperationRefused('invalid', `the account has no number ${to}`, 'to');
-      }
       return entryOf(world.receiveMessage(device, account, from, message));
     },
   }),

@@ -90,9 +90,8 @@ export type StatusCounts = Readonly<Record<Status | 'total', number>>;
 
 export function statusCounts({ accounts }: Pick<Registry, 'accounts'>): StatusCounts {
   const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
-  for (const account of accounts.values()) {
+  for (const account of accounts.values())
     for (const status of statuses) counts[status] += account.counts[status];
-  }
   return { total: Object.values(counts).reduce((sum, count) => sum + count), ...counts };
 }
 

@@ -119,9 +119,8 @@ export class EventStreams {
   send<K extends EventKind>(kind: K, data: EventData[K]): void {
     const event = { id: this.#lastId, kind, data } as ActivityEvent;
     this.#kept[event.id % keptEvents] = event;
-    for (const { kinds, every, listener } of [...this.#streams]) {
+    for (const { kinds, every, listener } of [...this.#streams])
       if (kinds.includes(kind) && (every || !this.#unsentKinds.has(kind))) listener(event);
-    }
   }
 
   /** Sends an event that does not count towards `mostEventsPerSecond`. */

@@ -94,9 +94,8 @@ export function* searchMessages(
 export function newestMatching(world: Registry, match: MessageMatch, limit: number) {
   const messages: Message[] = [];
   let count = 0;
-  for (const message of newestOf(world, match)) {
+  for (const message of newestOf(world, match))
     if (matches(world, match, message) && ++count <= limit) messages.push(message);
-  }
   return { count, messages };
 }
 
@@ -114,7 +113,7 @@ export function matches(world: Registry, match: MessageMatch, message: Message):
   );
 }
 
-/** Tells whether a search may be a part of a number or of an id. Only then are those searched. */
+/** What a search may be a part of, a number or an id: only those are searched. */
 function formsOf(text: string) {
   return { isNumber: /^\+?\d*$/.test(text), isId: /^[0-9a-f-]+$/.test(text) };
 }

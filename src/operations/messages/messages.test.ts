@@ -7,9 +7,8 @@ import { Twin } from '#verify/testkit/twin/twin.ts';
 test('a plus sign in a query may be written as it is or as %2B', async () => {
   const { call, send } = new Twin();
   const { from_number: from } = JSON.parse(send({}).body);
-  for (const written of [from, encodeURIComponent(from)]) {
+  for (const written of [from, encodeURIComponent(from)])
     expect((await call('GET', `/control/messages?from=${written}`)).json.messages).toHaveLength(1);
-  }
 });
 
 test('a filter by account takes its id, in either case, or its name', async () => {

@@ -105,9 +105,8 @@ export const messages = {
     refusals: [409],
     run: ({ simulation }, message) => {
       const { status } = message;
-      if (!simulation.deviceActors.progress(message)) {
+      if (!simulation.deviceActors.progress(message))
         throw conflict(`a message that is ${status} has no next step`);
-      }
       return messageRecord(simulation.world, message);
     },
   }),
@@ -121,9 +120,8 @@ export const messages = {
     examples: [{ reason: 'no_route' }],
     run: ({ simulation }, message, { reason }) => {
       const { status } = message;
-      if (!simulation.deviceActors.fail(message, reason)) {
+      if (!simulation.deviceActors.fail(message, reason))
         throw conflict(`a message that is ${status} cannot fail`);
-      }
       return messageRecord(simulation.world, message);
     },
   }),

@@ -2,7 +2,9 @@
  * Waits until enough messages match a query: in simulated time, which the wait moves forward, or in
  * real time. A wait in real time counts again after each change of a message.
  */
+
 import { z } from 'zod';
+import { dayMs } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused, refuseMore } from '../../sim/errors.ts';
@@ -24,7 +26,7 @@ export const waitInputSchema = z
     timeout_ms: z
       .int()
       .min(0)
-      .max(365 * 24 * 3_600_000)
+      .max(365 * dayMs)
       .default(5_000)
       .describe('Real milliseconds; simulated ones with `advance`.'),
     advance: z
@@ -53,9 +55,8 @@ const pauseFactor = 20;
 export function advanceUntil({ wallClock, simulation }: RunningWorld, input: Wait): Waited {
   const { clock, world } = simulation;
   const wait = withAccountId(world, input);
-  if (wallClock.mode !== 'manual') {
+  if (wallClock.mode !== 'manual')
     throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
-  }
   const untilMs = Math.min(clock.now() + wait.timeout_ms, latestTimeMs);
   for (;;) {
     const found = foundIn(world, wait);

@@ -25,9 +25,8 @@ test('without a key that is not revoked there is no request; a fault on the way 
     delay_ms: null,
     cut: 'close',
   });
-  for (const { key_id: id } of simulator.accounts.keys(account?.account_id ?? '')) {
+  for (const { key_id: id } of simulator.accounts.keys(account?.account_id ?? ''))
     simulator.accounts.revokeKey(id);
-  }
   expect((await call('POST', path, send)).status).toBe(409);
   await simulator.close();
 });

@@ -77,9 +77,8 @@ function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {
     throw conflict('the account has no key to send with; create one');
   }
   const chosen = keys.find((key) => key.keyId === keyId);
-  if (chosen === undefined) {
+  if (chosen === undefined)
     throw new OperationRefused('not_found', `the account has no key ${keyId}`);
-  }
   if (chosen.key !== '') return chosen;
   throw conflict('the full text of this key is no longer known; create another key');
 }

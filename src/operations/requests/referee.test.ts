@@ -280,9 +280,8 @@ test.each(['hyperexpress', 'node'] as const)(
       await new Promise((resolve) => setImmediate(resolve));
     abort.abort();
     await expect(first).rejects.toThrow();
-    while (!simulator.journalText().includes('"ended":1,"seen":false')) {
+    while (!simulator.journalText().includes('"ended":1,"seen":false'))
       await new Promise((resolve) => setImmediate(resolve));
-    }
     await (await fetch(url)).text();
     const [left, waited] = simulator.referee({ details: true }).details?.exchanges ?? [];
     expect(left).toMatchObject({ number: 1, seen: false });

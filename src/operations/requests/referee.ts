@@ -12,8 +12,7 @@ import { detailsOf, reportJson } from '#judging/client/report-json.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs, largestInQuery, ordinalSchema, timeSchema } from '../input-fields.ts';
-import type { RunningWorld } from '../running-world.ts';
-import { findAccount } from '../running-world.ts';
+import { findAccount, type RunningWorld } from '../running-world.ts';
 import { keptReportOn, quietMs } from './kept-reports.ts';
 
 /** A flag: a boolean in JavaScript and in a body, text in a query. */

@@ -26,9 +26,8 @@ const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
   /** `429`, or `4xx` for all statuses from 400 to 499. */
   status: (value) => {
     const digits = value.replace(/x+$/i, '');
-    if (!/^[1-5](\d\d|\dx|xx)$/i.test(value)) {
+    if (!/^[1-5](\d\d|\dx|xx)$/i.test(value))
       throw refused(`\`${value}\` is not a status: expected one such as 429 or 4xx`);
-    }
     return ({ status }) => String(status).startsWith(digits);
   },
   request_id: (value) => (exchange) => fieldOf(exchange.body, 'request_id') === value,

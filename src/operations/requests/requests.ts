@@ -8,8 +8,7 @@ import { isoTime, secondMs } from '#contract/time.ts';
 import { eachOf } from '#io/grouped.ts';
 import { defineOperation } from '../define.ts';
 import { limitSchema, ordinalSchema, timeSchema } from '../input-fields.ts';
-import type { RunningWorld } from '../running-world.ts';
-import { accountIdOf } from '../running-world.ts';
+import { accountIdOf, type RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
 import { matcherOf, wordForms } from './request-search.ts';
 import {

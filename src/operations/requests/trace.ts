@@ -67,17 +67,15 @@ export function* traceOf(
 ): Generator<undefined, Trace> {
   const { exchangeRecord, simulation } = live;
   const { messages } = simulation.world;
-  if ((number === undefined) === (idInQuery === undefined)) {
+  if ((number === undefined) === (idInQuery === undefined))
     throw new OperationRefused('invalid', 'expected number or message_id', 'number');
-  }
   const tracedId =
     idInQuery === undefined ? undefined : find('message_id', live, idInQuery).messageId;
   const options = { isPartial: true, isStrict: false, graceMs: defaultGraceMs };
   const { report } = yield* keptReportOn(live, options);
   const { traced, messageId, attempts, reads } = exchangesOfIntent(report, number, tracedId);
-  if (traced === undefined && tracedId === undefined) {
+  if (traced === undefined && tracedId === undefined)
     throw new OperationRefused('not_found', `the record has no request ${number}`);
-  }
   const message = messageId === undefined ? undefined : messages.get(messageId);
   const shownAttempts = closestTo(traced, attempts);
   const shownReads = closestTo(reads[0], reads);

@@ -31,12 +31,11 @@ export function clockState(live: {
   readonly wallClock: WallClock;
 }): ClockState {
   const { simulation, wallClock } = live;
-  // A running clock is otherwise behind: it is advanced only at deadlines and before requests.
-  wallClock.catchUp();
+  const now = isoTime(wallClock.now());
   const { clock } = simulation;
   const { nextAtMs } = clock;
   return {
-    now: isoTime(clock.now()),
+    now,
     mode: wallClock.mode,
     rate: wallClock.rate,
     pending: clock.pending,

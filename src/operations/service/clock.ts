@@ -85,9 +85,8 @@ export const clock = {
       return rate === undefined ? { mode } : { mode, rate };
     },
     run: (live, { mode, rate, since_ms: sinceMs }) => {
-      if (rate !== undefined && mode !== 'scaled') {
+      if (rate !== undefined && mode !== 'scaled')
         throw new OperationRefused('invalid', 'rate needs a scaled clock', 'rate');
-      }
       live.wallClock.setMode(mode, rate, sinceMs);
       return publishState(live);
     },
@@ -145,9 +144,8 @@ export function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
     const message = `time cannot go back: it is already ${isoTime(nowMs)}`;
     throw new OperationRefused('invalid', message, path);
   }
-  if (targetMs > latestTimeMs) {
+  if (targetMs > latestTimeMs)
     throw new OperationRefused('invalid', `simulated time ends at ${isoTime(latestTimeMs)}`, path);
-  }
   return targetMs;
 }
 

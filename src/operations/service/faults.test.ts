@@ -16,9 +16,8 @@ test('a paused fault neither counts requests nor acts on them, until it goes on'
 
 test('a snapshot keeps whether a fault is paused', () => {
   const { send, simulator } = new Twin();
-  for (const status of [500, 503]) {
+  for (const status of [500, 503])
     simulator.faults.add({ when: { every: 1 }, fault: { kind: 'status', status } });
-  }
   simulator.faults.patch('fault-1', { paused: true });
   simulator.snapshots.restore(JSON.parse(JSON.stringify(simulator.snapshots.take())));
   expect(simulator.faults.list()).toMatchObject([{ paused: true }, { paused: false }]);

@@ -126,15 +126,13 @@ export function* atInstant<T>(
   { time, entry }: z.output<typeof instantSchema>,
   use: (rebuilt: RunningWorld) => T,
 ): Generator<undefined, T> {
-  if ((time === undefined) === (entry === undefined)) {
+  if ((time === undefined) === (entry === undefined))
     throw new OperationRefused('invalid', 'expected time or entry', 'time');
-  }
   const instant: PastInstant =
     time === undefined ? { entry: entry ?? 1 } : { timeMs: timeMs(time, 'time') };
   const nowMs = live.simulation.clock.now();
-  if ('timeMs' in instant && instant.timeMs > nowMs) {
+  if ('timeMs' in instant && instant.timeMs > nowMs)
     throw new OperationRefused('invalid', `in the future: it is ${isoTime(nowMs)}`, 'time');
-  }
   return yield* refusingUnreadable(live.hosting.rebuildAt(live, instant, use));
 }
 
@@ -144,9 +142,8 @@ function* viewAt(
 ) {
   return yield* atInstant(live, instant, (rebuilt) => {
     const { world } = rebuilt.simulation;
-    if (message_id !== undefined) {
+    if (message_id !== undefined)
       return messageRecord(world, find('message_id', rebuilt, message_id));
-    }
     return device_id === undefined
       ? stateOf(rebuilt)
       : simView(find('device_id', rebuilt, device_id));

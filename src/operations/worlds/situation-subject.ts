@@ -53,9 +53,7 @@ export function* subjectOf(
   const traced = messageId && find('message_id', live, messageId).messageId;
   const found = exchangesOfIntent(report, number, traced);
   const numbers = new Set([...found.attempts, ...found.reads].map((each) => each.number));
-  if (numbers.size === 0) {
-    throw conflict('the record no longer has the requests of this');
-  }
+  if (numbers.size === 0) throw conflict('the record no longer has the requests of this');
   const id = traced ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
   const message = id === undefined ? undefined : live.simulation.world.messages.get(id);
   const [first] = found.attempts;

@@ -151,7 +151,7 @@ test('ten situations run as they were copied, in Vitest: red where a client rule
       new Set(broken),
     ]);
   }
-}, 180_000);
+});
 
 test('a test keeps only the requests that its situation needs, and says if it cannot', async () => {
   const { simulator } = new Twin();

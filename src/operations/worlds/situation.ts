@@ -9,7 +9,7 @@ import { atOnce } from '#io/slices.ts';
 import { defaultGraceMs } from '#judging/client/client-records.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
-import type { SettingsInput } from '../../config/settings.ts';
+import { type Settings, type SettingsInput, withDrawnKeys } from '../../config/settings.ts';
 import { readHeader } from '../../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../../recording/journal/journal-lines.ts';
 import { conflict } from '../../sim/errors.ts';
@@ -91,13 +91,14 @@ export function* situationOf(
   const run = live.recordedRun();
   const lastNumber = live.exchangeRecord.total;
   const { checkpoint, started_at: startedAt, settings } = readHeader(run.header, run.name);
-  if (checkpoint !== undefined) {
+  if (checkpoint !== undefined)
     throw conflict('the journal begins at a checkpoint: its inputs before that are not kept');
-  }
   const { startMs, inputs } = yield* inputsSinceReset(run, Date.parse(startedAt), entry);
   const subject = yield* subjectOf(live, messageId, number);
   const { clock: _, startTime: __, rate: ___, ...otherSettings } = settings;
-  const base = { settings: withoutKeys(otherSettings), startMs, endMs };
+  // A journal does not have the text of explicit keys, so all are drawn.
+  const world = withDrawnKeys(otherSettings['world'] as Settings['world']);
+  const base = { settings: { ...otherSettings, world }, startMs, endMs };
   const numbered = numberedInputs(inputs, lastNumber);
   // From the fewest inputs to all: the first that play as they were recorded are enough.
   for (const isKept of subject?.filters ?? [() => true]) {
@@ -249,18 +250,4 @@ function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
   const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
   const { report } = atOnce(keptReportOn(twin, options));
   return report.rules.some(({ verdict }) => verdict === 'failed');
-}
-
-/** The settings with keys that are drawn: a journal does not have the text of explicit ones. */
-function withoutKeys(
-  settings: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const world = settings['world'] as {
-    readonly accounts: readonly { readonly keys: readonly { readonly name: string }[] }[];
-  };
-  const accounts = world.accounts.map((account) => ({
-    ...account,
-    keys: account.keys.map(({ name }) => ({ name })),
-  }));
-  return { ...settings, world: { ...world, accounts } };
 }

@@ -156,6 +156,7 @@ function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
 export function hostUrl(baseUrl: string, worldId: string): string {
   if (baseUrl === '') return '';
   const { protocol, port } = new URL(baseUrl);
+  // Clients accept no certificate for `*.localhost`.
   const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;
   return `${protocol}//${name}${port === '' ? '' : `:${port}`}`;
 }

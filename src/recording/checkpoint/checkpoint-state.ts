@@ -90,9 +90,8 @@ function* partsOf(head: Head, image: StateImage): Generator<Head | StatePart> {
 
 function drawnKeysOf({ keys }: Registry): Record<string, DrawnKey> {
   const drawn: Record<string, DrawnKey> = {};
-  for (const { keyId, key, drawnFrom: rng } of keys.values()) {
+  for (const { keyId, key, drawnFrom: rng } of keys.values())
     if (rng !== undefined) drawn[keyId] = { rng, prefix: key.slice(0, -drawnCharacters) };
-  }
   return drawn;
 }
 

@@ -78,9 +78,8 @@ test('SEND-4 a run that goes on from checkpoints answers like one that never sto
       const stayed = new Simulator(own);
       let stopped = start(file, { journalMaxBytes: 2 }, own);
       for (const [index, commands] of parts.entries()) {
-        for (const command of commands) {
+        for (const command of commands)
           expect(outcomeOf(stopped, command)).toBe(outcomeOf(stayed, command));
-        }
         const before = checkpointNumber(file);
         stayed.limits.patch({ read: 1 });
         stopped.limits.patch({ read: 1 });
@@ -94,7 +93,7 @@ test('SEND-4 a run that goes on from checkpoints answers like one that never sto
     }),
     { numRuns: runs(2) },
   );
-}, 180_000);
+});
 
 test('a journal stays below its bound, and its checkpoint replaces what came before', async () => {
   const file = newFile();
@@ -157,15 +156,14 @@ test('the files of a process killed at any moment of a checkpoint start again', 
   }
   expect(states.size).toBeGreaterThan(20);
   await Promise.all([simulator.close(), twin.close()]);
-}, 180_000);
+});
 
 /** How many messages that still move together were accepted at each time. */
 function createdIn({ simulation }: Simulator): Map<number | undefined, number> {
   const counts = new Map<number | undefined, number>();
   for (const { createdPairs: created = [] } of simulation.world.messages.cohorts) {
-    for (let at = 0; at < created.length; at += 2) {
+    for (let at = 0; at < created.length; at += 2)
       counts.set(created[at], (counts.get(created[at]) ?? 0) + (created[at + 1] ?? 0));
-    }
   }
   return counts;
 }
@@ -201,7 +199,7 @@ test('messages that change while a checkpoint is written are in it as they were'
   // The metrics that change at the next poll.
   expect(createdIn(again)).toEqual(createdIn(twin));
   await Promise.all([again.close(), twin.close()]);
-}, 180_000);
+});
 
 test('a simulator that closes while a checkpoint is written leaves the journal as it was', async () => {
   const file = newFile();
@@ -350,9 +348,8 @@ test('AUTH-2 no file of a journal holds a full key, and every key is known after
   await third.close();
   const whole = readFileSync(file, 'utf8') + partsOf(`${file}.checkpoint-2`).join('\n');
   expect(whole).toContain('"name":"late"');
-  for (const text of [key, ...ready.accounts.map((one) => one.api_key)]) {
+  for (const text of [key, ...ready.accounts.map((one) => one.api_key)])
     expect(whole).not.toContain(text);
-  }
 });
 
 function partsOf(checkpoint: string): string[] {

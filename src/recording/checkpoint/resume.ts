@@ -64,9 +64,7 @@ export function openRun(path: string, settings: Settings, options: RunOptions): 
   try {
     const lines = readJournal(path);
     const header = lines?.header === undefined ? undefined : readHeader(lines.header, path);
-    if (header !== undefined) {
-      checkSameSettings(header, settings, path, options.keyDigests);
-    }
+    if (header !== undefined) checkSameSettings(header, settings, path, options.keyDigests);
     const found: FoundJournal = { path, unlock, lines, header };
     return {
       startedAtMs: header === undefined ? undefined : Date.parse(header.started_at),

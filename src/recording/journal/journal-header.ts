@@ -3,7 +3,9 @@
  * the name of the checkpoint from which the journal continues, if any. Explicit keys are stored as
  * digests, so a replay accepts the same keys without knowing their text.
  */
+
 import { z } from 'zod';
+import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
@@ -85,7 +87,7 @@ export function headerOf(
     journal: journalFormat,
     smstwin: smstwinVersion(),
     seed: settings.seed,
-    started_at: new Date(startedAtMs).toISOString(),
+    started_at: isoTime(startedAtMs),
     settings: journalSettings(settings, keyDigests),
     ...(world !== undefined && { world }),
   };
@@ -146,9 +148,8 @@ export function readHeader(line: string, name: string): JournalHeader {
       `${name}: journal format ${format}; ${formats}: use the version that wrote it`,
     );
   }
-  if (format !== 1 && isIntact(line) !== true) {
+  if (format !== 1 && isIntact(line) !== true)
     throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
-  }
   const reading = headerSchema.safeParse(header, { reportInput: true });
   if (reading.success) return reading.data;
   const [mistake = ''] = mistakesOf(reading.error).map(mistakeLine);

@@ -47,9 +47,8 @@ export function readJournal(path: string): JournalLines | undefined {
     const wholeBytes = wholeBytesOf(file, size);
     const opening = openingOf(file);
     if (wholeBytes === 0 && !beginsAs('journal', opening)) throw notAJournal(path, opening);
-    if (isLineBreakLost(readBlock(file, wholeBytes, size))) {
+    if (isLineBreakLost(readBlock(file, wholeBytes, size)))
       throw new JournalError(`${path}: the last line is damaged: its line break was changed`);
-    }
     const [header] = linesOf(file, wholeBytes);
     return {
       // Some editors put a byte order mark before it.
@@ -109,9 +108,8 @@ function* linesOf(file: number, to: number): Generator<string> {
 function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
   const file = openPlain(path);
   try {
-    if (fstatSync(file).ino !== inode) {
+    if (fstatSync(file).ino !== inode)
       throw new JournalError(`${path}: replaced while it was read; read it again`);
-    }
     const readLine = lineReader(path);
     for (const line of linesOf(file, to)) {
       const entry = readLine(line);

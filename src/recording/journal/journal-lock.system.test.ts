@@ -5,10 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
-
-// Starting several processes takes seconds on a small machine.
-vi.setConfig({ testTimeout: 60_000 });
+import { afterAll, expect, test } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-race-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -106,9 +106,8 @@ export class FileJournal implements Journal {
 
   text(): string {
     const { size } = fstatSync(this.#file);
-    if (size > journalTextLimitBytes) {
+    if (size > journalTextLimitBytes)
       throw conflict(`the journal has ${size} bytes, too many for one reply: read the file`);
-    }
     return readBytes(this.#file, 0, size, this.#path).toString('utf8');
   }
 

@@ -53,9 +53,8 @@ export class MemoryJournal implements Journal {
   }
 
   requests(exchanges: readonly RecordedExchange[]): void {
-    for (const exchange of exchanges) {
+    for (const exchange of exchanges)
       if (this.keepsExchanges) this.#keep(exchange, exchange.characters);
-    }
   }
 
   ended(entry: EndedEntry): void {

@@ -65,9 +65,8 @@ class JsonBytes {
     this.#reserve(maxDigits);
     let scale = 1;
     while (scale * 10 <= number) scale *= 10;
-    for (; scale >= 1; scale /= 10) {
+    for (; scale >= 1; scale /= 10)
       this.#bytes[this.#length++] = zero + (Math.floor(number / scale) % 10);
-    }
   }
 
   /** Writes a text that is JSON already. */

@@ -59,9 +59,8 @@ export function nameOf(path: string): string {
 export function removeLeftovers(files: JournalFiles, current: Checkpoint | undefined): void {
   const number = current?.number ?? 0;
   removeOwn(files.next, 'journal');
-  for (const other of [number - 1, number + 1]) {
+  for (const other of [number - 1, number + 1])
     if (other > 0) removeOwn(checkpointFile(files, other), 'checkpoint');
-  }
 }
 
 /** Syncs a folder, so that its file names survive a power failure. */

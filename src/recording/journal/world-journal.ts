@@ -83,9 +83,8 @@ export class WorldJournal {
         return result;
       } catch (error) {
         // An invalid input is refused before it changes anything, so a replay can do without it.
-        if (error instanceof OperationRefused && error.code !== 'invalid') {
+        if (error instanceof OperationRefused && error.code !== 'invalid')
           this.journal?.operation(atMs, operation, args, error.code);
-        }
         throw error;
       }
     });
@@ -124,8 +123,7 @@ export class WorldJournal {
   recordEnd(requestNumber: number, isSeen: boolean): void {
     const { wallClock, exchangeRecord } = this.#world;
     exchangeRecord.settle();
-    wallClock.catchUp();
-    const nowMs = this.#world.simulation.clock.now();
+    const nowMs = wallClock.now();
     const requestsAgo = exchangeRecord.total - requestNumber + 1;
     const at = isoTime(nowMs);
     this.journal?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });

@@ -14,9 +14,8 @@ function restoredFrom(simulator: Simulator): Simulator {
   const restored = new Simulator(settings);
   restored.snapshots.restore(JSON.parse(JSON.stringify(simulator.snapshots.take())));
   // This test calls with the keys' text; a restore knows keys of other worlds only by digest.
-  for (const [id, key] of restored.simulation.world.keys) {
+  for (const [id, key] of restored.simulation.world.keys)
     key.key = simulator.simulation.world.keys.get(id)?.key ?? '';
-  }
   return restored;
 }
 

@@ -105,9 +105,7 @@ export class StateImage {
 
   /** Keeps this state while the simulator runs on: copies a chunk before it changes. */
   hold(): void {
-    for (const chunk of this.#chunks) {
-      chunk.onChange = () => this.#copies.set(chunk, chunk.copy());
-    }
+    for (const chunk of this.#chunks) chunk.onChange = () => this.#copies.set(chunk, chunk.copy());
   }
 
   /** Ends `hold`. Call it when no more parts are read. */
@@ -119,9 +117,8 @@ export class StateImage {
   *parts(): Generator<StatePart> {
     yield* this.#messageParts();
     for (const [batch, lists] of this.#members.entries()) {
-      for (const blocks of lists) {
+      for (const blocks of lists)
         for (const block of blocks) yield { members: [{ batch, arrivals: [...block] }] };
-      }
     }
     yield this.unbatched;
   }

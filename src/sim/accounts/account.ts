@@ -202,9 +202,8 @@ export class AccountNames {
   /** Counts one more use of the name, and returns the name of its stream. */
   use(name: string): string {
     const earlier = this.#uses.get(name);
-    if (earlier === undefined) {
+    if (earlier === undefined)
       refuseMore(this.#uses.size, mostAccountNames, 'account names since the last reset');
-    }
     this.#uses.set(name, (earlier ?? 0) + 1);
     // The count precedes the name, which may hold any text, so two accounts never share a stream.
     return earlier === undefined ? `account:${name}` : `account again:${earlier}:${name}`;

@@ -42,6 +42,7 @@ export class KeyRing {
     return this.#byDigest.size === 0 ? undefined : this.#byDigest.get(this.#digestOf(text));
   }
 
+  /** True if a key has this full text. A key that is known only by its digest does not count. */
   has(text: string): boolean {
     return this.#byHeader.has(headerOf(text));
   }

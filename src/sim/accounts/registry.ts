@@ -296,9 +296,8 @@ export class Registry {
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
-    if (this.#devicesByNumber.has(number)) {
+    if (this.#devicesByNumber.has(number))
       throw conflict(`the number ${number} belongs to a SIM already; remove it first`, 'number');
-    }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;
     const deviceId = drawUuid(ids);

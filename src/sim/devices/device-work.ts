@@ -73,9 +73,8 @@ export class DeviceWork<M extends WorkMessage<M>> {
   /** The number of messages that wait for pickup, held ones included. */
   get queueLength(): number {
     let length = this.held.size;
-    for (const { cohorts } of this.ready) {
+    for (const { cohorts } of this.ready)
       for (const { status, size } of cohorts) if (status === 'queued') length += size;
-    }
     return length;
   }
 
@@ -90,9 +89,8 @@ export class DeviceWork<M extends WorkMessage<M>> {
   /** Drops the messages of an account that is deleted. */
   forget(account: Cohort['account']): void {
     this.#closeBatch();
-    for (const batch of [...this.ready, ...this.inFlight]) {
+    for (const batch of [...this.ready, ...this.inFlight])
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
-    }
     this.ready = this.ready.filter(({ cohorts }) => cohorts.length > 0);
     this.inFlight = this.inFlight.filter(({ cohorts }) => cohorts.length > 0);
     this.held.forget(account);
@@ -149,9 +147,8 @@ export class DeviceWork<M extends WorkMessage<M>> {
 
   #makeBatchReady(batch: Batch<M>): void {
     this.#closeBatch();
-    for (const cohort of batch.cohorts) {
+    for (const cohort of batch.cohorts)
       if (isQueued(cohort)) cohort.duePoll = this.#pollCount + pollsOf(cohort);
-    }
     batch.close();
     if (batch.keep(isQueued)) this.ready.push(batch);
   }

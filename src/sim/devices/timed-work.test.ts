@@ -20,9 +20,8 @@ test('STATE-3 paced steps are taken by their time, and those of one time in orde
       expect(paced.items).toEqual(sorted);
       expect(paced.nextDueAtMs).toBe(sorted[0]?.dueAtMs);
       const taken: unknown[] = [];
-      for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
+      for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs))
         taken.push(...due);
-      }
       expect(taken).toEqual(sorted.filter(({ dueAtMs }) => dueAtMs <= nowMs));
       paced.forget('acme');
       const isLeft = (step: (typeof steps)[number]) =>

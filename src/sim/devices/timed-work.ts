@@ -86,9 +86,8 @@ export class Holds<M extends WorkMessage<M>> {
 
   get size(): number {
     let { size } = this.#alone;
-    for (const { cohorts } of this.#together.values()) {
+    for (const { cohorts } of this.#together.values())
       for (const cohort of cohorts) if (isQueued(cohort)) size += cohort.size;
-    }
     return size;
   }
 
@@ -114,12 +113,10 @@ export class Holds<M extends WorkMessage<M>> {
 
   /** Drops the messages of an account that is deleted. */
   forget(account: Cohort['account']): void {
-    for (const [end, message] of this.#alone) {
+    for (const [end, message] of this.#alone)
       if (message.cohort.account === account) this.#alone.delete(end);
-    }
-    for (const batch of this.#together.values()) {
+    for (const batch of this.#together.values())
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
-    }
   }
 }
 

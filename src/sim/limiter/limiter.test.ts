@@ -97,9 +97,8 @@ class NaiveBucket {
       return 0;
     }
     // Debt goes down to 1 − N tokens, which is 2N − 1 below full.
-    if (this.#refused === 'yes') {
+    if (this.#refused === 'yes')
       this.#fullAt = Math.min(full + minuteMs, now + (2 * this.#limit - 1) * minuteMs);
-    }
     return Math.ceil((Math.max(this.#fullAt, full) - now - room) / this.#limit);
   }
 
@@ -200,9 +199,8 @@ test.each(refusals)(
     fc.assert(
       fc.property(smallLimit, phase, waits, (n, phaseMs, list) => {
         const { passed } = play(n, 'sliding', refused, phaseMs, list);
-        for (let i = n; i < passed.length; i++) {
+        for (let i = n; i < passed.length; i++)
           expect((passed[i] ?? 0) - (passed[i - n] ?? 0)).toBeGreaterThanOrEqual(minuteMs);
-        }
       }),
     );
   },
@@ -276,9 +274,8 @@ test.each(laws)(
             limiter.take('send', 'caller');
           }
           let seconds = 0;
-          for (let i = 0; i < n + extra || seconds === 0; i++) {
+          for (let i = 0; i < n + extra || seconds === 0; i++)
             seconds = limiter.take('send', 'caller');
-          }
           return { clock, limiter, seconds };
         };
         const patient = past();

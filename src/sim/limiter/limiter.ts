@@ -163,9 +163,8 @@ export class Limiter {
     const older = buckets.older.get(caller);
     const isNewAddress = older === undefined && caller.startsWith(addressMark);
     const isFull = buckets.recent.size + buckets.older.size >= mostAddresses;
-    if (isNewAddress && isFull && caller !== otherAddresses) {
+    if (isNewAddress && isFull && caller !== otherAddresses)
       return this.#bucketOf(buckets, limit, otherAddresses, nowMs);
-    }
     const bucket = older ?? createBucket(this.#assumptions.answers.limiterRefill, limit);
     buckets.older.delete(caller);
     buckets.recent.set(caller, bucket);

@@ -37,9 +37,8 @@ test.each([
   ['+', false, false, false],
 ])('SEND-2 %j by its shape: %s, possible: %s, valid: %s', (text, ...expected) => {
   // Twice, as the second verdict comes from memory.
-  for (let i = 0; i < 2; i++) {
+  for (let i = 0; i < 2; i++)
     expect(checks.map((check) => isPhoneNumber(text, check))).toEqual(expected);
-  }
 });
 
 test('the last three digits of a North American number decide nothing, so it shares a verdict', () => {

@@ -151,9 +151,8 @@ export class QuotaLog {
   rows(nowMs: number): QuotaRow[] {
     this.#expire(nowMs);
     const rows: QuotaRow[] = [];
-    for (let row = this.#first; row < this.#next; row++) {
+    for (let row = this.#first; row < this.#next; row++)
       rows.push([...this.#rows.subarray(row * rowWidth, (row + 1) * rowWidth)] as QuotaRow);
-    }
     return rows;
   }
 

@@ -58,9 +58,8 @@ class Window {
   /** The refusals in memory, and those of one id in other scopes. */
   get size(): number {
     let size = 0;
-    for (const newest of this.#account.replays.entries()) {
+    for (const newest of this.#account.replays.entries())
       for (let use: typeof newest | undefined = newest; use !== undefined; use = use.older) size++;
-    }
     return size;
   }
 }

@@ -160,9 +160,8 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     this.#uses.purgeStale();
     if (this.#uses.size <= this.#uses.max / 2) return this.#uses;
     const larger = this.#create(growth * this.#uses.max);
-    for (const kept of this.#uses.rvalues()) {
+    for (const kept of this.#uses.rvalues())
       if (kept !== undefined) larger.set(kept.requestId, kept, { start: kept.atMs });
-    }
     this.#uses = larger;
     return larger;
   }

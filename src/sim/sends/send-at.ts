@@ -94,12 +94,10 @@ export function parseSendAt(
   }
   const offsetMs = Number(offsetHour ?? 0) * hourMs + Number(offsetMinute) * minuteMs;
   if (offsetMs === 0 && sign !== '-') return wallMs;
-  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) {
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59)
     return { why: 'No such time zone offset.' };
-  }
-  if (sendAtZone !== 'any_offset' && sendAtZone !== 'any') {
+  if (sendAtZone !== 'any_offset' && sendAtZone !== 'any')
     return { why: 'Only UTC is accepted: end it with Z.' };
-  }
   return Math.min(sign === '+' ? wallMs - offsetMs : wallMs + offsetMs, latestMs);
 }
 

@@ -249,9 +249,8 @@ function releaseTime(
   if (typeof sendAtMs !== 'number') return sendAtMs;
   // States the simulated time, because a scaled or manual clock differs from the caller's.
   if (sendAtMs <= nowMs) return { why: `Must be in the future: it is ${isoTime(nowMs)} now.` };
-  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * dayMs) {
+  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * dayMs)
     return { why: `At most ${sendAtMaxAheadDays} days ahead.` };
-  }
   return sendAtMs;
 }
 
@@ -268,8 +267,7 @@ function isAtMost(limit: number, text: string, unit: Assumptions['characterUnit'
   if (text.length <= limit) return true;
   if (unit === 'utf16_units') return false;
   let characters = 0;
-  for (const _ of unit === 'code_points' ? text : graphemes.segment(text)) {
+  for (const _ of unit === 'code_points' ? text : graphemes.segment(text))
     if (++characters > limit) return false;
-  }
   return true;
 }

@@ -50,14 +50,12 @@ export function send(world: Registry, call: SendCall): SendDecision {
   }
   const { request } = validation;
   const isQuotaFirst = assumptions.gateOrder === 'quota_before_sender';
-  if (isQuotaFirst && isQuotaSpent(world, call.account, request)) {
+  if (isQuotaFirst && isQuotaSpent(world, call.account, request))
     return refuse(world, call, quotaExceeded);
-  }
   const device = usableDevice(world, call.account, request.sender);
   if (!('deviceId' in device)) return refuse(world, call, device);
-  if (!isQuotaFirst && isQuotaSpent(world, call.account, request)) {
+  if (!isQuotaFirst && isQuotaSpent(world, call.account, request))
     return refuse(world, call, quotaExceeded);
-  }
   const scripted = world.outcomes.refusalOf(request.to, () => sendKey(call, request), world.now());
   // A scripted 429 is temporary, so it does not use up the `request_id`.
   if (scripted?.kind === 'throttled') return scripted;
@@ -80,9 +78,8 @@ export function findReplay(world: Registry, call: SendCall): SendDecision | unde
   const use = call.account.replays.find(fields.requestId, call.key, call.endpoint, assumptions);
   if (use === undefined) return undefined;
   if (!(use.outcome instanceof Message)) return use.outcome;
-  if (assumptions.replayDifferentBody === 'conflict' && isDifferent(fields, use.outcome)) {
+  if (assumptions.replayDifferentBody === 'conflict' && isDifferent(fields, use.outcome))
     return { kind: 'request_id_conflict' };
-  }
   return { kind: 'replayed', body: use.body };
 }
 
@@ -167,9 +164,8 @@ function usableDevice(world: Registry, account: Account, number: string): Device
   const device = world.deviceByNumber(number);
   if (device === undefined) return { kind: 'number_not_found' };
   if (device.account === undefined) {
-    if (account.connectedSims.length > 0 && assumptions.poolBesideOwnSim !== 'allow') {
+    if (account.connectedSims.length > 0 && assumptions.poolBesideOwnSim !== 'allow')
       return { kind: 'number_access_denied' };
-    }
   } else if (device.account !== account) {
     return assumptions.foreignNumber === 'access_denied'
       ? { kind: 'number_access_denied' }

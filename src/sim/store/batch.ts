@@ -209,9 +209,8 @@ export class Batch<M extends Joinable<M>> {
     split.close();
     // The next walk need not look at messages that have left.
     const { length } = this.#members;
-    while (this.#first < length && this.#members.at(this.#first)?.cohort.batch !== this) {
+    while (this.#first < length && this.#members.at(this.#first)?.cohort.batch !== this)
       this.#first++;
-    }
     return split;
   }
 

@@ -97,9 +97,8 @@ export class Cohort {
     if (sentAtMs > 0) this.become('sent', sentAtMs);
     if (endedAtMs > 0) this.become(status, endedAtMs, failureReason);
     this.duePoll = duePoll;
-    if (this.status !== status || this.failureReason !== failureReason) {
+    if (this.status !== status || this.failureReason !== failureReason)
       throw new Error(`STATE-3 a message is ${status}, but its history ends with ${this.status}`);
-    }
   }
 
   /** When the status was last written; 0 while it is the initial one. */

@@ -81,9 +81,8 @@ export class Columns {
   copyMessage(to: number, from: Columns, place: number): void {
     this.createdAtMs[to] = from.createdAtMs[place] as number;
     this.to[to] = from.to[place] as number;
-    for (let word = 0; word < 4; word++) {
+    for (let word = 0; word < 4; word++)
       this.ids[4 * to + word] = from.ids[4 * place + word] as number;
-    }
     this.account[to] = from.account[place] as number;
     this.device[to] = from.device[place] as number;
     this.key[to] = from.key[place] as number;

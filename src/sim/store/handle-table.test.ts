@@ -41,9 +41,8 @@ test('a table finds every handle of a tag, after any additions, replacements and
           if (isKnown) of(tag)[0] = handle;
         }
       }
-      for (const [each, handles] of model) {
+      for (const [each, handles] of model)
         expect(allOf(table, each)).toEqual(handles.sort((a, b) => a - b));
-      }
       const all = [...model.values()].flat().sort((a, b) => a - b);
       expect([...table.handles()].sort((a, b) => a - b)).toEqual(all);
     }),

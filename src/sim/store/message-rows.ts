@@ -111,9 +111,8 @@ export class MessageRows<Tables> {
       const { columns, slab } = chunk;
       const place = chunk.placeOf(rowOf(handle));
       const isOfAccount = columns.account[place] === accountSlot;
-      if (isOfAccount && slab.hasTextAt(slab.after(columns.textAt[place] as number), requestId)) {
+      if (isOfAccount && slab.hasTextAt(slab.after(columns.textAt[place] as number), requestId))
         found.push(handle);
-      }
       // False continues the search.
       return false;
     });

@@ -77,9 +77,8 @@ export class MessageStore implements AccountMessages {
   /** In the order of arrival. */
   *values(): IterableIterator<Message> {
     for (const chunk of [...this.rows.chunks]) {
-      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
+      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1))
         yield new Message(chunk, row);
-      }
     }
   }
 
@@ -155,9 +154,8 @@ export class MessageStore implements AccountMessages {
     moveTo(cohort, message);
     if (cohort.endedAtMs > 0) this.unfinished--;
     const hasUse = key !== undefined && requestId !== '';
-    if (hasUse && this.now() - createdAtMs <= replayWindowMs) {
+    if (hasUse && this.now() - createdAtMs <= replayWindowMs)
       this.rows.addUse(account.slot, requestId, handleOf(message.chunk, message.row));
-    }
     if (saved.sender !== '') message.sender = saved.sender;
   }
 

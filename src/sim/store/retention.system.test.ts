@@ -19,9 +19,8 @@ test('SEND-4 a day at the documented rates of three endpoints loses no message a
   const minutes = 1_440;
   for (let minute = 0; minute < minutes; minute++) {
     const from = minute * perMinute;
-    for (let n = Math.max(1, from); n < from + perMinute; n++) {
+    for (let n = Math.max(1, from); n < from + perMinute; n++)
       for (const path of paths) if (send(path, n).status !== 202) throw new Error(`${path} ${n}`);
-    }
     if (minute < minutes - 1) twin.advance(minuteMs);
   }
   const { messages } = twin.simulation.world;
@@ -32,4 +31,4 @@ test('SEND-4 a day at the documented rates of three endpoints loses no message a
     expect(send(path, 0)).toMatchObject({ status: 200, body: first[n]?.body });
     expect(twin.read(first[n]?.json['message_id']).status).toBe(200);
   }
-}, 120_000);
+});

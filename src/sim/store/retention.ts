@@ -40,9 +40,8 @@ export class Retention {
   excess(total: number, unfinished: number): number {
     const { maxMessages } = this;
     if (maxMessages === 'unlimited') return 0;
-    if (maxMessages !== undefined) {
+    if (maxMessages !== undefined)
       return unfinished >= maxMessages ? Number.POSITIVE_INFINITY : total + 1 - maxMessages;
-    }
     if (unfinished >= mostUnfinished) return Number.POSITIVE_INFINITY;
     const counted = total - unfinished + Math.min(unfinished, countedUnfinished);
     return counted + 1 - defaultMaxMessages;

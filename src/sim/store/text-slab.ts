@@ -95,9 +95,8 @@ export class TextSlab {
     const { bytes } = this;
     const { isWide, length, begin } = this.#headOf(offset);
     if (length !== text.length) return false;
-    for (let i = 0; i < length; i++) {
+    for (let i = 0; i < length; i++)
       if (unitAt(bytes, begin, i, isWide) !== text.charCodeAt(i)) return false;
-    }
     return true;
   }
 

@@ -23,21 +23,17 @@ export function checkDevices(simulation: Simulation, found: Findings): void {
   );
   for (const account of world.accounts.values())
     for (const each of account.devices) listedBy.set(each, account);
-  if (listedBy.size !== world.devices.size) {
+  if (listedBy.size !== world.devices.size)
     found.report('SVC-1', `${listedBy.size} SIMs are listed, the world has ${world.devices.size}`);
-  }
-  if (deviceActors.size !== world.devices.size) {
+  if (deviceActors.size !== world.devices.size)
     found.report('SVC-3', `${deviceActors.size} of ${world.devices.size} SIMs run`);
-  }
   for (const [id, device] of world.devices) {
     found.checked.devices++;
     const isListed = listedBy.has(device) && listedBy.get(device) === device.account;
-    if (device.deviceId !== id || !isListed) {
+    if (device.deviceId !== id || !isListed)
       found.report('SVC-1', `SIM ${device.number} is not listed where it belongs`);
-    }
-    if (world.deviceByNumber(device.number) !== device) {
+    if (world.deviceByNumber(device.number) !== device)
       found.report('AUTH-4', `number ${device.number} leads to another SIM`);
-    }
     checkWake(simulation, device, found);
   }
 }
@@ -50,14 +46,12 @@ function checkWake(
 ): void {
   const wakeAtMs = deviceActors.wakeAtMs(device);
   const isAble = device.connected && device.active;
-  if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now())) {
+  if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now()))
     found.report('SVC-3', `SIM ${device.number} wakes at ${wakeAtMs} without work`);
-  }
   const intervalMs = world.assumptions.pollIntervalSeconds * secondMs;
   const dueMs = isAble ? latestWakeMs(device, clock.now(), intervalMs) : undefined;
-  if (dueMs !== undefined && (wakeAtMs === undefined || wakeAtMs > dueMs)) {
+  if (dueMs !== undefined && (wakeAtMs === undefined || wakeAtMs > dueMs))
     found.report('SVC-3', `SIM ${device.number} has work by ${dueMs} but wakes at ${wakeAtMs}`);
-  }
 }
 
 /** The latest time at which the device must wake; undefined if no work waits. */
@@ -67,9 +61,8 @@ function latestWakeMs(
   intervalMs: number,
 ): number | undefined {
   let dueMs = Number.POSITIVE_INFINITY;
-  for (const { message, from, dueAtMs } of work.paced.items) {
+  for (const { message, from, dueAtMs } of work.paced.items)
     if (message.status === from) dueMs = Math.min(dueMs, dueAtMs);
-  }
   if (polling === 'simulated') {
     const waits =
       work.ready.some(({ cohorts }) => cohorts.some(({ status }) => status === 'queued')) ||
@@ -90,17 +83,14 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
   for (const { messageId, cohort, account, fate } of world.messages.values()) {
     sizes.set(cohort, (sizes.get(cohort) ?? 0) + 1);
     const isUnbatched = cohort === account.unbatched;
-    if (cohort.account !== account || (!isUnbatched && !isSameFate(cohort.fate, fate))) {
+    if (cohort.account !== account || (!isUnbatched && !isSameFate(cohort.fate, fate)))
       found.report('STATE-3', `message ${messageId} moves with messages of another kind`);
-    }
-    if (isUnbatched && cohort.status !== 'queued') {
+    if (isUnbatched && cohort.status !== 'queued')
       found.report('STATE-3', `message ${messageId} moves with all that wait`);
-    }
   }
   for (const [{ status, size }, count] of sizes) {
-    if (size !== count) {
+    if (size !== count)
       found.report('STATE-3', `${size} messages should be ${status} together, ${count} are`);
-    }
   }
 }
 
@@ -112,9 +102,8 @@ const queuesOfQueued = ['ready', 'held', 'paced'];
 
 export function checkQueues(simulation: Simulation, found: Findings): void {
   const queues = new Map<number, string>();
-  for (const device of simulation.world.devices.values()) {
+  for (const device of simulation.world.devices.values())
     collectQueues(simulation, device, queues, found);
-  }
   for (const message of simulation.world.messages.values()) {
     const permitted = permittedQueues(simulation, message);
     const queue = queues.get(message.arrival);
@@ -139,23 +128,20 @@ function collectQueues(
   const add = (message: Message, queue: string) => {
     const { messageId, arrival } = message;
     if (queues.has(arrival)) found.report('STATE-2', `message ${messageId} is in two queues`);
-    if (message.device !== device || world.messages.get(messageId)?.arrival !== arrival) {
+    if (message.device !== device || world.messages.get(messageId)?.arrival !== arrival)
       found.report('RES-6', `message ${messageId} is in a queue of ${device.number}`);
-    }
     queues.set(arrival, queue);
   };
   const checkDue = ({ messageId, duePoll, fate }: Message) => {
-    if (duePoll > pollCount + (fate?.polls ?? 1)) {
+    if (duePoll > pollCount + (fate?.polls ?? 1))
       found.report('SVC-3', `message ${messageId} waits for poll ${duePoll}`);
-    }
   };
   for (const message of ready) {
     if (message.status !== 'queued') continue;
     add(message, 'ready');
     checkDue(message);
-    if (message.sendAtMs > clock.now()) {
+    if (message.sendAtMs > clock.now())
       found.report('SEND-7', `message ${message.messageId} is held but ready for pickup`);
-    }
   }
   for (const message of held) if (message.status === 'queued') add(message, 'held');
   for (const message of inFlight) {
@@ -163,9 +149,7 @@ function collectQueues(
     add(message, 'inFlight');
     checkDue(message);
   }
-  for (const { message, from } of paced) {
-    if (message.status === from) add(message, 'paced');
-  }
+  for (const { message, from } of paced) if (message.status === from) add(message, 'paced');
 }
 
 /** Where a message may wait. `undefined` in the list: in no queue, as it is final or stuck. */

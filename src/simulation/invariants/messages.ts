@@ -34,27 +34,22 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
   for (const message of world.messages.values()) {
     const id = message.messageId;
     found.checked.messages++;
-    if (!isUuid(id) || world.messages.get(id)?.arrival !== message.arrival) {
+    if (!isUuid(id) || world.messages.get(id)?.arrival !== message.arrival)
       found.report('RES-2', `message ${id} is not found by its id`);
-    }
-    if (message.createdAtMs < lastMs) {
+    if (message.createdAtMs < lastMs)
       found.report('STATE-1', `message ${id} was accepted before one that arrived earlier`);
-    }
     lastMs = message.createdAtMs;
-    if (message.arrival <= lastArrival || message.arrival >= world.counters.arrivals) {
+    if (message.arrival <= lastArrival || message.arrival >= world.counters.arrivals)
       found.report('STATE-1', `message ${id} arrived as number ${message.arrival}, out of order`);
-    }
     lastArrival = message.arrival;
     checkHistory(message, nowMs, found);
     checkOwner(message, found);
-    if (world.accounts.get(message.account.accountId) !== message.account) {
+    if (world.accounts.get(message.account.accountId) !== message.account)
       found.report('READ-2', `message ${id} belongs to an account that does not exist`);
-    }
     const { device, status } = message;
     const mayOutliveDevice = device.isRemoved && isFinal(status);
-    if (!mayOutliveDevice && world.devices.get(device.deviceId) !== device) {
+    if (!mayOutliveDevice && world.devices.get(device.deviceId) !== device)
       found.report('RES-6', `message ${id} is assigned to a SIM that does not exist`);
-    }
   }
 }
 
@@ -71,28 +66,24 @@ function checkHistory(message: Message, nowMs: number, found: Findings): void {
   } else if (last !== status) {
     found.report('STATE-3', `message ${id} is ${status} but its history ends in ${last}`);
   }
-  if ((message.failureReason !== undefined) !== (status === 'failed')) {
+  if ((message.failureReason !== undefined) !== (status === 'failed'))
     found.report('STATE-4', `message ${id} is ${status} with the reason ${message.failureReason}`);
-  }
   let latestMs = createdAtMs;
   for (const atMs of [sendingAtMs, sentAtMs, endedAtMs, nowMs]) {
-    if (atMs !== 0 && atMs < latestMs) {
+    if (atMs !== 0 && atMs < latestMs)
       found.report('STATE-3', `message ${id} went back in time, from ${latestMs} to ${atMs}`);
-    }
     if (atMs !== 0) latestMs = atMs;
   }
 }
 
 function checkStep(message: Message, from: Status, to: Status, found: Findings): Status {
-  if (!documentedSteps[from].includes(to)) {
+  if (!documentedSteps[from].includes(to))
     found.report('STATE-3', `message ${message.messageId} went from ${from} to ${to}`);
-  }
   return to;
 }
 
 /** SVC-1: its SIM must belong to the account or to the pool. */
 function checkOwner({ messageId, account, device }: Message, found: Findings): void {
-  if (device.account !== undefined && device.account !== account) {
+  if (device.account !== undefined && device.account !== account)
     found.report('SVC-1', `message ${messageId} of ${account.name} is on another's SIM`);
-  }
 }

@@ -65,14 +65,12 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   for (const chunk of messages.rows.chunks) {
     let rows = 0;
     for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) rows++;
-    if (rows !== chunk.size) {
+    if (rows !== chunk.size)
       found.report('STATE-1', `chunk ${chunk.number} counts ${chunk.size} messages, not ${rows}`);
-    }
     held += rows;
   }
-  if (held !== messages.size) {
+  if (held !== messages.size)
     found.report('STATE-1', `the world counts ${messages.size} messages, not ${held}`);
-  }
   if (recounts.unfinished !== messages.unfinished) {
     const { unfinished } = messages;
     found.report(
@@ -97,9 +95,8 @@ function checkUses(rows: Simulation['world']['messages']['rows'], found: Finding
     const row = rowOf(handle);
     if (seen.has(handle)) found.report('SEND-4', `a use of request_id is listed twice`);
     seen.add(handle);
-    if (!chunk.hasMessage(row) || !chunk.columns.hasRequestId(chunk.placeOf(row))) {
+    if (!chunk.hasMessage(row) || !chunk.columns.hasRequestId(chunk.placeOf(row)))
       found.report('SEND-4', `a use of request_id leads to no message`);
-    }
   }
 }
 
@@ -142,9 +139,8 @@ export function checkStoredUses({ clock }: Simulation, account: Account, found: 
     checkChain(account, newest, clock.now(), found);
   }
   found.checked.replays += count;
-  if (count > account.replays.size) {
+  if (count > account.replays.size)
     found.report('SEND-4', `the replay window of ${account.name} holds more than its size`);
-  }
 }
 
 /** Checks the uses of one id: each must be at most as young as the one before. */
@@ -152,9 +148,8 @@ function checkChain(account: Account, newest: FirstUse, nowMs: number, found: Fi
   let youngerMs = nowMs;
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
     const { key, atMs, requestId } = use;
-    if (atMs > youngerMs || requestId !== newest.requestId || key.account !== account) {
+    if (atMs > youngerMs || requestId !== newest.requestId || key.account !== account)
       found.report('SEND-4', `the uses of request_id ${requestId} contradict each other`);
-    }
     youngerMs = atMs;
   }
 }

@@ -60,9 +60,8 @@ function checkAccount(
   }
   checkQuota(simulation, account, recount, found);
   const ids = new Set(account.received.map(({ messageId }) => messageId));
-  if (ids.size !== account.received.length) {
+  if (ids.size !== account.received.length)
     found.report('RES-2', `account ${account.name} received two messages with one id`);
-  }
 }
 
 /** Forgotten messages count too, so a recount is exact only if no message was forgotten. */
@@ -96,9 +95,8 @@ function checkClock({ clock, deviceActors, world }: Simulation, found: Findings)
       parent !== undefined &&
       (deadlineMs < parent.deadlineMs ||
         (deadlineMs === parent.deadlineMs && arrival < parent.arrival));
-    if (index !== place || isBeforeParent) {
+    if (index !== place || isBeforeParent)
       found.report('clock', `the timer of ${deadlineMs} is out of heap order`);
-    }
     if (deadlineMs < clock.now()) found.report('clock', `a timer of ${deadlineMs} is overdue`);
     deadlines.set(deadlineMs, (deadlines.get(deadlineMs) ?? 0) + 1);
   }
@@ -106,9 +104,8 @@ function checkClock({ clock, deviceActors, world }: Simulation, found: Findings)
     const wakeAtMs = deviceActors.wakeAtMs(device);
     if (wakeAtMs === undefined) continue;
     const timerCount = deadlines.get(wakeAtMs) ?? 0;
-    if (timerCount === 0) {
+    if (timerCount === 0)
       found.report('SVC-3', `SIM ${device.number} has no timer for ${wakeAtMs}`);
-    }
     deadlines.set(wakeAtMs, timerCount - 1);
   }
 }
@@ -126,16 +123,13 @@ function checkKeys({ world, clock }: Simulation, found: Findings): void {
   }
   for (const [id, key] of world.keys) {
     found.checked.keys++;
-    if (key.keyId !== id || !key.account.keys.includes(key) || !world.keyRing.holds(key)) {
+    if (key.keyId !== id || !key.account.keys.includes(key) || !world.keyRing.holds(key))
       found.report('AUTH-2', `key ${id} is stored in the wrong place`);
-    }
     const isRevoked = key.revokedAtMs !== undefined;
-    if (key.digest === undefined && (world.validKey(key.key) !== key) !== isRevoked) {
+    if (key.digest === undefined && (world.validKey(key.key) !== key) !== isRevoked)
       found.report('AUTH-3', `key ${id} is ${isRevoked ? 'revoked but accepted' : 'not accepted'}`);
-    }
-    if ((key.revokedAtMs ?? key.createdAtMs) < key.createdAtMs || key.createdAtMs > clock.now()) {
+    if ((key.revokedAtMs ?? key.createdAtMs) < key.createdAtMs || key.createdAtMs > clock.now())
       found.report('AUTH-2', `key ${id} was created after the present or its revocation`);
-    }
   }
 }
 
@@ -157,9 +151,8 @@ function checkEndpoint(
     if (callers.has(caller)) found.report('AUTH-6', `${endpoint} has two buckets of ${caller}`);
     callers.add(caller);
     const { limiterRefill } = world.assumptions;
-    if (limit === null || !isPossible[limiterRefill](state, limit, nowMs)) {
+    if (limit === null || !isPossible[limiterRefill](state, limit, nowMs))
       found.report('LIMIT-1', `${endpoint} holds an impossible bucket of ${caller}: ${state}`);
-    }
   }
 }
 

@@ -9,6 +9,7 @@ import { secondMs } from '#contract/time.ts';
 import type { Account, Device } from '../../sim/accounts/account.ts';
 import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
 import type { Simulation } from '../simulation.ts';
+import type { WallClock } from '../wall-clock.ts';
 
 /** Counts of one world that outlive its resets. */
 export interface Counts {
@@ -20,6 +21,7 @@ export interface Counts {
 interface Measured {
   readonly counts: Counts;
   readonly simulation: Simulation;
+  readonly wallClock: Pick<WallClock, 'now'>;
 }
 
 export interface MeasuredWorld {
@@ -145,7 +147,7 @@ const declarations: readonly MetricDeclaration[] = [
     help: 'Simulated time, in seconds since 1970.',
     type: 'gauge',
     isSummed: false,
-    samples: ({ simulation }) => oneSample(simulation.clock.now() / secondMs),
+    samples: ({ wallClock }) => oneSample(wallClock.now() / secondMs),
   },
 ];
 

@@ -200,9 +200,8 @@ export const rightIdentities: readonly NodeClient[] = right({
     const inbound = { from: '+12025550123', to: '+12025550101', message: 'Thank you' };
     for (let round = 1; round <= 4; round++) {
       job.simulator.sims.receive('acme', inbound);
-      for (let page = 1; page <= round; page++) {
+      for (let page = 1; page <= round; page++)
         await get(job, `/api/v1/sms/received/?page_size=1&page=${page}`);
-      }
       await sleep(30_000);
     }
   }),

@@ -75,9 +75,8 @@ export const senders = {
   },
   disconnectedSim: {
     scene: (scene) => {
-      for (const sim of [0, 1]) {
+      for (const sim of [0, 1])
         scene.play({ kind: 'patch_sim', who: 0, sim, changes: { connected: false } });
-      }
       const reply = scene.send();
       return `${brief(reply)} ${JSON.parse(reply.body).from_number ?? ''}`.trim();
     },

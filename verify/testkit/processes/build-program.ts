@@ -12,8 +12,9 @@ export async function setup(): Promise<() => void> {
     probe: 'verify/testkit/processes/probe.ts',
   });
   await buildDashboard(programFolder);
-  // The program reads its version there.
-  cpSync(`${root}package.json`, `${root}${folder}/package.json`);
+  // The command starts the program, which reads its version from `package.json`.
+  for (const file of ['bin', 'package.json'])
+    cpSync(`${root}${file}`, `${root}${folder}/${file}`, { recursive: true });
   process.env['SMSTWIN_TEST_PROGRAM'] = `${root}${programFolder}`;
   return () => rmSync(`${root}${folder}`, { recursive: true, force: true });
 }

@@ -22,9 +22,7 @@ function holdings(): Holdings {
   const { user, system } = process.cpuUsage();
   globalThis.gc?.();
   const resources: Record<string, number> = {};
-  for (const kind of process.getActiveResourcesInfo()) {
-    resources[kind] = (resources[kind] ?? 0) + 1;
-  }
+  for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
   return {
     heapBytes: process.memoryUsage().heapUsed,
     resources,

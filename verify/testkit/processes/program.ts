@@ -12,3 +12,6 @@ export const loader = folder === undefined ? ['--import', import.meta.resolve('t
 export const program = folder === undefined ? source('../../../cli/main.ts') : `${folder}/main.js`;
 /** Preloaded into a process that reports its resources. */
 export const probe = folder === undefined ? source('./probe.ts') : `${folder}/probe.js`;
+/** The command that a user starts. */
+export const bin =
+  folder === undefined ? source('../../../bin/smstwin.js') : `${folder}/../bin/smstwin.js`;

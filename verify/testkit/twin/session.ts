@@ -72,9 +72,8 @@ export class Session {
     const { modelled = { ...defaultAssumptions, ...assumptions } } = options;
     this.model = new ReferenceModel(startMs, modelled);
     this.model.outcomes = scriptedFates;
-    for (const sim of this.#world.pool) {
+    for (const sim of this.#world.pool)
       this.model.sims.push({ ...simOf(sim), accountId: undefined });
-    }
     for (const [who, name] of names.entries()) {
       const { account_id: accountId } = this.simulator.accounts.create({ name });
       expectUuid(accountId);
@@ -109,9 +108,8 @@ export class Session {
     this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
     const { compares = true, contentType = 'application/json' } = this.#options;
     const difference = compares ? differenceOf(expected, reply, contentType) : undefined;
-    if (difference !== undefined) {
+    if (difference !== undefined)
       throw new Error(`${requestText(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
-    }
     expected.learn?.(reply);
     if (reply.status === 202) this.#learnFate(reply);
     this.learnOwnChanges();
@@ -156,18 +154,16 @@ export class Session {
     const { key_id: keyId, key } = this.simulator.accounts.createKey(accountId, { name: 'test' });
     const hasKeyFormat =
       key.startsWith(String(this.model.assumptions.keyFormat)) && /[A-Za-z0-9]{40}$/.test(key);
-    if (!hasKeyFormat || this.model.keys.some((each) => each.key === key || each.keyId === keyId)) {
+    if (!hasKeyFormat || this.model.keys.some((each) => each.key === key || each.keyId === keyId))
       throw new Error(`key ${key}`);
-    }
     this.model.keys.push({ keyId, key, accountId, revoked: false });
   }
 
   /** Passes changes of status to the model that come at a time of their own, not at a poll. */
   learnOwnChanges(): void {
     for (const message of this.model.messages) {
-      if (changesOnItsOwn(message, this.model.assumptions)) {
+      if (changesOnItsOwn(message, this.model.assumptions))
         this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);
-      }
     }
   }
 

@@ -77,15 +77,13 @@ export class Twin {
   /** Advances until no timer is left. */
   advanceToQuiet(): void {
     const { clock } = this.simulation;
-    for (let next = clock.nextAtMs; next !== undefined; next = clock.nextAtMs) {
+    for (let next = clock.nextAtMs; next !== undefined; next = clock.nextAtMs)
       clock.advanceTo(next);
-    }
   }
 
   account(name = 'acme'): Account {
-    for (const account of this.simulation.world.accounts.values()) {
+    for (const account of this.simulation.world.accounts.values())
       if (account.name === name) return account;
-    }
     throw new Error(`no account is called ${name}`);
   }
 
@@ -145,9 +143,8 @@ export class Twin {
   accepted(fields: Fields = {}, more: Partial<ApiRequest> = {}): Message {
     const reply = this.send(fields, more);
     const message = this.simulation.world.messages.get(String(reply.json['message_id']));
-    if (reply.status !== 202 || message === undefined) {
+    if (reply.status !== 202 || message === undefined)
       throw new Error(`expected 202, got ${reply.status} ${reply.body}`);
-    }
     return message;
   }
 

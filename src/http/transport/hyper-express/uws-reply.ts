@@ -126,5 +126,5 @@ function headOf(
   connection: ConnectionEnd,
 ): string {
   const type = contentType === undefined ? '' : `\r\ncontent-type: ${contentType}`;
-  return `${status} ${statusTexts[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
+  return `${status} ${statusTexts[status] ?? 'unknown'}${type}${connectionLines[connection]}`;
 }

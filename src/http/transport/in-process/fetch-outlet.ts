@@ -6,8 +6,7 @@
 // Imported: a test that fakes the global one would hold back a truncated reply.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Outlet } from '../outlet.ts';
-import { jsonType, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
 
 /** A request as undici passes it on. */
@@ -157,7 +156,7 @@ export class FetchOutlet implements Outlet {
     };
     const lines = Object.entries(headers);
     this.#controller.rawHeaders = lines.flat().map((text) => Buffer.from(text));
-    const statusText = statusTexts[status] ?? 'Unknown';
+    const statusText = statusTexts[status] ?? 'unknown';
     this.#handler.onResponseStart(this.#controller, status, headers, statusText);
   }
 

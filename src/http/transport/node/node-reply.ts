@@ -8,8 +8,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from '../event-stream.ts';
-import type { Outlet } from '../outlet.ts';
-import { jsonType, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
 import { type ControlRequest, keepAliveSeconds } from '../transport.ts';
 
@@ -71,9 +70,8 @@ export class NodeOutlet implements Outlet {
       list.push('content-type', headers?.['content-type'] ?? contentType);
       list.push('content-length', String(length));
     }
-    for (const name in headers) {
+    for (const name in headers)
       if (length === undefined || name !== 'content-type') list.push(name, headers[name] ?? '');
-    }
     this.#response.writeHead(status, list);
   }
 

@@ -16,9 +16,14 @@ import { waitUntilIdle } from '../pending-replies.ts';
 import { ServedPort } from '../served-port.ts';
 import type { PortService, Transport, TransportOptions } from '../transport.ts';
 import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
-import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
+import {
+  type Draft,
+  hasRightHosts,
+  RequestQueues,
+  readHead,
+  readUnusualMethod,
+} from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
-import { RequestQueues } from './request-queues.ts';
 
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;
@@ -52,9 +57,8 @@ export class NodeTransport implements Transport {
     this.#lines = new HeadLines(this.#port);
     this.#server = createNodeServer(this.#port.idleTimeoutMs, options.tls);
     this.#handleEvents(this.#server);
-    if ('service' in serve) {
+    if ('service' in serve)
       this.#servePlainly(options.tls === undefined ? 'connection' : 'secureConnection');
-    }
   }
 
   #handleEvents(server: Server): void {

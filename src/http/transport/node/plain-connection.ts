@@ -150,9 +150,8 @@ export class PlainConnection implements ReplyWriter {
       }
       offset = nextOffset;
     }
-    if (offset < bytes.length && !this.#isOver) {
+    if (offset < bytes.length && !this.#isOver)
       this.#keepWaiting(Buffer.from(bytes.subarray(offset)));
-    }
   }
 
   /** Serves the request at `offset`. Returns the offset of the next one, or `notPlain`. */
@@ -218,9 +217,8 @@ export class PlainConnection implements ReplyWriter {
   /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
   readonly #onEnd = (): void => {
     this.#shared.answers.endTurn();
-    if (this.#arriving !== undefined && this.#current !== undefined) {
+    if (this.#arriving !== undefined && this.#current !== undefined)
       this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
-    }
     if (this.socket.writable) this.socket.end();
   };
 

@@ -6,8 +6,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Outlet } from '../outlet.ts';
-import { jsonType, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
 import { type HeadLines, resetSocket } from './node-reply.ts';
 
 /** The connection of a plain request. */
@@ -114,9 +113,8 @@ export class PlainRequest implements ApiRequest, Outlet {
       head += `content-type: ${type}\r\ncontent-length: ${length}\r\n`;
     }
     for (const name in headers) {
-      if (name !== 'content-type' || contentType === undefined) {
+      if (name !== 'content-type' || contentType === undefined)
         head += `${name}: ${headers[name]}\r\n`;
-      }
     }
     return `${head}\r\n`;
   }

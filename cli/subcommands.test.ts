@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { everything, root } from '#verify/repository/modules.ts';
 import { newIo } from '#verify/testkit/io-fixture.ts';
-import { ignoredVariables, otherVariables } from './ignored-variables.ts';
+import { ignoredVariables, otherVariables } from './subcommands.ts';
 
 function ignored(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
   return ignoredVariables('serve', { ...newIo().io, env });

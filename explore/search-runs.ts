@@ -1,0 +1,98 @@
+/**
+ * The runs of a search. Each counts against the budget, and the points that it reaches are kept.
+ * Most runs may overlap; some must run alone. Says also why the search cannot go on.
+ */
+import type { Schedule } from '#contract/fault-schedule.ts';
+import { RunIndex } from './candidates.ts';
+import type { Learned, Problem } from './learn.ts';
+import { pointKey } from './schedule.ts';
+import type { Stop } from './search-result.ts';
+import { Ended, type Run, type RunClient, runOf } from './verdict.ts';
+
+export interface RunOptions {
+  readonly runClient: RunClient;
+  /** The most runs of the client, including those that confirm and shrink a failure. */
+  readonly maxRuns: number;
+  /** True if a client that ends with an error has not failed. */
+  readonly mayFail: boolean;
+}
+
+export class SearchRuns {
+  readonly index = new RunIndex();
+  readonly lock = new RunLock();
+  problem: Problem | undefined;
+  stop: Stop | undefined;
+  readonly #options: RunOptions;
+  readonly #reachedPoints = new Set<string>();
+  #count = 0;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get reachedPoints(): number {
+    return this.#reachedPoints.size;
+  }
+
+  get areOver(): boolean {
+    return this.stop !== undefined || this.problem !== undefined;
+  }
+
+  /** Runs the client. Throws an Ended if the budget has ended. */
+  async runClient(...run: Parameters<RunClient>): ReturnType<RunClient> {
+    if (this.#count >= this.#options.maxRuns) throw new Ended('budget');
+    this.#count++;
+    return this.#options.runClient(...run);
+  }
+
+  /** Runs the client under a schedule, and adds the run. */
+  async try(schedule: Schedule, { knownIntents, expected, throttleWaits }: Learned): Promise<Run> {
+    const raw = await this.runClient(schedule, knownIntents, throttleWaits);
+    const run = runOf(raw, schedule, expected, this.#options.mayFail);
+    this.add(run);
+    return run;
+  }
+
+  add(run: Run): void {
+    this.index.add(run);
+    for (const point of run.trace) this.#reachedPoints.add(pointKey(point));
+  }
+
+  /** Records why no more runs are possible; throws the error again if it has another cause. */
+  endBy(error: unknown): void {
+    if (!(error instanceof Ended)) throw error;
+    if (error.stop === 'interrupted') this.stop = 'interrupted';
+    else this.stop ??= error.stop;
+  }
+}
+
+/**
+ * A lock for runs: shared by those that may overlap, and exclusive for those that must run alone.
+ * An exclusive run waits until all others have ended, and later runs wait for it.
+ */
+class RunLock {
+  readonly #shared = new Set<Promise<unknown>>();
+  #lastExclusive: Promise<unknown> = Promise.resolve();
+
+  async shared<T>(work: () => Promise<T>): Promise<T> {
+    let awaited: Promise<unknown>;
+    // While this waits, another exclusive run may queue up: then it also waits for that one.
+    do {
+      awaited = this.#lastExclusive;
+      await awaited;
+    } while (awaited !== this.#lastExclusive);
+    const running = work();
+    this.#shared.add(running);
+    return running.finally(() => this.#shared.delete(running));
+  }
+
+  exclusive(work: () => Promise<void>): Promise<void> {
+    const running = Promise.allSettled([this.#lastExclusive, ...this.#shared]).then(work);
+    this.#lastExclusive = running.catch(() => {});
+    return running;
+  }
+}
