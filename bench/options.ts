@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import {
+  baseUrlValue,
   duration,
   headerValue,
   isLoopback,
@@ -131,8 +132,8 @@ const benchFlags = [
 ] as const satisfies readonly Flag[];
 
 function httpAddress(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:') return url;
+  const url = new URL(baseUrlValue(text));
+  if (url.protocol === 'http:') return url;
   throw new ValueError('expected an address such as http://127.0.0.1:8080');
 }
 

@@ -4,7 +4,7 @@
  */
 import { isAbsolute } from 'node:path';
 import { UsageError } from '#io/command-error.ts';
-import { fileValue, someOf } from '#io/flag-values.ts';
+import { baseUrlValue, fileValue, someOf } from '#io/flag-values.ts';
 import {
   addFlags,
   type CommandIo,
@@ -19,7 +19,7 @@ import {
 import { reasonOf } from '#io/plain-file.ts';
 import { startRecording } from '#record/record.ts';
 import { redactions } from '#record/redaction.ts';
-import { baseUrlValue, hostValue, portValue, sizeValue } from '#src/config/setting-values.ts';
+import { hostValue, portValue, sizeValue } from '#src/config/setting-values.ts';
 import { tlsOf } from '#src/config/tls.ts';
 import { readFaultsFile } from '#src/config/world-file.ts';
 import { closeAtStop, noticesTo, stopSignal } from './process.ts';

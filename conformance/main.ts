@@ -5,7 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
 import { CommandError, onStopSignal, printedError, UsageError } from '#io/command-error.ts';
-import { isLoopback } from '#io/flag-values.ts';
+import { isLoopback, joinedHeaders } from '#io/flag-values.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
 import { progressTo } from '#io/terminal.ts';
@@ -156,7 +156,7 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
     masks,
     signal,
     bodies: new KeptBodies(),
-    headers: Object.fromEntries(options.header),
+    headers: joinedHeaders(options.header),
     clock: { now: clock.now, sleep: realClock.sleep },
   });
   const reach = { ...capabilities, client, signal, clock, facts: runFacts };

@@ -4,16 +4,15 @@ import { rules } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { UsageError } from '#io/command-error.ts';
 import {
+  baseUrlValue,
   duration,
   fileValue,
   headerPair,
   headerValue,
-  isWebAddress,
   oneOf,
   phoneNumber,
   reportKinds,
   reportValue,
-  webAddress,
   wholeNumber,
   writableFile,
 } from '#io/flag-values.ts';
@@ -28,6 +27,7 @@ import {
   list,
   newCommand,
   readFlags,
+  readValue,
   ValueError,
 } from '#io/flags.ts';
 import { givenAs, refuseAlone } from '#io/given-flags.ts';
@@ -48,7 +48,7 @@ const timeoutValue = duration('1ms', '24h');
 const flagsOfConform = [
   heading('The target'),
   ...flagsOfTarget,
-  flag('--control-url <url>', "a simulator's control port", webAddress),
+  flag('--control-url <url>', "a simulator's control port", baseUrlValue),
   flag(
     '--control-token <token>',
     "the control port's bearer token, if it requires one",
@@ -196,10 +196,8 @@ function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: 
   const misplaced = rest.find((argument) => addressLike.test(argument));
   if (misplaced !== undefined)
     throw new UsageError(`base_url '${misplaced}' must be the first argument, before all patterns`);
-  if (isWebAddress(first)) return { baseUrl: first, patterns: rest };
-  if (addressLike.test(first))
-    throw new UsageError(`base_url '${first}' is not a URL that starts with http:// or https://`);
-  return { patterns: [...args] };
+  if (!addressLike.test(first)) return { patterns: [...args] };
+  return { baseUrl: readValue('base_url', first, baseUrlValue), patterns: rest };
 }
 
 /** Recorded traffic to judge in place of a target. */

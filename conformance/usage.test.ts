@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { joinedHeaders } from '#io/flag-values.ts';
 import { conform } from './main.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -67,6 +68,39 @@ test.each([
 ])('%j: an address behind the first argument is not a pattern', async (argv, address) => {
   const line = `base_url '${address}' must be the first argument, before all patterns`;
   expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
+});
+
+const target = 'http://127.0.0.1:1';
+
+test.each([
+  [['http://me:secret@127.0.0.1:1'], 'base_url http://me:…@127.0.0.1:1'],
+  [[`${target}/?x=1`], `base_url ${target}/?x=1`],
+  [['ftp://127.0.0.1'], 'base_url ftp://127.0.0.1'],
+  [[target, '--control-url', `${target}/#x`], `--control-url ${target}/#x`],
+])('%j: an address with more than a path is refused', async (argv, named) => {
+  const expected = 'expected a URL such as http://smstwin:8080, without a user or a query';
+  const err = `smstwin conform: ${named}: ${expected}\n`;
+  expect(await call(...argv)).toEqual({ code: 2, err, started: 0 });
+});
+
+test('two reports in one file are refused before the run', async () => {
+  const reports = ['--report', 'json=none.x', '--report', 'html=./none.x'];
+  const line = '--report html=./none.x: another --report names that file too';
+  expect(await call(...reports)).toEqual({
+    code: 2,
+    err: `smstwin conform: ${line}\n`,
+    started: 0,
+  });
+});
+
+test('lines of --header with one name become one line', () => {
+  const given = [
+    ['X-Team', 'a'],
+    ['Cookie', 'a=1'],
+    ['x-team', 'b'],
+    ['cookie', 'b=2'],
+  ] as const;
+  expect(joinedHeaders(given)).toEqual({ 'x-team': 'a, b', cookie: 'a=1; b=2' });
 });
 
 test.each([

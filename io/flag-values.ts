@@ -138,6 +138,20 @@ export function headerLine(text: string): readonly [name: string, value: string]
   return [name, headerValue(value)];
 }
 
+/** Headers by their name in lower case. Lines of one name become one line (RFC 9110, 5.3). */
+export function joinedHeaders(
+  pairs: readonly (readonly [name: string, value: string])[],
+): Readonly<Record<string, string>> {
+  const headers = new Map<string, string>();
+  for (const [given, value] of pairs) {
+    const name = given.toLowerCase();
+    const earlier = headers.get(name);
+    const separator = name === 'cookie' ? '; ' : ', ';
+    headers.set(name, earlier === undefined ? value : `${earlier}${separator}${value}`);
+  }
+  return Object.fromEntries(headers);
+}
+
 /** Like `headerLine`, but refuses a header that smstwin writes itself. */
 export function headerPair(text: string): readonly [name: string, value: string] {
   const [name, value] = headerLine(text);
@@ -150,9 +164,18 @@ export function phoneNumber(text: string): string {
   throw new ValueError('expected a number in E.164, such as +12025550101');
 }
 
+/** A URL to which paths are appended; returned without a slash at its end. */
+export function baseUrlValue(text: string): string {
+  if (isWebAddress(text) && !/[?#@]/.test(text)) return new URL(text).href.replace(/\/+$/, '');
+  throw new ValueError('expected a URL such as http://smstwin:8080, without a user or a query');
+}
+
+/** The URL of an endpoint. No request would carry the user that it names. */
 export function webAddress(text: string): string {
-  if (isWebAddress(text)) return text;
-  throw new ValueError('expected a URL that starts with http:// or https://');
+  if (!isWebAddress(text))
+    throw new ValueError('expected a URL that starts with http:// or https://');
+  if (new URL(text).username === '' && new URL(text).password === '') return text;
+  throw new ValueError("holds a user: give it as --header 'Authorization: Basic …'");
 }
 
 export function isWebAddress(text: string): boolean {

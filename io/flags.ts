@@ -3,6 +3,7 @@
  * defaults (`given-flags.ts`). The error for a mistake is one line, which never quotes a token or a
  * key.
  */
+import { resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
 import { type Environment, keepText, readVariables } from './given-flags.ts';
@@ -149,12 +150,23 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
       const name = option.long ?? flag;
       option.argParser((text: string, earlier: unknown) => {
         const value = readValue(name, text, parse);
-        return isRepeatable ? [...(earlier as readonly unknown[]), value] : value;
+        if (!isRepeatable) return value;
+        const values = earlier as readonly unknown[];
+        if (values.some((each) => isSameFile(each, value)))
+          throw new UsageError(`${name} ${text}: another ${name} names that file too`);
+        return [...values, value];
       });
     }
     command.on(`option:${option.name()}`, (text?: string) => keepText(option, text));
     command.addOption(option);
   }
+}
+
+/** True for reports of two kinds of which one would replace the other. */
+function isSameFile(...values: readonly unknown[]): boolean {
+  const [one, other] = values.map(Object);
+  if (typeof one.file !== 'string' || typeof other.file !== 'string') return false;
+  return one.kind !== other.kind && resolve(one.file) === resolve(other.file);
 }
 
 /** Adds a positional argument, `<name>` or `[name]`. */
@@ -186,7 +198,7 @@ export function readFlags(
     if (error.exitCode === 0) return 'answered';
     const line =
       error.code === 'commander.excessArguments'
-        ? `unexpected argument '${command.args.join(' ')}'`
+        ? `unexpected argument '${command.args.slice(command.registeredArguments.length).join(' ')}'`
         : oneLine(withoutValue(error, command));
     // The caller adds the list of subcommands to an error of `smstwin` itself.
     const isClear = /Did you mean|takes no value/.test(line) || command.name() === 'smstwin';
@@ -205,7 +217,8 @@ function withoutValue({ code, message }: CommanderError, command: Command): stri
   return line.replace(/^([^=]*)=[\s\S]*'/, "$1'");
 }
 
-function readValue(name: string, text: string, parse: (text: string) => unknown): unknown {
+/** Reads a value. Throws a UsageError that names it, without a secret that it holds. */
+export function readValue<Value>(name: string, text: string, parse: (text: string) => Value) {
   try {
     const value = parse(text);
     if (text === '') throw new ValueError('expected a value');
@@ -213,10 +226,14 @@ function readValue(name: string, text: string, parse: (text: string) => unknown)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const isSecret = /[-_](?:token|key)$/i.test(name);
-    const flagAndValue = text === '' || isSecret ? name : `${name} ${text}`;
+    const flagAndValue = text === '' || isSecret ? name : `${name} ${withoutPassword(text)}`;
     const hint = text === '' ? '; the value is empty' : '';
     throw new UsageError(oneLine(`${flagAndValue}: ${error.message}${hint}`));
   }
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/(\/\/[^/@:]*):[^/@]*@/, '$1:…@');
 }
 
 function oneLine(text: string): string {

@@ -37,11 +37,16 @@ export function openPlain(path: string, options: OpenOptions = {}): number {
   }
 }
 
-/** Reads a file as text without a byte order mark. Throws a FileRefused above the bound. */
+/**
+ * Reads a file as text without a byte order mark. Throws a FileRefused above the bound, and for
+ * bytes that are no text.
+ */
 export function readText(path: string, mostBytes: number): string {
   const file = openPlain(path);
   try {
-    return readOpened(file, mostBytes);
+    const text = readOpened(file, mostBytes);
+    if (!text.includes('\0')) return text;
+    throw new FileRefused('it is binary data or UTF-16; name a text in UTF-8');
   } finally {
     closeSync(file);
   }
@@ -103,6 +108,7 @@ function kindOf(stats: FileStats): string {
 
 /** Throws a UsageError that names the file and quotes no part of the text. */
 export function parseJson(file: string, text: string): unknown {
+  if (text.trim() === '') throw new UsageError(`${file}: it is empty`);
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -7,15 +7,16 @@ export const mostYamlBytes = 1_048_576;
 /** The deepest nesting of brackets: the parser's time grows with the square of the depth. */
 const deepestFlow = 1_000;
 
-/** Throws a UsageError with one line per mistake; `file` starts each line. */
+/** Throws a UsageError that `file` starts. It has the first mistake: others may follow from it. */
 export function parseYaml(file: string, text: string): unknown {
+  if (text.trim() === '') throw new UsageError(`${file}: it is empty`);
   if (flowDepthOf(text) > deepestFlow) {
     const message = `lists and maps in brackets are nested deeper than ${deepestFlow}`;
     throw new UsageError(`${file}: ${message}`);
   }
   const document = parseDocument(text);
-  if (document.errors.length > 0)
-    throw new UsageError(...document.errors.map(({ message }) => `${file}: ${firstLine(message)}`));
+  const [mistake] = document.errors;
+  if (mistake !== undefined) throw new UsageError(`${file}: ${firstLine(mistake.message)}`);
   try {
     return document.toJS();
   } catch (error) {

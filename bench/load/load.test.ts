@@ -16,7 +16,10 @@ afterEach(async () => {
 });
 
 /** Answers after `delayMs` and records the bodies. */
-async function serve(bodies: string[], status = 202, delayMs = 0): Promise<Target> {
+async function serve(
+  bodies: string[],
+  { status = 202, delayMs = 0, host = '127.0.0.1' } = {},
+): Promise<Target> {
   const made = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => {
@@ -28,8 +31,8 @@ async function serve(bodies: string[], status = 202, delayMs = 0): Promise<Targe
     });
   });
   server = made;
-  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
-  return { host: '127.0.0.1', port: (made.address() as AddressInfo).port };
+  await new Promise<void>((resolve) => made.listen(0, host, resolve));
+  return { host, port: (made.address() as AddressInfo).port };
 }
 
 const fresh: Workload = {
@@ -45,14 +48,17 @@ const fresh: Workload = {
   expects: [202],
 };
 
-test('saturation never repeats a request_id, on any connection', async () => {
-  const bodies: string[] = [];
-  const target = await serve(bodies);
-  const load = { connections: 4, durationMs: 5_000, requests: 200 };
-  const result = await runLoad(target, fresh, load);
-  expect(result).toMatchObject({ requests: 200, errors: 0 });
-  expect(new Set(bodies).size).toBe(bodies.length);
-});
+test.each(['127.0.0.1', '::1'])(
+  'saturation never repeats a request_id, on any connection to %s',
+  async (host) => {
+    const bodies: string[] = [];
+    const target = await serve(bodies, { host });
+    const load = { connections: 4, durationMs: 5_000, requests: 200 };
+    const result = await runLoad(target, fresh, load);
+    expect(result).toMatchObject({ requests: 200, errors: 0 });
+    expect(new Set(bodies).size).toBe(bodies.length);
+  },
+);
 
 test('open loop sends at the requested rate, each request with its own text', async () => {
   const bodies: string[] = [];
@@ -64,7 +70,7 @@ test('open loop sends at the requested rate, each request with its own text', as
 });
 
 test('open loop includes the waiting time in the latency', async () => {
-  const target = await serve([], 202, 100);
+  const target = await serve([], { delayMs: 100 });
   const result = await runLoad(target, fresh, { connections: 1, durationMs: 500, perSecond: 20 });
   // Ten requests of 100 ms each on one connection, one every 50 ms: the last waits for about 450
   // ms.
@@ -73,7 +79,7 @@ test('open loop includes the waiting time in the latency', async () => {
 });
 
 test('an unexpected status is an error', async () => {
-  const target = await serve([], 500);
+  const target = await serve([], { status: 500 });
   const result = await runLoad(target, fresh, { connections: 1, durationMs: 100, perSecond: 50 });
   expect(result.errors).toBe(5);
 });

@@ -5,6 +5,7 @@
  * Requests that the generator itself sends late are counted, because they invalidate the run.
  */
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { Connection, mostReplyBytes } from './connection.ts';
@@ -34,6 +35,10 @@ export async function runLoad(target: Target, workload: Workload, load: Load): P
   return loop.finish();
 }
 
+function authorityOf({ host, port }: Target): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 class OpenLoop {
   readonly #load: Load;
   readonly #tally: Tally;
@@ -49,11 +54,10 @@ class OpenLoop {
 
   constructor(target: Target, workload: Workload, load: Load) {
     const counter = { filled: 0 };
-    const host = `${target.host}:${target.port}`;
     this.#load = load;
     this.#tally = new Tally(workload.expects);
     this.#stamps = workload.requests.map((template) =>
-      stamper(template, requestBytes(template, host), counter),
+      stamper(template, requestBytes(template, authorityOf(target)), counter),
     );
     const connections = Array.from({ length: load.connections });
     this.#connections = connections.map(() => new Connection(target, this));
@@ -160,7 +164,7 @@ async function saturate(target: Target, workload: Workload, load: Load): Promise
     stampEach(client, workload, counter);
   };
   const options = {
-    url: `http://${target.host}:${target.port}`,
+    url: `http://${authorityOf(target)}`,
     connections: load.connections,
     // Longer than the load: it is stopped below, as its own duration is a number of whole seconds.
     duration: Math.ceil(load.durationMs / 1_000) + 60,

@@ -32,3 +32,12 @@ test('an algorithm that no audit knows is refused before anything is asked', asy
     message: expect.stringContaining('expected an algorithm of fixed_window, '),
   });
 });
+
+test.each([
+  [['http://me:secret@127.0.0.1:9/'], /^url http:\/\/me:…@127.0.0.1:9\/: holds a user/],
+  [[silent, '--assumptions', import.meta.filename], /: cannot be written: not a file of assumpt/],
+  [[silent, 'more'], /^unexpected argument 'more'/],
+])('%j is refused', async (argv, message) => {
+  const refusal = { exitCode: 2, message: expect.stringMatching(message) };
+  await expect(audit(argv, newIo().io)).rejects.toMatchObject(refusal);
+});

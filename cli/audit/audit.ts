@@ -22,11 +22,13 @@ import { CommandError, onStopSignal, UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
+  headerLine,
   isLoopback,
   ownReport,
   reportOf,
   webAddress,
   wholeNumber,
+  writableFile,
 } from '#io/flag-values.ts';
 import {
   addArgument,
@@ -41,16 +43,15 @@ import {
   readFlags,
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { writeOwn } from '#io/own-file.ts';
+import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { progressTo } from '#io/terminal.ts';
-import {
-  askersOf,
-  callerLine,
-  callersOf,
-  lowerHeader,
-  methodValue,
-  templateOf,
-} from './audited-requests.ts';
+import { askersOf, callerLine, callersOf, methodValue, templateOf } from './audited-requests.ts';
+
+/** Checked before the audit, so that no result is lost. */
+const ownAssumptions: OwnKind = {
+  name: 'file of assumptions',
+  isOwn: (start) => start.startsWith('# What an audit learned'),
+};
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 /** A request without a reply after this time counts as unanswered. */
@@ -63,7 +64,7 @@ const acceptedMs = mostWindows * 120_000;
 const auditFlags = [
   heading('The request'),
   flag('--method <name>', 'its method', methodValue, 'GET'),
-  list('--header <line>', "a header, 'Name: value'", lowerHeader),
+  list('--header <line>', "a header, 'Name: value'", headerLine),
   flag('--body <text>', 'its body; @FILE reads a file', String),
   flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three above', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),
@@ -104,7 +105,11 @@ const auditFlags = [
     expectValue,
   ),
   list('--report <kind=file>', 'text, json=FILE, html=FILE, markdown=FILE', reportKind),
-  flag('--assumptions <file>', 'for serve, if the simulator has that limiter', fileValue),
+  flag(
+    '--assumptions <file>',
+    'for serve, if the simulator has that limiter',
+    writableFile(ownAssumptions),
+  ),
 ] as const satisfies readonly Flag[];
 
 type AuditFlags = FlagValues<typeof auditFlags>;
@@ -215,12 +220,13 @@ async function report(
     if (kind === 'text') continue;
     writeOwn(`--report ${kind}=${file}`, file, await makers[kind](reported), ownReport);
   }
-  if (flags.assumptions !== undefined) {
-    writeOwn(`--assumptions ${flags.assumptions}`, flags.assumptions, assumptionsText(statements), {
-      name: 'file of assumptions',
-      isOwn: (start) => start.startsWith('# What an audit learned'),
-    });
-  }
+  if (flags.assumptions !== undefined)
+    writeOwn(
+      `--assumptions ${flags.assumptions}`,
+      flags.assumptions,
+      assumptionsText(statements),
+      ownAssumptions,
+    );
   if (stopped === 'interrupted') return 130;
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) return 4;
   if (stopped !== undefined) return 6;

@@ -3,7 +3,7 @@ import { type AuditSettings, differencesIn } from '#audit/audit.ts';
 import type { Caller, Template } from '#audit/http-requests.ts';
 import type { Headers } from '#audit/run.ts';
 import { UsageError } from '#io/command-error.ts';
-import { headerLine } from '#io/flag-values.ts';
+import { headerLine, joinedHeaders } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import { readGiven } from '#io/plain-file.ts';
 
@@ -23,7 +23,7 @@ interface RequestFlags {
 export function templateOf({ request, method, header, body }: RequestFlags): Template {
   if (request !== undefined) return rawRequest(request);
   const text = body?.startsWith('@') ? readGiven(body.slice(1), '--body') : body;
-  return { method, headers: Object.fromEntries(header), body: text };
+  return { method, headers: joinedHeaders(header), body: text };
 }
 
 /** Reads a raw request, without the headers that the HTTP client writes itself. */
@@ -35,9 +35,9 @@ function rawRequest(file: string): Template {
   if (method === undefined)
     throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
   const framing = /^(?:host|content-length|connection|transfer-encoding):/i;
-  const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(lowerHeader);
+  const headers = lines.filter((each) => each !== '' && !framing.test(each)).map(headerLine);
   const body = rest.join('\n\n');
-  return { method, headers: Object.fromEntries(headers), body: body === '' ? undefined : body };
+  return { method, headers: joinedHeaders(headers), body: body === '' ? undefined : body };
 }
 
 export function methodValue(text: string): string {
@@ -45,16 +45,11 @@ export function methodValue(text: string): string {
   throw new ValueError('expected a method, such as POST');
 }
 
-export function lowerHeader(text: string): readonly [name: string, value: string] {
-  const [name, value] = headerLine(text);
-  return [name.toLowerCase(), value];
-}
-
 export function callerLine(text: string): readonly [name: string, values: readonly string[]] {
-  const [name, value] = lowerHeader(text.replace(/^([\w-]+)=/, '$1: '));
+  const [name, value] = headerLine(text.replace(/^([\w-]+)=/, '$1: '));
   const values = value.split(',').map((each) => each.trim());
   if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
-  return [name, values];
+  return [name.toLowerCase(), values];
 }
 
 /** The first caller, one for each further value of a header, and one at another address. */

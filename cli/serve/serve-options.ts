@@ -4,12 +4,11 @@
  */
 import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
-import { fileValue, isLoopback, oneOf } from '#io/flag-values.ts';
+import { baseUrlValue, fileValue, isLoopback, oneOf } from '#io/flag-values.ts';
 import { addFlags, type Flag, type FlagValues, flag, heading, list } from '#io/flags.ts';
 import { type DependentFlag, isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 import {
   assumptionValue,
-  baseUrlValue,
   hostNameValue,
   hostValue,
   limitValue,

@@ -15,6 +15,8 @@ const magics: readonly (readonly [RegExp, string])[] = [
     'a packet capture (pcap); a HAR file has whole exchanges',
   ],
   [/^0a0d0d0a/, 'a packet capture (pcapng); a HAR file has whole exchanges'],
+  // As bytes, or decoded as UTF-8. Where gzip is read, it is unpacked before this.
+  [/^1f(?:8b|fd)08/, 'compressed with gzip: unpack it first'],
   [/^28b52ffd/, 'compressed with zstd: unpack it first'],
   [/^425a68/, 'compressed with bzip2: unpack it first'],
   [/^fd377a585a00/, 'compressed with xz: unpack it first'],

@@ -15,11 +15,15 @@ export function lineOf(value: object): string {
   return `${text}${checksumMember}${crc32(text)}}\n`;
 }
 
-/** True if the line ends with the checksum of what precedes it; undefined without a checksum. */
+/**
+ * True if the line ends with the checksum of what precedes it; undefined without a checksum. A
+ * copy may have changed the line breaks to CRLF.
+ */
 export function isIntact(line: string): boolean | undefined {
   const end = line.lastIndexOf(checksumMember);
   if (end < 0) return undefined;
-  return line.slice(end + checksumMember.length) === `${crc32(line.slice(0, end))}}`;
+  const written = line.slice(end + checksumMember.length).replace(/\r$/, '');
+  return written === `${crc32(line.slice(0, end))}}`;
 }
 
 /** A journal's text with each line changed, under a checksum of the changed line. */

@@ -45,16 +45,21 @@ export async function* piecesOf(path: string, onCut: () => void): AsyncGenerator
   const unzip = createGunzip({ chunkSize: pieceBytes });
   blocks.on('error', (error) => unzip.destroy(error));
   const decoder = new StringDecoder('utf8');
+  let hasText = false;
   try {
     const foreign = isZipped ? undefined : foreignKindOfBytes(magic);
     if (foreign !== undefined) throw refusal(path, foreign);
     const bytes = isZipped ? blocks.pipe(unzip) : blocksOf(file);
-    for await (const block of bytes) yield decoder.write(block);
+    for await (const block of bytes) {
+      hasText = true;
+      yield decoder.write(block);
+    }
     yield decoder.end();
   } catch (error) {
     if (error instanceof CommandError) throw error;
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR')
       throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+    if (!hasText) throw refusal(path, 'compressed with gzip and cut off before any text');
     onCut();
   } finally {
     blocks.destroy();

@@ -31,14 +31,6 @@ export function hostNameValue(text: string): string {
   throw new ValueError('expected a host name such as smstwin, without a scheme or a port');
 }
 
-/** A URL to which paths are appended; returned without a slash at its end. */
-export function baseUrlValue(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
-  if (isPlain) return url.href.replace(/\/+$/, '');
-  throw new ValueError('expected a URL such as http://smstwin:8080, without a user or a query');
-}
-
 export function rateValue(text: string): number {
   const rate = /^[0-9]*\.?[0-9]+(?:e[0-9]{1,3})?$/i.test(text) ? Number(text) : 0;
   if (rate > 0 && rate <= largestRate) return rate;

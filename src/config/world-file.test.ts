@@ -78,7 +78,8 @@ test('an assumptions file maps names to answers', async () => {
 
 test.each([
   ['list.yaml', '- 1\n', 'list.yaml: expected an object; got a list of 1'],
-  ['empty.yaml', '', 'empty.yaml: expected an object; got null'],
+  ['empty.yaml', '', 'empty.yaml: it is empty'],
+  ['binary.yaml', 'a\0', /binary\.yaml: it is binary data or UTF-16/],
   ['broken.json', '{"accounts":', /^broken\.json: .*JSON/],
   ['broken.yaml', 'a: [1\n', /^broken\.yaml: .* at line 2, column 1$/],
   ['twice.yaml', 'pool: []\npool: []\n', /^twice\.yaml: Map keys must be unique at line/],

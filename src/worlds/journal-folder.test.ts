@@ -204,7 +204,7 @@ test('a world whose journal cannot be created is a conflict with the reason, and
   rmSync(folder, { recursive: true });
   const create = () => server.worlds.create({ name: 'x' });
   expect(create).toThrow(OperationRefused);
-  expect(create).toThrow(/cannot open the journal \(ENOENT\)$/);
+  expect(create).toThrow(/cannot open the journal \(ENOENT\); check its folder$/);
   expect(server.worlds.list()).toEqual([]);
   await server.close();
   expect(existsSync(folder)).toBe(false);

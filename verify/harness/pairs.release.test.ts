@@ -19,5 +19,5 @@ function switchedIn(row: Row): Row {
 
 test.each(pairwise(judgedAnswers).map(switchedIn))(
   'a simulator of pairs %# is found sound',
-  expectSound,
+  (row) => expectSound(row),
 );

@@ -5,4 +5,6 @@
 import { test } from 'vitest';
 import { expectSound, singleAnswers } from './against-simulator.ts';
 
-test.each([{}, ...singleAnswers()])('a simulator with %j is found sound', expectSound);
+test.each([{}, ...singleAnswers()])('a simulator with %j is found sound', (row) =>
+  expectSound(row),
+);

@@ -283,6 +283,8 @@ test('a file that ends in the midst is read up to there, with a notice in every 
       `smstwin conform: ${line}: leave out --traffic-complete\n`,
     ]);
   }
+  const head = await run('--traffic', fileOf('head.gz', gzipSync(har).subarray(0, 12)));
+  expect(head.error).toContain('head.gz: it is compressed with gzip and cut off before any text');
 });
 
 test('what is no whole line or entry in the middle of a file is not taken for its end', async () => {

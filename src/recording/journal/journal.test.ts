@@ -236,6 +236,8 @@ test('a changed reply and a damaged line are reported with their line number', a
   expect(() => replayJournal(file)).toThrow('line 2 is damaged');
   writeFileSync(file, changed(/"at":"20\d\d/, '"at":"2006'));
   expect(replayJournal(file).differences[0]).toMatchObject({ line: 2, input: 'the clock' });
+  writeFileSync(file, text.replaceAll('\n', '\r\n'));
+  expect(replayJournal(file).differences).toEqual([]);
 });
 
 test('a changed bit of any line is noticed', async () => {

@@ -33,7 +33,7 @@ function realPathOf(path: string): string {
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
-    throw new JournalError(`${path}: cannot open the journal (${codeOf(error)})`);
+    throw new JournalError(`${path}: cannot open the journal (${codeOf(error)}); check its folder`);
   }
 }
 
