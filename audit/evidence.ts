@@ -117,8 +117,8 @@ export class Evidence {
         if (candidates.length === 0) return false;
         if (candidates.some(({ middle }) => middle !== undefined)) return true;
       }
-      // Undecided. That is a doubt, unless no version explains the decisions themselves.
-      return this.candidates.length > 0;
+      // Undecided: that is a doubt.
+      return true;
     });
   }
 

@@ -16,8 +16,8 @@ export interface KeyTest {
   /** False if the first caller's limit may have come back meanwhile: then this shows little. */
   readonly isClear: boolean;
   readonly exchanges: readonly number[];
-  /** Its requests, if it has a limit of its own. */
-  readonly own: Omitted;
+  /** Its requests, if it has a limit of its own: a list for each round. */
+  readonly own: readonly Omitted[];
 }
 
 /** Requests that test another caller, beside a share of the limit: more than return meanwhile. */
@@ -54,7 +54,7 @@ export class KeyTests {
 
   /** Requests of others that passed may still have counted in the first subject's limit. */
   doubt(): void {
-    const passed = this.done.filter(({ own }) => own.sent.length > 0);
+    const passed = this.done.filter(({ own }) => own.length > 0);
     // Those that were refused in another test share the limit, while the others may not.
     const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
     const suspects = [sharers, passed];
@@ -68,7 +68,7 @@ export class KeyTests {
       }
     }
     this.#evidence.isDoubted ||= suspects.some(
-      (tests) => tests.length > 0 && this.#evidence.mayExplainWith(tests.map(({ own }) => own)),
+      (tests) => tests.length > 0 && this.#evidence.mayExplainWith(tests.flatMap(({ own }) => own)),
     );
   }
 
@@ -88,7 +88,7 @@ export class KeyTests {
 
   /** Undefined if the other subject gave no answer. */
   async #test(other: Subject, most: number): Promise<KeyTest | undefined> {
-    const at = this.#evidence.decisions.length;
+    const own: Omitted[] = [];
     const asked: AuditedExchange[] = [];
     const sent: AuditedExchange[] = [];
     let isShared = false;
@@ -98,7 +98,10 @@ export class KeyTests {
       while (sent.length < begin + most && (sent.length === begin || !isRefused(sent.at(-1))))
         sent.push(await this.#run.ask(other));
       isShared = isRefused(sent[begin]);
-      asked.push(...sent.slice(begin), await this.#run.ask(this.#subjects.first));
+      const first = await this.#run.ask(this.#subjects.first);
+      // In each round, the first subject is asked once.
+      own.push({ sent: sent.slice(begin), at: this.#evidence.decisions.length + round });
+      asked.push(...sent.slice(begin), first);
       const isToken = (sent.length - begin - 1) * tokenShare <= most;
       if (!isToken || !isRefused(sent.at(-1)) || !isRefused(asked.at(-1))) break;
     }
@@ -107,13 +110,7 @@ export class KeyTests {
     if (sent.every(({ outcome }) => outcome === 'broken')) return undefined;
     const isClear = isShared || isRefused(asked.at(-1));
     const exchanges = asked.map(({ number }) => number);
-    return {
-      subject: other,
-      isShared,
-      isClear,
-      exchanges,
-      own: { sent: isShared ? [] : sent, at },
-    };
+    return { subject: other, isShared, isClear, exchanges, own: isShared ? [] : own };
   }
 }
 
