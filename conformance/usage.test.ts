@@ -85,7 +85,7 @@ test.each([
 
 test('two reports in one file are refused before the run', async () => {
   const reports = ['--report', 'json=none.x', '--report', 'html=./none.x'];
-  const line = '--report html=./none.x: another --report names that file too';
+  const line = '--report html=./none.x: another --report names that file too; name a second file';
   expect(await call(...reports)).toEqual({
     code: 2,
     err: `smstwin conform: ${line}\n`,

@@ -153,7 +153,9 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
         if (!isRepeatable) return value;
         const values = earlier as readonly unknown[];
         if (values.some((each) => isSameFile(each, value)))
-          throw new UsageError(`${name} ${text}: another ${name} names that file too`);
+          throw new UsageError(
+            `${name} ${text}: another ${name} names that file too; name a second file`,
+          );
         return [...values, value];
       });
     }
@@ -163,9 +165,9 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
 }
 
 /** True for reports of two kinds of which one would replace the other. */
-function isSameFile(...values: readonly unknown[]): boolean {
-  const [one, other] = values.map(Object);
-  if (typeof one.file !== 'string' || typeof other.file !== 'string') return false;
+function isSameFile(...reports: readonly unknown[]): boolean {
+  const [one, other] = reports.map((report) => Object(report) as { kind?: string; file?: string });
+  if (one?.file === undefined || other?.file === undefined) return false;
   return one.kind !== other.kind && resolve(one.file) === resolve(other.file);
 }
 

@@ -16,9 +16,9 @@ import {
 import { parse } from 'node:path';
 import { promisify } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
+import { inSlices } from '#io/event-loop.ts';
 import { createOwn, type OwnKind, openOwn, ownerOnly } from '#io/own-file.ts';
 import { reasonOf } from '#io/plain-file.ts';
-import { inSlices } from '#io/event-loop.ts';
 import { counted } from '#io/terminal.ts';
 import { lineOpening } from '#judging/evidence/recorded-line.ts';
 

@@ -5,9 +5,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, lstatSync } from 'node:fs';
 import { UsageError } from '#io/command-error.ts';
+import { atOnce } from '#io/event-loop.ts';
 import { createWhole, type OwnKind, openOwn, ownerOnly, removeOwn } from '#io/own-file.ts';
 import { FileRefused, readOpened, reasonOf } from '#io/plain-file.ts';
-import { atOnce } from '#io/event-loop.ts';
 import { KnownValues } from './known-values.ts';
 import { plainOf } from './plain-text.ts';
 

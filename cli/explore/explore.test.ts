@@ -47,7 +47,7 @@ test.each([
   ],
   [
     ['--report', 'json=/tmp/smstwin-r', '--report', 'html=/tmp/../tmp/smstwin-r'],
-    '--report: two reports would be written to /tmp/smstwin-r; name another file',
+    '--report html=/tmp/../tmp/smstwin-r: another --report names that file too; name a second file',
   ],
 ])('%j is refused', async (flags, line) => {
   await expect(refusalOf(...flags)).rejects.toEqual(new UsageError(line));

@@ -3,7 +3,6 @@
  * fault schedule that makes it fail. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command
  * cannot be explored, 6 the budget ended first, 130 interrupted.
  */
-import { resolve } from 'node:path';
 import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
 import { isoTime } from '#contract/time.ts';
 import { CommandRuns, reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
@@ -185,16 +184,12 @@ function searchOptionsIn(flags: ExploreFlags) {
   };
 }
 
-/** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
-function refuseDuplicates({ env, report }: ExploreFlags): void {
-  const repeatedIn = (names: readonly string[]) =>
-    names.find((name, index) => names.indexOf(name) !== index);
-  const name = repeatedIn(env.map((variable) => variable.name));
+/** Throws a UsageError for a variable that is set twice. */
+function refuseDuplicates({ env }: ExploreFlags): void {
+  const names = env.map((variable) => variable.name);
+  const name = names.find((each, index) => names.indexOf(each) !== index);
   if (name !== undefined)
     throw new UsageError(`--env ${name}: the variable is set twice; remove one of the two`);
-  const path = repeatedIn(report.flatMap(({ file }) => (file ? resolve(file) : [])));
-  if (path !== undefined)
-    throw new UsageError(`--report: two reports would be written to ${path}; name another file`);
 }
 
 interface Context {
