@@ -33,7 +33,7 @@ export interface ListenOptions {
   readonly control?: ControlOptions | false;
   /**
    * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in
-   * a file, as it is faster then, and if the clock is not real, as only it shows simulated time in
+   * a file, as it is faster then, and with a scaled clock, as only it shows simulated time in
    * `Date`; otherwise `hyperexpress`.
    */
   readonly transport?: TransportKind | undefined;

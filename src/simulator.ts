@@ -217,8 +217,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
     // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    // It shows real time in `Date`, so a client would be misled about any other clock.
-    const isNode = this.#worldJournal.journal?.isFile === true || this.wallClock.mode !== 'real';
+    // It shows real time in `Date`, which would mislead a client about a scaled clock.
+    const isNode = this.#worldJournal.journal?.isFile === true || this.wallClock.mode === 'scaled';
     const { transport = isNode ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;

@@ -121,8 +121,8 @@ const serveFlags = [
   heading('HTTP and HTTPS'),
   flag(
     '--transport <name>',
-    'the HTTP server (default: hyperexpress; node with a journal, and with a clock that is not ' +
-      'real); only node answers HTTP/1.0 (ab, nginx by default)',
+    'the HTTP server (default: hyperexpress; node with a journal, and with a scaled ' +
+      'clock); only node answers HTTP/1.0 (ab, nginx by default)',
     oneOf(transports),
   ),
   flag(

@@ -195,11 +195,14 @@ test.concurrent('SVC-3 a message that a poll of the harness picked up is followe
 });
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
+  const accepted = new Set<unknown>();
   const slow = answering((call) => {
-    const sendAt = call.fields?.['send_at'];
-    if (typeof sendAt !== 'string') return undefined;
+    const { send_at: sendAt, request_id: requestId } = call.fields ?? {};
+    if (typeof sendAt !== 'string' || accepted.has(requestId)) return undefined;
     const aheadMs = Date.parse(sendAt) - call.simulation.clock.now();
-    return aheadMs > 0 && aheadMs < 5_000 ? invalid('send_at', call) : undefined;
+    if (aheadMs > 0 && aheadMs < 5_000) return invalid('send_at', call);
+    accepted.add(requestId);
+    return undefined;
   });
   const { exitCode, out } = await runWithFlags(['SEND-4/send-at-has-passed'], {
     rate,

@@ -50,12 +50,13 @@ test.each(modes)(
   3_600_000,
 );
 
-test('without --transport a run in a file or off real time is served by Node, others natively', async () => {
+test('without --transport a run in a file or in scaled time is served by Node, others natively', async () => {
   const native = kinds.includes('hyperexpress') ? '505' : '404';
   for (const [options, settings, status] of [
     [{ journal: newPath() }, { clock: 'real' }, '404'],
     [{ journalDir: newPath() }, { clock: 'real' }, '404'],
-    [{}, { clock: 'manual' }, '404'],
+    [{}, { clock: 'scaled', rate: 2 }, '404'],
+    [{}, { clock: 'manual' }, native],
     [{}, { clock: 'real' }, native],
   ] as const) {
     const { port } = await serve(options, undefined, settings);
