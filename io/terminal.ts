@@ -24,7 +24,10 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 
 /** Verdicts in capitals, or in the lines of `conform` after the number of a case. */
 const verdictColours: readonly (readonly [colour: number, words: RegExp])[] = [
-  [31, patternOf('failed|error|invalid|flaky|FAILED|ERROR|INVALID|CROSSED|FLAKY')],
+  [
+    31,
+    patternOf('failed|error|invalid|flaky|spelling|FAILED|ERROR|INVALID|CROSSED|FLAKY|SPELLING'),
+  ],
   [33, patternOf('notice|advice|not_exercised|NOTICE|ADVICE')],
   [32, patternOf('passed|observed|met')],
   [31, /(a limit was )(BROKEN)/g],
