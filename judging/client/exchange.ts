@@ -7,7 +7,7 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { dayMs } from '#contract/time.ts';
-import { bodyOf, type Caller, type Exchange } from '../evidence/exchange.ts';
+import { bodyOf, type Caller, type Exchange, isSend } from '../evidence/exchange.ts';
 
 /** Who sent a request, as far as its record shows it. */
 export interface ClientCaller extends Caller {
@@ -117,6 +117,15 @@ export function isInactive(exchange: ClientExchange): boolean {
   const { isSeen, reply, lacksBody = false } = exchange;
   if (!isSeen || reply.status !== 503) return false;
   return lacksBody || JSON.stringify(bodyOf(exchange)).includes('device_inactive');
+}
+
+/** True if the content or the caller of a send is unknown: the record lacks it, or a part of it. */
+export function isUnclear(exchange: ClientExchange): boolean {
+  const { lacksBody = false, lacksCaller = false, body, fields, reply } = exchange;
+  if (fields !== undefined && !lacksCaller) return false;
+  // A service refuses broken JSON for good: any other reply shows that the recorder cut the body.
+  const isCut = /^\s*\{/.test(body) && !refusedForGood.includes(reply.status);
+  return isSend(exchange) && (lacksCaller || (body === '' ? lacksBody : isCut));
 }
 
 /** True if the earlier reply had left whole when the later request came. */
