@@ -54,16 +54,14 @@ export type Reading = readonly ClientExchange[];
 /** True if less than `ms` passed between the two requests, whatever their exact times. */
 export function areWithin(ms: number, earlier: ClientExchange, later: ClientExchange): boolean {
   const { precisionMs = 0 } = later;
-  const mostMs =
-    later.sentAt - earlier.sentAt + precisionMs + Math.max(0, clockChange(earlier, later));
+  const mostMs = later.sentAt - earlier.sentAt + precisionMs + clockChange(earlier, later);
   return precisionMs > 0 ? mostMs <= ms : mostMs < ms;
 }
 
 /** True if more than `ms` passed between the two requests, whatever their exact times. */
 export function areApart(ms: number, earlier: ClientExchange, later: ClientExchange): boolean {
   const { precisionMs = 0 } = earlier;
-  const leastMs =
-    later.sentAt - earlier.sentAt - precisionMs + Math.min(0, clockChange(earlier, later));
+  const leastMs = later.sentAt - earlier.sentAt - precisionMs - clockChange(earlier, later);
   return precisionMs > 0 ? leastMs >= ms : leastMs > ms;
 }
 
@@ -74,7 +72,7 @@ export function areADayApart(earlier: ClientExchange, later: ClientExchange): bo
 
 /** By how much the date and the steady clock of the recorder disagree about the time between. */
 function clockChange(earlier: ClientExchange, later: ClientExchange): number {
-  return (later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0);
+  return Math.abs((later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0));
 }
 
 /** True if the client saw the whole reply and it says that the message was accepted. */
