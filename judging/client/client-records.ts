@@ -30,10 +30,13 @@ export interface RecordOptions {
 
 export const defaultGraceMs = 1_000;
 
-/** The record of these exchanges. */
+const noIntents: ClientRecord['intents'] = { all: [], reuses: [], unattributable: 0 };
+
+/** The record of these exchanges. `isGrouped`: false for rules that need no intents. */
 export function* recordOf(
   exchanges: readonly ClientExchange[],
   options: RecordOptions,
+  isGrouped = true,
 ): Generator<undefined, ClientRecord> {
   const { accounts, lack, reports, equalMessages, graceMs = defaultGraceMs } = options;
   const isCutAtStart = options.isCutAtStart === true || options.hasGaps === true;
@@ -46,7 +49,7 @@ export function* recordOf(
   const judged = isPartial ? ofAccounts.map(leftOpen) : ofAccounts;
   const unclear = new UnclearSends(exchanges.filter(isUnclear));
   const known = { isPartial, isCutAtStart, unclear, reports, equalMessages };
-  const intents = yield* groupingOf(judged, known);
+  const intents = isGrouped ? yield* groupingOf(judged, known) : noIntents;
   const { endsUndelivered } = options;
   return {
     ...known,

@@ -109,6 +109,15 @@ const gapless: readonly ClientRuleId[] = ['CLIENT-3', 'CLIENT-5', 'CLIENT-7'];
 /** The rules that judge each exchange by what it holds. */
 const timeless: readonly ClientRuleId[] = ['CLIENT-4', 'CLIENT-15', 'CLIENT-16'];
 
+/** The rules that are judged without intents, which take long to find. */
+const withoutIntents: readonly ClientRuleId[] = [
+  ...timeless,
+  'CLIENT-8',
+  'CLIENT-11',
+  'CLIENT-12',
+  'CLIENT-13',
+];
+
 /** What the record shows of a rule. */
 type Found = Omit<RuleJudgement, 'verdict'>;
 
@@ -137,8 +146,10 @@ function* confirmedBy(
   found: readonly Found[],
   options: JudgeOptions,
 ): Generator<undefined, Found[]> {
-  const record = yield* recordOf(exchanges, options);
-  const others = yield* foundIn(record, found.filter(needsConfirmation), options);
+  const judged = found.filter(needsConfirmation);
+  const isGrouped = judged.some(({ id }) => !withoutIntents.includes(id));
+  const record = yield* recordOf(exchanges, options, isGrouped);
+  const others = yield* foundIn(record, judged, options);
   return found.map((one) => {
     const other = others.find(({ id }) => id === one.id);
     if (other === undefined) return one;
