@@ -10,7 +10,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
-import { type Bucket, limitOf } from '../run/budget.ts';
+import { type Bucket, isSending, limitOf } from '../run/budget.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
@@ -27,12 +27,11 @@ import {
   agentOf,
   flood,
   isRefused,
-  isSending,
   passed,
   pathFor,
   queriesOf,
   readMessageOf,
-  recent,
+  recentRequests,
   requestTo,
 } from './limited.ts';
 
@@ -245,7 +244,7 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
 
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
 function spentBefore(t: Trial, bucket: Bucket, account: AccountUnderTest): number {
-  return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
+  return recentRequests(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
 }
 
 function areOthersKnown({ target }: Trial): boolean {
