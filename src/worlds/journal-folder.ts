@@ -5,7 +5,8 @@
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { type JournalHeader, readHeader } from '../recording/journal/journal-header.ts';
 import { readJournal } from '../recording/journal/journal-lines.ts';
 import {
@@ -43,7 +44,7 @@ export class JournalFolder {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw new JournalError(`${folder}: cannot be a folder of journals (${codeOf(error)})`);
+      throw new JournalError(`${folder}: cannot be a folder of journals (${systemCodeOf(error)})`);
     }
   }
 

@@ -9,7 +9,8 @@
  */
 import { promises } from 'node:fs';
 import { isoTime } from '#contract/time.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { lineOf } from '#judging/evidence/journal-line.ts';
 import type { Checkpoint, JournalHeader } from '../journal/journal-header.ts';
 import type { FileJournal, JournalWatch } from '../journal/journal-writer.ts';
@@ -112,7 +113,7 @@ export class Checkpoints implements JournalWatch {
     try {
       await this.#replaceJournal(attempt);
     } catch (error) {
-      if (!attempt.isStopped) this.#fail(attempt, codeOf(error));
+      if (!attempt.isStopped) this.#fail(attempt, systemCodeOf(error));
     }
     // Removes files that were created after the stop.
     if (attempt.isStopped) this.#stop(attempt);

@@ -6,8 +6,8 @@
 import { promises, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import * as ownFile from '#io/own-file.ts';
-import { reasonOf } from '#io/plain-file.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { reasonOf, systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { type Checkpoint, readFormats } from './journal-header.ts';
 
 export interface JournalFiles {
@@ -33,7 +33,9 @@ function realPathOf(path: string): string {
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
-    throw new JournalError(`${path}: cannot open the journal (${codeOf(error)}); check its folder`);
+    throw new JournalError(
+      `${path}: cannot open the journal (${systemCodeOf(error)}); check its folder`,
+    );
   }
 }
 
