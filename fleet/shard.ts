@@ -171,7 +171,10 @@ export class Shard {
       if (error === undefined) return data as ReplyOf<Name>;
       const where = error.issues[0]?.path.join('.');
       const why = `shard ${this.index} is not a server of smstwin of this version`;
-      throw new CommandError(3, `${why}: its reply to ${name} has an unexpected ${where || 'form'}`);
+      throw new CommandError(
+        3,
+        `${why}: its reply to ${name} has an unexpected ${where || 'form'}`,
+      );
     }
     throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
   }
