@@ -201,7 +201,7 @@ export class ExchangeRecord {
   }
 
   /** Forgets the first exchanges. `isCutAtStart`: the run began earlier. */
-  restart(isCutAtStart = false): void {
+  restart({ isCutAtStart = false } = {}): void {
     this.settle();
     this.#first = [];
     this.#characters = 0;

@@ -8,6 +8,7 @@
  * journal with its checkpoint; after it, the new ones. The next start removes what a kill has left.
  */
 import { promises } from 'node:fs';
+import { basename } from 'node:path';
 import { isoTime } from '#contract/time.ts';
 import { systemCodeOf } from '#io/plain-file.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
@@ -18,7 +19,6 @@ import {
   checkpointFile,
   type JournalFiles,
   namedCheckpoint,
-  nameOf,
   removeOwn,
   syncFolder,
 } from '../journal/run-files.ts';
@@ -134,7 +134,7 @@ export class Checkpoints implements JournalWatch {
     if (digest === undefined) return;
     const { number, file } = attempt;
     const at = isoTime(state.atMs);
-    const checkpoint: Checkpoint = { number, file: nameOf(file), ...digest, at, inputs };
+    const checkpoint: Checkpoint = { number, file: basename(file), ...digest, at, inputs };
     const header = { ...this.#header, checkpoint };
     const line = lineOf(header);
     const copiedTo = await this.#writeSuccessor(line, takenBytes, attempt);

@@ -273,7 +273,7 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
       const { world } = twin.simulation;
       world.messages.usesOf(twin.account()).add('other', twin.accepted());
     },
-    /^SEND-4 a use of request_id leads to no message$/,
+    /^SEND-4 the use of request_id at \d+ leads to no message$/,
   ],
   [
     'a forgotten request_id',
