@@ -101,10 +101,7 @@ export function call<Name extends OperationName>(
 /** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
-/**
- * When this page last changed something, by `performance.now()`. Resources that follow events read
- * again after it.
- */
+/** When this page last changed something (`performance.now()`): resources read again after it. */
 export const lastWriteMs = signal(Number.NEGATIVE_INFINITY);
 
 /** The last operation of this page that can be undone, and its input. */

@@ -227,10 +227,7 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /**
-   * Ends the exchange because of an error. `what`: what the error prevented; by default, reaching
-   * the upstream. `reason`: by default, the name of the error.
-   */
+  /** Ends the exchange because of an error. `what` it prevented; default: reaching the upstream. */
   fail(
     error: NodeJS.ErrnoException,
     {

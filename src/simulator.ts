@@ -165,9 +165,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */
-  readonly fetch: typeof globalThis.fetch = (input, init) => {
-    return this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
-  };
+  readonly fetch: typeof globalThis.fetch = (input, init) =>
+    this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
 
   replayOperation(name: string, args: readonly unknown[]): { result: unknown } | undefined {
     const operation = recordedOperation(name);

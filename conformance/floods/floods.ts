@@ -152,7 +152,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = beganAt - startedAt >= longestReachMs;
-  const isExplained = t.hasControl || (knowsAll && areOthersKnown(t));
+  const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
@@ -245,8 +245,4 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
 function spentBefore(t: Trial, bucket: Bucket, account: AccountUnderTest): number {
   return recentRequests(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
-}
-
-function areOthersKnown({ target }: Trial): boolean {
-  return messagesOfOthers(target.log) !== undefined;
 }

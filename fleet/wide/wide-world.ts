@@ -37,18 +37,6 @@ export interface WideWorldOptions extends OwnersOptions {
   readonly baseUrl: string;
 }
 
-/** The body of a refusal. */
-interface ErrorBody {
-  readonly error: { readonly message: string };
-}
-
-/** A request to the fleet, as its shards get it, and its JSON value. */
-interface ReceivedRequest {
-  readonly request: ControlRequest;
-  readonly shardRequest: ShardRequest;
-  readonly input: unknown;
-}
-
 export class WideWorld {
   readonly #parts: FleetParts;
   readonly #baseUrl: string;
@@ -118,13 +106,15 @@ export class WideWorld {
             this.#withInvariantsOfOwners(joined as ReplyOf<'simulator.invariants'>),
         });
       default:
-        return this.#answerByScope(found, { request, shardRequest, input });
+        return this.#answerByScope(found, request, shardRequest, input);
     }
   }
 
   async #answerByScope(
     found: FoundOperation,
-    { request, shardRequest, input }: ReceivedRequest,
+    request: ControlRequest,
+    shardRequest: ShardRequest,
+    input: unknown,
   ): Promise<ControlReply> {
     const { operation } = found;
     const { shards } = this.#parts;
@@ -175,7 +165,7 @@ export class WideWorld {
       );
     }
     // A refusal names the number that was asked for.
-    return changedReply(reply, ({ error }: ErrorBody) => ({
+    return changedReply(reply, ({ error }: { error: { message: string } }) => ({
       error: { ...error, message: error.message.replace(String(number), id) },
     }));
   }
