@@ -96,13 +96,7 @@ export default defineConfig({
           globalSetup: 'verify/testkit/processes/build-program.ts',
         },
       },
-      {
-        test: {
-          ...shared,
-          name: 'release',
-          include: release,
-        },
-      },
+      { test: { ...shared, name: 'release', include: release } },
     ],
   },
 });

@@ -51,12 +51,15 @@ function reaches({ trace }: Run, at: Point): boolean {
   return trace.some((point) => pointKey(point) === key);
 }
 
-/** What follows runs with schedules of one size. Adds the skipped schedules to the index. */
+/**
+ * The schedules with one more fault than those of `runs`, and how many were skipped. Adds the
+ * skipped ones to the index.
+ */
 export function candidatesAfter(
   runs: readonly Run[],
   faults: readonly FaultName[],
   index: RunIndex,
-) {
+): { readonly schedules: Schedule[]; readonly skipped: number } {
   const schedules = new Map<string, Schedule>();
   const skipped = new Set<string>();
   // One more fault of each kind at each point that each run reached.

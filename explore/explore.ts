@@ -108,12 +108,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const checked = parsed(optionsSchema, options, 'explore()');
   const { client, settings, slow, timeout, schedule, ...limits } = checked;
   const { clientMayFail: mayFail, seed } = limits;
-  const inProcess = {
-    client,
-    settings: { seed, ...settings },
-    slowMs: slow,
-    timeoutMs: timeout,
-  };
+  const inProcess = { client, settings: { seed, ...settings }, slowMs: slow, timeoutMs: timeout };
   const runClient: RunClient = (...run) => runInProcess(inProcess, ...run);
   const searchOptions = { ...limits, runClient, jobs: 1, mayFail };
   const result = await (schedule === undefined

@@ -10,7 +10,12 @@ import { realTimers } from '#io/event-loop.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
-import { areTimersFake, fakeRestOfTime, untilQuiet } from '#src/testing/rest-of-time.ts';
+import {
+  areTimersFake,
+  clientTimers,
+  fakeRestOfTime,
+  untilQuiet,
+} from '#src/testing/rest-of-time.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
@@ -184,18 +189,7 @@ class VirtualTime {
   constructor(startMs: number) {
     if (areTimersFake())
       throw new Error('explore fakes the timers itself: call vi.useRealTimers() before it');
-    this.#clock = fakeTimers.install({
-      now: startMs,
-      toFake: [
-        'setTimeout',
-        'clearTimeout',
-        'setInterval',
-        'clearInterval',
-        'Date',
-        'performance',
-        'hrtime',
-      ],
-    });
+    this.#clock = fakeTimers.install({ now: startMs, toFake: [...clientTimers, 'hrtime'] });
     this.end = fakeRestOfTime(() => this.#clock.uninstall());
   }
 

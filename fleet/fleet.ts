@@ -62,6 +62,7 @@ export interface FleetOptions
 const loopback = '127.0.0.1';
 /** How often the fleet checks that its shards answer, and which worlds have expired. */
 const checkEveryMs = 1_000;
+/** How long replies of the control port may take when the fleet stops. */
 const controlCloseMs = 1_000;
 /** Bodies that the control port holds at one time: room for two of the largest snapshots. */
 const controlHeldLimitBytes = 512 * 1024 ** 2;
@@ -83,7 +84,9 @@ export class Fleet {
   }
 
   /** Resolves once all shards, HAProxy and the control port answer. */
-  static async start(options: FleetOptions) {
+  static async start(
+    options: FleetOptions,
+  ): Promise<{ readonly readyFile: ReadyFile; readonly stop: () => Promise<void> }> {
     const fleet = new Fleet(options, await createPrivateFolder());
     try {
       return { readyFile: await fleet.#start(), stop: () => fleet.#stop() };

@@ -4,7 +4,6 @@
  * events. Every shard lists every account, SIM and fault. But only one shard, the owner, serves the
  * requests of an account, so the entries of an account are those of its owner.
  */
-
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';

@@ -55,7 +55,7 @@ export class ShardUnavailable extends Error {
 
 export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
-/** The time between two looks whether the shard is back. */
+/** The pause between two checks whether the shard is back. */
 const pauseMs = 10;
 /** The time from a failed start to the next one. */
 const restartPauseMs = 500;
@@ -114,10 +114,10 @@ export class Shard {
   }
 
   async #readJoined(urls: JoinedShard): Promise<void> {
-    const { accounts, pool } = await this.#read('worlds.get', firstWorldId);
-    const { seed } = await this.#read('simulator.state');
+    const { accounts, pool } = await this.#readNow('worlds.get', firstWorldId);
+    const { seed } = await this.#readNow('simulator.state');
     this.ready = { ...this.ready, accounts, pool, seed };
-    const { clientIp } = await this.#read('assumptions.get');
+    const { clientIp } = await this.#readNow('assumptions.get');
     if (clientIp !== 'x_forwarded_for')
       throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
   }
@@ -137,15 +137,17 @@ export class Shard {
 
   /**
    * Sends a request to its control port. If the shard ends, sends it again once the shard is back,
-   * unless it may have read it and it is not a GET. Throws a ShardUnavailable.
+   * unless the request may have been read and is not a GET. Throws a ShardUnavailable.
    */
   async ask(request: ShardRequest): Promise<ShardReply> {
-    return this.#untilAnswered(request, (own) => ask(this.ready.control_url, own));
+    return this.#untilAnswered(request, (authorized) => ask(this.ready.control_url, authorized));
   }
 
-  /** Does what `ask` does, but resolves at the head of the reply, so that a stream can be read. */
+  /** Like `ask`, but resolves at the head of the reply, so that a stream can be read. */
   async openReply(request: ShardRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    return this.#untilAnswered(request, (own) => openReply(this.ready.control_url, own, signal));
+    return this.#untilAnswered(request, (authorized) =>
+      openReply(this.ready.control_url, authorized, signal),
+    );
   }
 
   /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
@@ -153,8 +155,8 @@ export class Shard {
     return this.parse(name, await this.ask(routeOf(name)));
   }
 
-  /** Does what `read` does, without waiting until the shard is ready. */
-  async #read<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
+  /** Like `read`, without waiting until the shard is ready. */
+  async #readNow<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
     return this.parse(name, await this.askNow(routeOf(name, id), signal));
   }
@@ -169,7 +171,10 @@ export class Shard {
       if (error === undefined) return data as ReplyOf<Name>;
       const where = error.issues[0]?.path.join('.');
       const why = `shard ${this.index} is not a server of smstwin of this version`;
-      throw new CommandError(3, `${why}: its reply to ${name} has another ${where || 'form'}`);
+      throw new CommandError(
+        3,
+        `${why}: its reply to ${name} has an unexpected ${where || 'form'}`,
+      );
     }
     throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
   }
@@ -203,7 +208,7 @@ export class Shard {
 
   async #untilAnswered<T>(
     request: ShardRequest,
-    send: (own: ShardRequest) => Promise<T>,
+    send: (authorized: ShardRequest) => Promise<T>,
   ): Promise<T> {
     const untilMs = performance.now() + this.#options.timeoutMs;
     for (;;) {

@@ -1,6 +1,7 @@
 /**
  * Describes all mistakes in settings, in a file or in the input of an operation, each with its
- * path. zod finds the mistakes; this module turns them into sentences that a user can act on.
+ * path. zod finds the mistakes; this module turns them into sentences that a user can act on, and
+ * finds the name that a misspelt one may mean.
  */
 import type { z } from 'zod';
 import { CommandError } from './command-error.ts';
@@ -25,6 +26,13 @@ export class SettingsError extends CommandError {
 
 export function mistakeLine({ path, message }: Mistake): string {
   return path === '' ? message : `${path}: ${message}`;
+}
+
+/** A caller's own descriptions of keys and values, by path. */
+export interface Words {
+  readonly unknownKey?: (key: string, path: readonly PropertyKey[]) => string | undefined;
+  /** What is expected at a path; undefined: use zod's own description. */
+  readonly expected?: (path: readonly PropertyKey[]) => string | undefined;
 }
 
 /**
@@ -66,19 +74,12 @@ function intendedOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[]
   return options.length === 1 ? options[0] : undefined;
 }
 
-/** A caller's own descriptions of keys and values, by path. */
-export interface Words {
-  readonly unknownKey?: (key: string, path: readonly PropertyKey[]) => string | undefined;
-  /** What is expected at a path; undefined: what zod says. */
-  readonly expected?: (path: readonly PropertyKey[]) => string | undefined;
-}
-
 function messageOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[], words: Words): string {
   const expected = words.expected?.(path);
-  if (expected !== undefined) return `expected ${expected}${got(issue, path)}`;
+  if (expected !== undefined) return `expected ${expected}${quoted(issue, path)}`;
   if (issue.code === 'custom') return issue.message;
   const missing = issue.input === undefined ? 'is missing: ' : '';
-  return `${missing}${expectation(issue)}${got(issue, path)}`;
+  return `${missing}${expectation(issue)}${quoted(issue, path)}`;
 }
 
 /** What zod expected, in words that do not depend on its version. */
@@ -128,14 +129,14 @@ function oneOf(values: readonly unknown[]): string {
   // A value of a union may be absent, which `undefined` stands for.
   const given = values.filter((value) => value !== undefined);
   const words = given.map((value) => JSON.stringify(value)).join(', ');
-  return values.length === 1 ? words : `one of ${words}`;
+  return given.length === 1 ? words : `one of ${words}`;
 }
 
 /** The longest quotation of a wrong value, in characters. */
 const mostQuoted = 60;
 
 /** Quotes the wrong value, shortened, unless it may be an API key. */
-function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+function quoted(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
   if (issue.input === undefined || mayBeKey || 'discriminator' in issue) return '';
   if (Array.isArray(issue.input)) return `; got a list of ${issue.input.length}`;

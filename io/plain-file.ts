@@ -94,6 +94,11 @@ export function reasonOf(error: unknown): string {
   return reasons[code] ?? (message.split('\n', 1)[0] || code);
 }
 
+/** The system's code of a failed call, such as `ENOSPC`; the error as text if it has none. */
+export function systemCodeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
 type FileStats = ReturnType<typeof statSync> & object;
 
 function refuseUnlessPlain(stats: FileStats): void {

@@ -1,5 +1,6 @@
 /** Text for a terminal and for a pipe. */
 import { afterEach, expect, test, vi } from 'vitest';
+import { failures } from '#judging/report/result.ts';
 import { coloured, isColourTerminal, progressTo } from './terminal.ts';
 
 afterEach(() => {
@@ -14,6 +15,12 @@ test('a verdict has a colour at the start of its line, and other text has none',
   expect(coloured('1/2  passed         SEND-1\n')).toContain('\u001b[32mpassed');
   const plain = '7 of 12 rules passed. Cases: 2 failed.\nThe message failed.\n';
   expect(coloured(plain)).toBe(plain);
+});
+
+test.each(failures)('%s is red in reports and in progress lines', (verdict) => {
+  const capitals = verdict.toUpperCase();
+  expect(coloured(`${capitals}  SEND-4/late\n`)).toContain(`\u001b[31m${capitals}`);
+  expect(coloured(`1/2  ${verdict}  SEND-4/late\n`)).toContain(`\u001b[31m${verdict}`);
 });
 
 test('only a terminal without NO_COLOR gets more than plain text', () => {

@@ -1,6 +1,6 @@
 /**
- * Text for a person at a terminal: tables, counts with their noun, verdicts in colour, and one line
- * of progress that is written over. Elsewhere, or with `NO_COLOR`, all text is plain.
+ * Text for a person at a terminal: tables, counts with their noun, verdicts in colour, and a
+ * progress line that replaces itself. Elsewhere, or with `NO_COLOR`, all text is plain.
  */
 
 /** Rows as columns of text, two spaces apart; the last column is not padded. */
@@ -22,7 +22,7 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${count} ${count === 1 ? noun : plural}`;
 }
 
-/** Verdicts in capitals, or in the lines of `conform` after the number of a case. */
+/** Verdicts: in capitals in reports, in small letters after a case's number in progress lines. */
 const verdictColours: readonly (readonly [colour: number, words: RegExp])[] = [
   [
     31,

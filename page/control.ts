@@ -1,7 +1,8 @@
 /**
- * Calls the operations of the control port from the page; the types of their replies come from the
- * declarations in `src/operations/`. If the port requires a token, the first 401 makes the page ask
- * for it (`page/main.tsx`); the token is kept for this tab only.
+ * Calls operations of the control port: sends the token, keeps the last replies for an outage, and
+ * notes what can be undone. The types of replies come from the declarations in `src/operations/`.
+ * If the port requires a token, the first 401 makes the page ask for it (`page/main.tsx`); the
+ * token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import type { OperationName, OperationTable } from '#src/operations/table.ts';
@@ -100,14 +101,19 @@ export function call<Name extends OperationName>(
 /** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
-/** When this page last changed something: resources that follow events then read again. */
+/** When this page last changed something (`performance.now()`): resources read again after it. */
 export const lastWriteMs = signal(Number.NEGATIVE_INFINITY);
 
 /** The last operation of this page that can be undone, and its input. */
 export const lastChange = signal<{ name: OperationName; input: Row } | undefined>(undefined);
 
-/** Operations that no journal records, and those with an undo of their own or none. */
-const notUndone = /^(worlds|referee|exchanges)\.|^simulator\.|^past\.|^snapshots\.|^clock\.setMode/;
+/** Operations that journals record, but that have an undo of their own or none. */
+const withoutUndo: readonly OperationName[] = [
+  'clock.setMode',
+  'referee.restart',
+  'simulator.reset',
+  'snapshots.restore',
+];
 
 /** Calls an operation in the world with this prefix of its paths (see `prefixOf`). */
 export async function callIn<Name extends OperationName>(
@@ -128,8 +134,8 @@ export async function callIn<Name extends OperationName>(
   if (status < 400) {
     if (verb !== 'GET') lastWriteMs.value = performance.now();
     if (verb !== 'GET' && prefix === worldPrefix) {
-      const change = { name, input: (input ?? {}) as Row };
-      lastChange.value = notUndone.test(name) ? undefined : change;
+      const canUndo = declared[name].isRecorded === true && !withoutUndo.includes(name);
+      lastChange.value = canUndo ? { name, input: (input ?? {}) as Row } : undefined;
     }
     return reply as Reply<Name>;
   }

@@ -46,6 +46,8 @@ export interface Field {
 export interface DeclaredOperation {
   /** Verb and path, with a space between them. */
   readonly route: string;
+  /** True if journals record it. */
+  readonly isRecorded?: boolean;
   readonly input?: readonly Field[];
   /** The fields of the output, or of its rows if it is a list. */
   readonly output?: readonly Field[];

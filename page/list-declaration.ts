@@ -1,5 +1,6 @@
 /**
- * What a list of objects, its forms and the buttons of its rows declare. `lists.ts` has the lists.
+ * The declaration of a list: its columns, its forms and the buttons of its rows. `lists.ts` has the
+ * lists.
  */
 import type { OperationName } from '#src/operations/table.ts';
 import type { Typed } from './field.ts';
@@ -69,7 +70,7 @@ export interface ListDeclaration {
   readonly forms?: readonly FormDeclaration[];
   /** True if the list changes only by operations, like a list of settings. */
   readonly isSteady?: true;
-  /** The filter of the page's own search, if it has one for several lists. */
+  /** The filter that searches this list, if one search serves several lists. Default: its own. */
   readonly searchedBy?: string;
   /** Shown in place of an empty list. */
   readonly emptyText?: string;

@@ -61,6 +61,7 @@ if (container !== null) {
   effect(() => {
     if (isStarted || (connection.value === 'connecting' && !tokenIsMissing.value)) return;
     isStarted = true;
+    // Outside this effect, which would otherwise follow every signal that the page reads.
     queueMicrotask(() => {
       container.replaceChildren();
       followClock();

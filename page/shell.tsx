@@ -16,7 +16,7 @@ import { MessagesPage } from './pages/messages.tsx';
 import { PastPage } from './pages/past.tsx';
 import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
-import { Rules } from './pages/rules.tsx';
+import { RulesPage } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { WorldsPage } from './pages/worlds.tsx';
 import { Action, Dialog, Form } from './parts/action.tsx';
@@ -34,7 +34,7 @@ interface Page {
   readonly view: ComponentType;
 }
 
-/** A page of lists alone. */
+/** Returns the view of a page that has only lists. */
 const listsOf =
   (...lists: readonly ListDeclaration[]) =>
   () => (
@@ -58,15 +58,15 @@ const pages: readonly Page[] = [
   { name: 'limits', key: 'l', title: 'Limits', view: LimitsPage },
   { name: 'accounts', key: 'a', title: 'Accounts', view: AccountsPage },
   { name: 'worlds', key: 'w', title: 'Worlds', view: WorldsPage },
-  { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
+  { name: 'rules', key: 'u', title: 'Rules and assumptions', view: RulesPage },
 ];
 
 /** Shown for an address without a page. */
-const goHome = () => <a href="#/home">Go to Home.</a>;
-const noPage: Page = { name: 'none', key: '', title: 'No such page', view: goHome };
+const NoPageView = () => <a href="#/home">Go to Home.</a>;
+const noPage: Page = { name: 'none', key: '', title: 'No such page', view: NoPageView };
 
-const openDialog = signal<'keys' | 'jump' | undefined>(undefined);
-const closeDialog = () => (openDialog.value = undefined);
+const shownDialog = signal<'keys' | 'jump' | undefined>(undefined);
+const closeDialog = () => (shownDialog.value = undefined);
 
 export function Shell() {
   useEffect(() => {
@@ -79,13 +79,13 @@ export function Shell() {
       <Action kind="skip" act={focusHeading}>
         Skip to the page
       </Action>
-      <Header onKeys={() => (openDialog.value = 'keys')} />
-      {openDialog.value === 'keys' && (
+      <Header onKeys={() => (shownDialog.value = 'keys')} />
+      {shownDialog.value === 'keys' && (
         <Dialog title="Keys" onClose={closeDialog}>
           <Facts facts={keyFacts} />
         </Dialog>
       )}
-      {openDialog.value === 'jump' && <Jump />}
+      {shownDialog.value === 'jump' && <Jump />}
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title }) => (
           <a key={name} href={`#/${name}`} aria-current={name === page.name ? 'page' : undefined}>
@@ -168,10 +168,10 @@ function onKey(event: KeyboardEvent): void {
   const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
   if (event.key === 'k' && hasModifier && !event.altKey) {
     event.preventDefault();
-    openDialog.value = 'jump';
+    shownDialog.value = 'jump';
   }
   if (hasModifier || target.closest('input, textarea, select, dialog') !== null) return;
-  if (event.key === '?') openDialog.value = 'keys';
+  if (event.key === '?') shownDialog.value = 'keys';
   const page = previousKey === 'g' ? pages.find(({ key }) => key === event.key) : undefined;
   previousKey = event.key;
   if (page !== undefined) location.hash = `#/${page.name}`;

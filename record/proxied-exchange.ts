@@ -42,19 +42,19 @@ const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 /** How many exchanges are open on each connection of a client: pipelining allows several. */
 const openExchanges = new WeakMap<Socket, number>();
 
+function changeOpenExchanges(socket: Socket, change: number): void {
+  openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
+}
+
 export function hasOpenExchange(socket: Socket): boolean {
   return (openExchanges.get(socket) ?? 0) > 0;
 }
 
 /** The number of each connection of a client. */
-const connections = new WeakMap<Socket, number>();
-let lastConnection = 0;
+const connectionNumbers = new WeakMap<Socket, number>();
+let lastConnectionNumber = 0;
 
-function changeOpenExchanges(socket: Socket, change: number): void {
-  openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
-}
-
-/** Calls `onExchange` once: when it ends, whatever ends it. */
+/** One exchange in flight. Calls `onExchange` exactly once, when the exchange ends for any reason. */
 export class ProxiedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -84,8 +84,8 @@ export class ProxiedExchange {
     this.#onExchange = onExchange;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
-    this.#connection = connections.get(request.socket) ?? ++lastConnection;
-    connections.set(request.socket, this.#connection);
+    this.#connection = connectionNumbers.get(request.socket) ?? ++lastConnectionNumber;
+    connectionNumbers.set(request.socket, this.#connection);
     this.requestBody = collectBody(request);
     this.unsentBody = request;
     changeOpenExchanges(request.socket, 1);
@@ -93,7 +93,7 @@ export class ProxiedExchange {
       changeOpenExchanges(request.socket, -1);
       this.#report(response.writableFinished ? undefined : 'the client closed the connection');
     });
-    response.on('error', (error) => this.failed(error));
+    response.on('error', (error) => this.fail(error));
   }
 
   /** Wraps a handler of events: if Node refuses to pass something on, only the exchange ends. */
@@ -102,7 +102,7 @@ export class ProxiedExchange {
       try {
         handle(...given);
       } catch (error) {
-        this.failed(error as NodeJS.ErrnoException, 'what came cannot be passed on');
+        this.fail(error as NodeJS.ErrnoException, { what: 'what came cannot be passed on' });
       }
     };
   }
@@ -148,23 +148,33 @@ export class ProxiedExchange {
       this.#keepReply(reply, replyBody());
     };
     reply.on('end', this.guarded(end));
-    reply.on('close', () => {
-      if (reply.complete) return;
-      this.#report('the reply broke off');
-      response.destroy();
-    });
+    this.#endWith(reply);
     reply.pipe(response);
   }
 
+  /** Ends the exchange if the reply breaks off, or has already while a fault delayed it. */
+  #endWith(reply: IncomingMessage): void {
+    const end = () => {
+      if (reply.complete) return;
+      this.#report('the reply broke off');
+      this.response.destroy();
+    };
+    if (reply.destroyed) end();
+    else reply.on('close', end);
+  }
+
   /** Waits for the whole reply of the service, and then applies the fault in place of it. */
-  applyFault(reply: IncomingMessage, { kind }: Exclude<ActingFault, UnhandledFault>): void {
+  answerWithReplyFault(
+    reply: IncomingMessage,
+    { kind }: Exclude<ActingFault, UnhandledFault>,
+  ): void {
     const replyBody = collectBody(reply);
     const strike = () => {
       const body = replyBody();
       this.#keepReply(reply, body);
       const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
       const effects = {
-        // The connection stays open; only `close` or the client ends it.
+        // The connection stays open until the client closes it or the proxy stops.
         hang: () => this.#report('the fault left it unanswered'),
         close: () => void this.response.destroy(),
         truncate: () => this.#truncate(reply, bytes),
@@ -173,6 +183,7 @@ export class ProxiedExchange {
       effects[faultKinds[kind].reply]();
     };
     reply.on('end', this.guarded(strike));
+    this.#endWith(reply);
   }
 
   #truncate(reply: IncomingMessage, bytes: Buffer): void {
@@ -193,7 +204,7 @@ export class ProxiedExchange {
   }
 
   /** Applies a fault that keeps the request from the service. */
-  answerWithFault(fault: UnhandledFault): void {
+  answerInPlaceOfService(fault: UnhandledFault): void {
     const effects = {
       close: () => void this.response.destroy(),
       reset: () => resetSocket(this.request.socket),
@@ -216,8 +227,14 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /** Ends the exchange for an error. `what` failed; by default, the upstream was not reached. */
-  failed(error: NodeJS.ErrnoException, what?: string, reason = errorNameOf(error)): void {
+  /** Ends the exchange because of an error. `what` it prevented; default: reaching the upstream. */
+  fail(
+    error: NodeJS.ErrnoException,
+    {
+      what,
+      reason = errorNameOf(error),
+    }: { readonly what?: string; readonly reason?: string } = {},
+  ): void {
     const { response } = this;
     const { code = '' } = error;
     if (response.destroyed || response.writableEnded) return;

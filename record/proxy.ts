@@ -137,7 +137,7 @@ export class RecordingProxy {
     };
     if (!isHandled(acting)) {
       exchange.unsentBody.resume();
-      afterDelay(() => exchange.answerWithFault(acting));
+      afterDelay(() => exchange.answerInPlaceOfService(acting));
       return;
     }
     const outgoing = this.#send(exchange);
@@ -145,7 +145,9 @@ export class RecordingProxy {
       const refusal = this.#way.refusal(reply.statusCode);
       if (refusal !== undefined) throw new Error(refusal);
       afterDelay(() =>
-        acting === undefined ? exchange.answer(reply) : exchange.applyFault(reply, acting),
+        acting === undefined
+          ? exchange.answer(reply)
+          : exchange.answerWithReplyFault(reply, acting),
       );
     };
     const refuseUpgrade = (_: IncomingMessage, socket: Duplex) => {
@@ -157,7 +159,7 @@ export class RecordingProxy {
     const inform = (event: InformationEvent) => exchange.inform(event);
     outgoing.on('information', exchange.guarded(inform));
     outgoing.on('error', (error) =>
-      exchange.failed(error, undefined, this.#way.reason(errorNameOf(error))),
+      exchange.fail(error, { reason: this.#way.reason(errorNameOf(error)) }),
     );
     exchange.response.once('close', () => {
       if (!exchange.response.writableFinished) outgoing.destroy();

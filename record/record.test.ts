@@ -585,6 +585,25 @@ test('faults strike exactly the requests that they name, and are marked', async 
   expect(simulator.requests.list()).toHaveLength(5);
 });
 
+test.each<FaultSpec['fault']>([{ kind: 'truncate' }, { kind: 'delay', ms: 200 }])(
+  'a reply that breaks off under the fault %j ends the exchange',
+  async (fault) => {
+    const server = createHttpServer((_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const { baseUrl, out, close } = await record(await listening(server), {
+      faults: [{ match: {}, when: { every: 1 }, fault }],
+    });
+    const signal = AbortSignal.timeout(2_000);
+    const asked = fetch(baseUrl, { signal }).then((reply) => reply.text());
+    await expect(asked).rejects.not.toHaveProperty('name', 'TimeoutError');
+    await close();
+    expect(linesOf(out).map(({ failure }) => failure)).toEqual(['the reply broke off']);
+  },
+);
+
 test('what is in flight at the end is recorded as cut', async () => {
   const notices: string[] = [];
   const { seen, url } = await rawServer('never', '');

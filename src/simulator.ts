@@ -83,7 +83,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
   readonly #inProcess = new InProcessFetch(serviceOf(this), { now: () => shownMs(this) });
-  // Its place among the worlds of a server.
+  // This world's place among the worlds of its server.
   readonly #worldId: string;
   /** All worlds of this server. `worlds` has the operations on them. */
   readonly hosting: Worlds<Simulator>;
@@ -165,9 +165,8 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */
-  readonly fetch: typeof globalThis.fetch = (input, init) => {
-    return this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
-  };
+  readonly fetch: typeof globalThis.fetch = (input, init) =>
+    this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
 
   replayOperation(name: string, args: readonly unknown[]): { result: unknown } | undefined {
     const operation = recordedOperation(name);
@@ -216,10 +215,11 @@ export class Simulator implements RunningWorld, WorldSimulator {
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
-    // The native transport cannot hold a reply, so each of its requests needs a write of its own.
-    // It shows real time in `Date`, which would mislead a client about a scaled clock.
-    const isNode = this.#worldJournal.journal?.isFile === true || this.wallClock.mode === 'scaled';
-    const { transport = isNode ? 'node' : undefined } = options;
+    // A journal and a scaled clock need Node's transport: the native one cannot hold a reply for a
+    // shared write, and its `Date` shows real time.
+    const needsNode =
+      this.#worldJournal.journal?.isFile === true || this.wallClock.mode === 'scaled';
+    const { transport = needsNode ? 'node' : undefined } = options;
     this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
@@ -288,7 +288,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   async #stop(): Promise<void> {
-    // Absent if the constructor failed before anything could run.
+    // The constructor may fail before it sets this.
     if (this.wallClock === undefined) return;
     this.wallClock.stop();
     this.simulation.stop();

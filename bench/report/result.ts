@@ -21,7 +21,7 @@ export interface BenchResult {
   readonly audit: AuditRun | null;
 }
 
-const plotted = [
+const plottedPercentiles = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
 
@@ -56,18 +56,15 @@ export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpe
     idle_rss_bytes: numberOrNull(measurement.idleRssBytes),
     slos: judged(slos, figuresOf(rounds.service, ratio)),
     generator_cores: Math.max(...loads.map(({ generatorCores }) => generatorCores)),
-    /** Seconds of load on the service, of all rounds in order. */
+    /** Seconds of load on the service, of all rounds in order. The last one is incomplete. */
     seconds: loads.flatMap(({ seconds, durationMs }) =>
       seconds.slice(0, Math.max(1, Math.floor(durationMs / 1_000))),
     ),
     /** Percentile and milliseconds, for the plot. */
-    distribution: plotted.map((percent) => [percent, percentile(rounds.service, percent)] as const),
+    distribution: plottedPercentiles.map(
+      (percent) => [percent, percentile(rounds.service, percent)] as const,
+    ),
   };
-}
-
-/** A sentence that says why there is no ratio; empty if there is a floor. */
-export function withoutRatio({ without_floors: why }: CaseResult): string {
-  return why === null ? '' : `No ratio: there is no floor. ${why}`;
 }
 
 function serverFigures(rounds: readonly Round[]) {

@@ -5,7 +5,7 @@
 import { isoTime } from '#contract/time.ts';
 import { servers } from '../measure.ts';
 import { type AuditRun, isBroken } from '../recount.ts';
-import { type BenchResult, type CaseResult, type ServerFigures, withoutRatio } from './result.ts';
+import type { BenchResult, CaseResult, ServerFigures } from './result.ts';
 
 export function caseText(result: CaseResult): string {
   const lines = [`\n${result.case}: ${result.what}\n`];
@@ -22,7 +22,7 @@ export function caseText(result: CaseResult): string {
 export function headLines(result: CaseResult): readonly string[] {
   const { invalid, cpu_ratio: ratio, bar, without_floors: why } = result;
   if (invalid.length > 0) return invalid.map((reason) => `INVALID: ${reason}`);
-  if (ratio === null) return why === null ? [] : [withoutRatio(result)];
+  if (ratio === null) return why === null ? [] : [`No ratio: there is no floor. ${why}`];
   const barText = bar === null ? '' : `, the bar is ${bar}x`;
   return [`CPU per request: ${ratio.toFixed(2)}x the bare HyperExpress handler${barText}`];
 }

@@ -1,7 +1,8 @@
 /**
- * The program of a child process: runs one server, as the parent orders over IPC. It exits with its
- * parent. The server is the service, or the floor that it is compared with.
+ * The program of a child process: runs one server, on the parent's orders over IPC. It exits with
+ * its parent. The server is the service, or the floor that it is compared with.
  */
+import { servicePaths } from '#contract/routes.ts';
 import { Simulator } from '#src/simulator.ts';
 import type { Order, Report, ServerSpec } from './server-process.ts';
 
@@ -62,7 +63,7 @@ function preload(
 ): string[] {
   const request = {
     method: 'POST',
-    path: '/api/v1/sms/send/',
+    path: servicePaths.send,
     query: '',
     authorization: `Bearer ${apiKey}`,
     contentType: 'application/json',

@@ -3,7 +3,6 @@
  * and as expected, 1 differs from `--expect`, 2 usage, 3 not reachable, 4 no refusal came, 6 the
  * budget or the time ended first, 130 interrupted.
  */
-
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn } from '#audit/audit.ts';
 import { HttpRequests } from '#audit/http-requests.ts';

@@ -180,10 +180,7 @@ export function reportExchange(exchange: ClientExchange, first: ClientExchange |
   return {
     method,
     url: target,
-    requestHeaders: {
-      at: isoTime(sentAt),
-      'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s`,
-    },
+    requestHeaders: { at: isoTime(sentAt), 'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s` },
     ...(body !== '' && { requestBody: body }),
     status: reply.status,
     replyHeaders: retryAfterMs === undefined ? {} : { 'retry-after': String(retryAfterMs / 1_000) },

@@ -9,17 +9,16 @@ import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
-import type { Bucket } from '../run/budget.ts';
+import { type Bucket, isSending } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
 import {
   flood,
   isRefused,
-  isSending,
   passed,
   pathFor,
   readMessageOf,
-  recent,
+  recentRequests,
   requestTo,
 } from './limited.ts';
 
@@ -142,7 +141,7 @@ async function requestOthers(
     if (endpoint === flooded || isCostly) continue;
     if (endpoint === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
-    if (recent(t, endpoint, account).some(({ reply }) => isRefused(reply))) continue;
+    if (recentRequests(t, endpoint, account).some(({ reply }) => isRefused(reply))) continue;
     const { status } = await requestTo(t, endpoint, account);
     isThrottled ||= status === 429;
   }

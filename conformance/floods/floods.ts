@@ -10,7 +10,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
-import { type Bucket, limitOf } from '../run/budget.ts';
+import { type Bucket, isSending, limitOf } from '../run/budget.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
@@ -27,12 +27,11 @@ import {
   agentOf,
   flood,
   isRefused,
-  isSending,
   passed,
   pathFor,
   queriesOf,
   readMessageOf,
-  recent,
+  recentRequests,
   requestTo,
 } from './limited.ts';
 
@@ -153,7 +152,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = beganAt - startedAt >= longestReachMs;
-  const isExplained = t.hasControl || (knowsAll && areOthersKnown(t));
+  const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
@@ -245,9 +244,5 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
 
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
 function spentBefore(t: Trial, bucket: Bucket, account: AccountUnderTest): number {
-  return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
-}
-
-function areOthersKnown({ target }: Trial): boolean {
-  return messagesOfOthers(target.log) !== undefined;
+  return recentRequests(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
 }

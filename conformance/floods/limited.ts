@@ -6,7 +6,7 @@ import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import type { Bucket } from '../run/budget.ts';
+import { type Bucket, isSending } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 
 /**
@@ -38,11 +38,6 @@ interface Variation {
   readonly query?: string;
 }
 
-/** True if its requests are sends, which cost money. */
-export function isSending(bucket: Bucket): boolean {
-  return bucket.endsWith('send');
-}
-
 export function pathFor(endpoint: LimitedEndpoint, { sims }: AccountUnderTest): string {
   return endpoint === 'tasks' ? paths.tasks(sims[0]?.deviceId ?? '') : paths[endpoint];
 }
@@ -65,16 +60,19 @@ export function agentOf(index: number): Readonly<Record<string, string>> {
   return { 'user-agent': `smstwin-conformance/${1 + (index % 2)}` };
 }
 
-/** The number of different queries. */
-const pageSizes = 100;
+/** Queries ask for pages of 1 to this many messages. */
+const largestPage = 100;
 
-/** A query that differs between requests, if the list of received messages takes one. */
+/**
+ * Returns the query of each request: a page size that varies if the list of received messages takes
+ * it, otherwise none.
+ */
 export async function queriesOf(
   t: Trial,
   endpoint: LimitedEndpoint,
   account: AccountUnderTest,
 ): Promise<(index: number) => string> {
-  const query = (index: number) => `?page_size=${1 + (index % pageSizes)}`;
+  const query = (index: number) => `?page_size=${1 + (index % largestPage)}`;
   if (endpoint !== 'received') return () => '';
   const probe = await requestTo(t, endpoint, account, { query: query(0) });
   return passed(probe) ? query : () => '';
@@ -86,7 +84,7 @@ export async function readMessageOf(
   account: AccountUnderTest,
   { json }: Reply,
   times: number,
-) {
+): Promise<void> {
   const id: unknown = Object(json).message_id;
   if (typeof id === 'string') await flood(times, () => t.read(account, id));
 }
@@ -100,7 +98,7 @@ export function isRefused({ status }: Reply): boolean {
 }
 
 /** The run's own requests to this bucket within the last minute. */
-export function recent(t: Trial, bucket: Bucket, account: AccountUnderTest): Exchange[] {
+export function recentRequests(t: Trial, bucket: Bucket, account: AccountUnderTest): Exchange[] {
   const sinceMs = t.target.clock.now() - minuteMs;
   const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
   const flooded = bucket === 'address' ? 'received' : bucket;
@@ -110,8 +108,11 @@ export function recent(t: Trial, bucket: Bucket, account: AccountUnderTest): Exc
   );
 }
 
+/** Clear of the full minute, where a service's clock may be a little behind. */
+const intoMinuteMs = 500;
+
 /** Waits until every bucket is full and a new minute of the clock has just begun. */
 export async function waitForNewMinute(t: Trial): Promise<void> {
   const now = t.now();
-  await t.advance(Math.ceil((now + 2 * minuteMs) / minuteMs) * minuteMs + 500 - now);
+  await t.advance(Math.ceil((now + 2 * minuteMs) / minuteMs) * minuteMs + intoMinuteMs - now);
 }

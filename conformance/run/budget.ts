@@ -4,7 +4,7 @@
  * share one account. If the run sends at most the limit within any 60 s, the limiter must accept
  * every request, whatever the answer to `limiterRefill`.
  */
-import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
+import { documentedLimits, type LimitedEndpoint, sendEndpoints } from '#contract/limits.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
 
 /** A minute, plus a second for requests in flight. */
@@ -22,9 +22,14 @@ export function entriesOf(spends: Spends): [Bucket, number][] {
   return Object.entries(spends) as [Bucket, number][];
 }
 
+/** True if its requests are sends, which cost money. */
+export function isSending(bucket: Bucket): boolean {
+  return sendEndpoints.some((endpoint) => endpoint === bucket);
+}
+
 /** The number of these requests that send messages. */
 export function sendsIn(spends: Spends): number {
-  return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
+  return sendEndpoints.reduce((sum, endpoint) => sum + (spends[endpoint] ?? 0), 0);
 }
 
 /** The flood of an address asks `received`, so that limit holds for it. */

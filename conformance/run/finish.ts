@@ -47,6 +47,7 @@ export function finish(
   if (unreached === undefined) out(textReport(summary));
   else error(foreignText(unreached));
   const code = writeReports(options.report, summary, { out, error });
+  // Without a reachable target there is nothing to discover or expect.
   if (unreached !== undefined) return code;
   if (options.discover !== undefined) writeDiscovered(options.discover, facts.discovered);
   // Traffic may have been recorded on another day.

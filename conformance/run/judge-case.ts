@@ -1,6 +1,7 @@
 /**
- * Runs one case and gives it a verdict. A case makes exchanges, which the judges of its rules look
- * at; an observation names the answer itself. `passed` means that the rule applied at least once.
+ * Runs one case and gives it a verdict. A case makes exchanges, and the judges of its rules read
+ * them. An observation returns the answer itself. `passed` means that the rule applied at least
+ * once.
  */
 import type { RuleId } from '#contract/rules.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
@@ -71,23 +72,37 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   // A case that provokes 429s does not wait them out.
   const trial = new Trial(target, anyCase.throttled === undefined ? anyCase.spends : {});
   const started = performance.now();
-  const isObservation = 'run' in anyCase;
-  const judgement = await (isObservation ? observe(anyCase, trial) : makeAndJudge(anyCase, trial));
-  let { found } = judgement;
-  if (judgement.isError && target.signal.aborted)
-    found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
-  const { needs, mayUse = [] } = anyCase;
-  const isRequested =
-    needs.some((need) => !usualNeeds.includes(need)) ||
-    mayUse.some((need) => whyMissing(trial.target, need) === undefined);
-  if (found.verdict === 'skipped' && judgement.isLacking && isRequested && !trial.hasControl)
-    found = { ...found, verdict: 'not_exercised' };
-  if (!isObservation && !isFailure(found.verdict) && trial.unusableReply !== undefined)
-    found = brokenBy(trial.unusableReply);
+  const judgement = await ('run' in anyCase
+    ? observe(anyCase, trial)
+    : makeAndJudge(anyCase, trial));
   const durationMs = performance.now() - started;
+  const found = finalVerdict(anyCase, judgement, trial);
   const result = resultOf(anyCase, { ...judgement, found }, trial, durationMs);
   const { proof = [], isOutOfTime = false } = judgement;
   return { result, trial, isProven: proof.length > 0, isOutOfTime };
+}
+
+/** Every full run meets these needs. */
+const usualNeeds: readonly Need[] = ['key', 'sender', 'discover'];
+
+/** What the judges found, unless the run itself decides. */
+function finalVerdict(anyCase: AnyCase, judgement: Judgement, trial: Trial): Found {
+  const { found, isError, isLacking } = judgement;
+  const { needs, mayUse = [] } = anyCase;
+  const { target, unusableReply } = trial;
+  const isInterrupted = isError === true && target.signal.aborted;
+  // A reply that no client can read fails a rule's case; an observation says itself what it saw.
+  const mayFail = !('run' in anyCase) && (isInterrupted || !isFailure(found.verdict));
+  if (mayFail && unusableReply !== undefined) return brokenBy(unusableReply);
+  if (isInterrupted) return { verdict: 'not_exercised', reason: 'the run was interrupted' };
+  // A user who gives flags beyond the usual ones asks for the cases that need them, so such a case
+  // is not silently skipped if the target does not show what it needs.
+  const isAskedForByFlags =
+    needs.some((need) => !usualNeeds.includes(need)) ||
+    mayUse.some((need) => whyMissing(target, need) === undefined);
+  if (isLacking && isAskedForByFlags && !trial.hasControl)
+    return { ...found, verdict: 'not_exercised' };
+  return found;
 }
 
 async function observe(observation: Observation, trial: Trial): Promise<Judgement> {
@@ -126,12 +141,6 @@ interface Judgement {
   /** True if the case needs a wait that `--timeout` does not cover. */
   readonly isOutOfTime?: boolean;
 }
-
-/**
- * Every full run meets these needs. A user who gives flags for more asks for the cases that need
- * them, so such a case is not silently skipped if the target does not show what it needs.
- */
-const usualNeeds: readonly Need[] = ['key', 'sender', 'discover'];
 
 /**
  * What the judges find: a broken rule, otherwise a notice, otherwise `failure`, which is why the
@@ -182,7 +191,6 @@ function noticeOf({ text, exchange }: NonNullable<Findings['firstNotice']>): Fou
   return { verdict: 'notice', reason: text, broken: exchange.reply.exchange };
 }
 
-/** The case fails because of a reply that no client can read. */
 function brokenBy(reply: Reply): Found {
   return {
     verdict: 'failed',
@@ -213,7 +221,7 @@ function verdictOf(error: unknown): Found {
       verdict: error.isOnlySpelling ? 'spelling' : 'failed',
       expected: error.expected,
       actual: error.actual,
-      ...(error.exchange === undefined ? {} : { broken: error.exchange }),
+      ...(error.exchange !== undefined && { broken: error.exchange }),
     };
   }
   if (error instanceof PreconditionMissing)
@@ -260,10 +268,10 @@ function resultOf(
     subject: anyCase.subject,
     kind: 'run' in anyCase ? 'assumption' : 'rule',
     sends: trial?.sendsInstead ?? anyCase.sends,
-    ...('run' in anyCase ? {} : { demands: anyCase.demands }),
+    ...(!('run' in anyCase) && { demands: anyCase.demands }),
     ...found,
-    ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
-    ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
+    ...(found.reason !== undefined && { reason: clean(found.reason) }),
+    ...(found.actual !== undefined && { actual: clean(found.actual) }),
     ...(found.broken !== undefined && timelineOf(proof, found.broken)),
     exercised,
     durationMs: Math.round((durationMs + (trial?.joinedMs ?? 0)) * 10) / 10,
@@ -279,5 +287,5 @@ function timelineOf(
 ): Pick<Result, 'timeline' | 'before'> {
   if (proof.length <= 2) return {};
   const before = otherBefore(proof, broken);
-  return { timeline: runsOf(proof), ...(before === undefined ? {} : { before }) };
+  return { timeline: runsOf(proof), ...(before !== undefined && { before }) };
 }

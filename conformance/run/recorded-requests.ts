@@ -44,7 +44,7 @@ export class RecordedRequests {
     return this.target.control !== undefined;
   }
 
-  /** Ends the case: it is skipped, because it needs this. */
+  /** Ends the case as skipped. `what`: what it needs and the target lacks. */
   lack(what: string): never {
     throw new Lacking(what);
   }
@@ -75,7 +75,7 @@ export class RecordedRequests {
     let waitedMs = 0;
     // Another client of the account may take the tokens that return, so one wait may not be enough.
     for (let seconds = waitIn(first); seconds !== undefined; seconds = waitIn(reply)) {
-      const waitMs = Math.max(1, seconds) * 1_000 + waitMarginMs;
+      const waitMs = Math.max(1, seconds) * secondMs + waitMarginMs;
       waitedMs += waitMs;
       if (waitedMs > longestThrottledMs) break;
       await this.advance(waitMs);

@@ -2,7 +2,6 @@
  * What is known before any request: which cases a pattern selects, which of them the flags allow,
  * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
  */
-
 import { rules } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';

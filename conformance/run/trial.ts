@@ -141,12 +141,12 @@ export class Trial extends RecordedRequests {
   }
 
   async revoke({ keyId }: ApiKey): Promise<void> {
-    await this.control.must('accounts.revokeKey', { id: keyId });
+    await this.control.revokeKey(keyId);
   }
 
   /** Changes a SIM of the account on the control port. */
   async patchSim({ sims }: AccountUnderTest, index: number, input: SimChange): Promise<void> {
-    await this.control.must('sims.patch', { id: sims[index]?.deviceId, input });
+    await this.control.patchSim(sims[index]?.deviceId ?? '', input);
   }
 
   /** A number that no SIM has. */
@@ -156,12 +156,12 @@ export class Trial extends RecordedRequests {
 
   /** Creates a key on the control port, and reads every place where the port shows keys later. */
   async createdKey({ accountId: id = '' }: AccountUnderTest, name: string): Promise<string> {
-    const { key, made } = await this.control.createKey(id, name);
+    const { key, created } = await this.control.createKey(id, name);
     const views = [
       await this.control.call('accounts.keys', { id }),
       await this.control.call('accounts.get', { id }),
     ];
-    this.createdKeys.push({ key, name, creation: made, shown: views });
+    this.createdKeys.push({ key, name, creation: created, shown: views });
     return key;
   }
 

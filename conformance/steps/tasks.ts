@@ -3,7 +3,7 @@
  * their tasks show which messages the service has queued, and polling picks messages up.
  */
 import { secondMs } from '#contract/time.ts';
-import { isAccepted, isSend } from '#judging/evidence/exchange.ts';
+import { isAccepted, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
@@ -51,8 +51,7 @@ async function sendAndPoll(t: Trial, send: Send): Promise<HandedOutMessage> {
     const tasks = await t.get(path, account.key);
     const isInOurTasks = tasks.text.includes(text);
     const accepted = t.exchanges.findLast((one) => isSend(one) && isAccepted(one));
-    const id = verify.isObject(accepted?.reply.json) ? accepted.reply.json['message_id'] : '';
-    const messageId = verify.textOf(id);
+    const messageId = accepted === undefined ? '' : messageIdOf(accepted);
     const read = await t.read(account, messageId);
     if (isInOurTasks) return { account, messageId };
     const isInAnyTasks = t.target.log.some(

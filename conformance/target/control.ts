@@ -5,7 +5,7 @@
  */
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import { describe, isObject } from '#judging/service/expectations.ts';
+import { describe, isObject, Lacking } from '#judging/service/expectations.ts';
 import { bearerHeader, Client, type Clock } from './client.ts';
 import type { Masks } from './masks.ts';
 import type { RunFacts } from './run-facts.ts';
@@ -40,8 +40,11 @@ const documentPath = '/control/openapi.json';
 /** Simulated time after which every bucket is full again, under any refill. */
 const refillMs = 2 * minuteMs;
 
-/** The pool number of a simulator's default world. */
-const defaultPoolNumber = '+12025550190';
+/** A jump of the clock may take longer than any reply of the service. */
+const leastTimeoutMs = 30_000;
+
+/** Room for the largest list of a control port. */
+const maxBodyBytes = 16_777_216;
 
 /** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, but well-formed. */
 const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228];
@@ -52,12 +55,14 @@ export class Control {
   readonly #facts: RunFacts;
   readonly #headers: Readonly<Record<string, string>>;
   /** The ids of the accounts that the harness created. */
-  readonly #created: string[] = [];
+  readonly #createdAccounts: string[] = [];
   /** Part of the names of accounts, so that they differ even between simultaneous runs. */
   readonly #runName = Date.now().toString(36) + Math.floor(Math.random() * 36 ** 3).toString(36);
   #accounts = 0;
   #operations: ReadonlyMap<string, Route> = new Map();
   #nextNumber: number;
+  /** The numbers of the world's own SIMs, as far as the simulator lists them. */
+  #usedNumbers: ReadonlySet<string> = new Set();
   #now = Date.now();
   /** The assumptions that the simulator states, by name. */
   assumptions: Readonly<Record<string, unknown>> = {};
@@ -77,10 +82,10 @@ export class Control {
     const { url, token, timeoutMs, masks, seed, facts } = settings;
     this.#client = new Client({
       baseUrl: url,
-      timeoutMs: Math.max(timeoutMs, 30_000),
+      timeoutMs: Math.max(timeoutMs, leastTimeoutMs),
       masks,
       retries: false,
-      maxBodyBytes: 16_777_216,
+      maxBodyBytes,
     });
     this.#masks = masks;
     this.#facts = facts;
@@ -97,6 +102,8 @@ export class Control {
     if (this.#clockBefore.mode !== 'manual')
       await this.call('clock.setMode', { input: { mode: 'manual' } });
     await this.advance(refillMs);
+    const listed = await this.call('sims.all');
+    this.#usedNumbers = new Set(numbersIn(Object(listed.json).sims));
     this.assumptions = await this.must('assumptions.get');
     const { outcomes } = await this.must('outcomes.get');
     this.#outcomesBefore = outcomes;
@@ -107,7 +114,8 @@ export class Control {
 
   /** Restores the simulator, except for the simulated time that has passed. */
   async end(): Promise<void> {
-    for (const accountId of this.#created) await this.call('accounts.delete', { id: accountId });
+    for (const accountId of this.#createdAccounts)
+      await this.call('accounts.delete', { id: accountId });
     if (this.#outcomesBefore !== undefined)
       await this.call('outcomes.put', { input: { outcomes: this.#outcomesBefore } });
     const { mode, rate } = this.#clockBefore;
@@ -129,8 +137,6 @@ export class Control {
     const isQuery = method === 'GET' || method === 'DELETE';
     const query = isQuery && isObject(input) ? `?${new URLSearchParams(input as never)}` : '';
     const hasBody = !isQuery && input !== undefined;
-    if (operation === 'accounts.revokeKey') this.#facts.revoke(id);
-    if (operation === 'sims.patch' && isObject(input)) this.#facts.changeSim(id, input);
     return this.#client.request({
       method,
       path: `${path}${query}`,
@@ -140,56 +146,40 @@ export class Control {
   }
 
   /** Calls an operation that must succeed, otherwise throws a ControlFailed. Returns its JSON. */
-  async must(operation: string, given: OperationArguments = {}): Promise<Record<string, unknown>> {
-    const reply = await this.call(operation, given);
+  async must(operation: string, args: OperationArguments = {}): Promise<Record<string, unknown>> {
+    const reply = await this.call(operation, args);
     if (reply.status < 200 || reply.status > 299)
       throw new ControlFailed(`${operation}: ${this.#masks.clean(describe(reply))}`);
     return isObject(reply.json) ? reply.json : {};
   }
 
-  /** Reads the paths of operations from the control port's own document. */
-  async #discover(): Promise<void> {
-    const reply = await this.#client.request({
-      method: 'GET',
-      path: documentPath,
-      headers: this.#headers,
-    });
-    const paths = isObject(reply.json) ? reply.json['paths'] : undefined;
-    if (!isObject(paths))
-      throw new ControlFailed(`GET ${documentPath}: ${this.#masks.clean(describe(reply))}`);
-    const found = Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) => {
-        const id = isObject(operation) ? operation['operationId'] : undefined;
-        return typeof id === 'string'
-          ? [[id, { method: method.toUpperCase(), path }] as const]
-          : [];
-      }),
-    );
-    this.#operations = new Map(found);
-  }
-
   async createAccount(monthlyQuota: number | undefined): Promise<string> {
     this.#accounts += 1;
-    const made = await this.must('accounts.create', {
+    const created = await this.must('accounts.create', {
       input: {
         name: `conformance-${this.#runName}-${this.#accounts}`,
         ...(monthlyQuota === undefined ? {} : { monthly_quota: monthlyQuota }),
       },
     });
-    const accountId = String(made['account_id']);
-    this.#created.push(accountId);
+    const accountId = String(created['account_id']);
+    this.#createdAccounts.push(accountId);
     const quota = monthlyQuota === undefined ? {} : { quota: monthlyQuota };
     this.#facts.addAccount(accountId, { isNew: true, ...quota });
     return accountId;
   }
 
-  async createKey(accountId: string, name: string): Promise<ApiKey & { made: unknown }> {
-    const made = await this.must('accounts.createKey', { id: accountId, input: { name } });
-    const key = String(made['key']);
-    const keyId = String(made['key_id']);
+  async createKey(accountId: string, name: string): Promise<ApiKey & { created: unknown }> {
+    const created = await this.must('accounts.createKey', { id: accountId, input: { name } });
+    const key = String(created['key']);
+    const keyId = String(created['key_id']);
     this.#masks.hide(key);
     this.#facts.addKey(key, accountId, { keyId });
-    return { keyId, key, made };
+    return { keyId, key, created };
+  }
+
+  async revokeKey(keyId: string): Promise<void> {
+    await this.must('accounts.revokeKey', { id: keyId });
+    this.#facts.revoke(keyId);
   }
 
   async createSim(accountId: string, settings: Record<string, unknown> = {}): Promise<Sim> {
@@ -202,28 +192,33 @@ export class Control {
         this.#facts.addNumber(number, { account: accountId, is: 'own', deviceId });
         return { number, deviceId };
       }
-      // Skips numbers that SIMs of an earlier run still have.
+      // Skips numbers that SIMs of a simultaneous run have.
       if (attempt > areaCodes.length * 100 || ![400, 409, 422].includes(reply.status))
         throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
   }
 
-  /** The first number of the pool. */
-  async poolNumber(): Promise<string> {
-    const { sims } = await this.must('sims.pool');
-    const first: unknown = Array.isArray(sims) ? sims[0] : undefined;
-    const number = isObject(first) ? first['number'] : undefined;
-    const pool = typeof number === 'string' ? number : defaultPoolNumber;
-    this.#facts.addNumber(pool, { is: 'pool' });
-    return pool;
+  async patchSim(deviceId: string, input: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.must('sims.patch', { id: deviceId, input });
+    this.#facts.changeSim(deviceId, input);
   }
 
-  /** A well-formed number that the harness has not given to a SIM. */
+  /** The first number of the pool. Throws a Lacking if the pool is empty. */
+  async poolNumber(): Promise<string> {
+    const { sims } = await this.must('sims.pool');
+    const [number] = numbersIn(sims);
+    if (number === undefined) throw new Lacking('a number in the shared pool');
+    this.#facts.addNumber(number, { is: 'pool' });
+    return number;
+  }
+
+  /** A well-formed number of no SIM. */
   unusedNumber(): string {
     const n = this.#nextNumber;
     this.#nextNumber += 1;
     const area = areaCodes[Math.floor(n / 100) % areaCodes.length] ?? 205;
     const number = `+1${area}55501${String(n % 100).padStart(2, '0')}`;
+    if (this.#usedNumbers.has(number)) return this.unusedNumber();
     this.#facts.addNumber(number, { is: 'unknown' });
     return number;
   }
@@ -265,6 +260,34 @@ export class Control {
     const list = isObject(reply.json) ? reply.json['messages'] : undefined;
     return Array.isArray(list) ? list.length : undefined;
   }
+
+  /** Reads the paths of operations from the control port's own document. */
+  async #discover(): Promise<void> {
+    const reply = await this.#client.request({
+      method: 'GET',
+      path: documentPath,
+      headers: this.#headers,
+    });
+    const paths = isObject(reply.json) ? reply.json['paths'] : undefined;
+    if (!isObject(paths))
+      throw new ControlFailed(`GET ${documentPath}: ${this.#masks.clean(describe(reply))}`);
+    const found = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) => {
+        const id = isObject(operation) ? operation['operationId'] : undefined;
+        return typeof id === 'string'
+          ? [[id, { method: method.toUpperCase(), path }] as const]
+          : [];
+      }),
+    );
+    this.#operations = new Map(found);
+  }
+}
+
+/** The numbers of a list of SIMs. */
+function numbersIn(sims: unknown): string[] {
+  const list: readonly unknown[] = Array.isArray(sims) ? sims : [];
+  const numbers = list.map((sim) => (isObject(sim) ? sim['number'] : undefined));
+  return numbers.filter((number) => typeof number === 'string');
 }
 
 /** A time as milliseconds since the epoch; undefined if the value is not a time. */

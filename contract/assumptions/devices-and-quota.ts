@@ -33,9 +33,7 @@ export const devicesAndQuota = {
   },
   sendsPerPoll: {
     open: 'how many messages one poll picks up',
-    answers: {
-      all: 'every message that waits.',
-    },
+    answers: { all: 'every message that waits.' },
     range: { min: 1, max: 1_000_000 },
     why: 'then SVC-3 holds under any load. With a number, waiting messages are picked up in the order of acceptance.',
     rules: ['SVC-3'],
@@ -99,9 +97,7 @@ export const devicesAndQuota = {
   monthlyQuota: {
     open: "plan's size",
     note: 'For an account whose world states no quota.',
-    answers: {
-      unlimited: 'no quota.',
-    },
+    answers: { unlimited: 'no quota.' },
     range: { min: 0, max: 1_000_000_000 },
     default: 10_000,
     why: 'large enough for most tests, and small enough for a test to reach it.',
@@ -140,9 +136,7 @@ export const devicesAndQuota = {
   messageRetention: {
     open: 'how long a message can be read',
     note: 'In days after the last change of the message. Then a read is 404, and the control port neither lists nor counts it; at exactly that age it is still found. A message that is not final can always be read. Quota and statistics still count what can no longer be read, and a replay is answered for its 24 hours.',
-    answers: {
-      forever: 'as far as [`--max-messages`](bounds.md#the-world) allows.',
-    },
+    answers: { forever: 'as far as [`--max-messages`](bounds.md#the-world) allows.' },
     range: { min: 1, max: 36_500 },
     why: 'the document states no end.',
     rules: ['READ-1'],

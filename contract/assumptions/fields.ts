@@ -5,20 +5,14 @@ import type { Declaration } from './declaration.ts';
 export const fields = {
   unknownFields: {
     open: 'fields the document does not name',
-    answers: {
-      ignore: 'they are ignored.',
-      reject: '400 that names the field.',
-    },
+    answers: { ignore: 'they are ignored.', reject: '400 that names the field.' },
     why: 'interfaces usually grow by new fields, which older servers ignore.',
     rules: ['SEND-5'],
     endpoints: sendEndpoints,
   },
   nullFields: {
     open: '`null` for an optional field',
-    answers: {
-      reject: '400.',
-      absent: 'as if the field were not there.',
-    },
+    answers: { reject: '400.', absent: 'as if the field were not there.' },
     why: 'the document gives the types of its fields, and null is not among them.',
     rules: ['SEND-2'],
     endpoints: sendEndpoints,
@@ -60,10 +54,7 @@ export const fields = {
   },
   emptySendAt: {
     open: '`send_at: ""`',
-    answers: {
-      reject: '400.',
-      absent: 'as if it were not there.',
-    },
+    answers: { reject: '400.', absent: 'as if it were not there.' },
     why: 'an empty text is not a time.',
     rules: ['SEND-7'],
   },
@@ -80,10 +71,7 @@ export const fields = {
   },
   emptyRequestId: {
     open: '`request_id: ""`',
-    answers: {
-      none_supplied: 'as if there were none.',
-      reject: '400.',
-    },
+    answers: { none_supplied: 'as if there were none.', reject: '400.' },
     why: 'a Message body shows an absent request_id as the empty string (RES-3).',
     rules: ['RES-3'],
   },
@@ -141,9 +129,7 @@ export const fields = {
   sendAtMaxAheadDays: {
     open: 'how far ahead',
     note: 'In days; beyond that is 400.',
-    answers: {
-      unlimited: 'no time is too far ahead.',
-    },
+    answers: { unlimited: 'no time is too far ahead.' },
     range: { min: 1, max: 36_500 },
     why: 'the document requires a future time and states no limit. Simulated time ends with the year 8999: a message with a later `send_at` is accepted and stays queued for ever, and the operation `until_idle` does not wait for it.',
     rules: ['SEND-7'],

@@ -73,10 +73,7 @@ export const limitsAndReplays = {
   },
   replayScope: {
     open: 'whose `request_id`',
-    answers: {
-      account: 'all keys of an account share them.',
-      api_key: 'each key has its own.',
-    },
+    answers: { account: 'all keys of an account share them.', api_key: 'each key has its own.' },
     why: 'a retry after a change of keys must not send twice.',
     rules: ['SEND-4'],
     endpoints: sendEndpoints,

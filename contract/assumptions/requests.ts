@@ -65,10 +65,7 @@ export const requests = {
   pathCase: {
     open: 'capitals in a path',
     note: '`pathIdForm` decides about ids.',
-    answers: {
-      exact: '404.',
-      any: 'as the path in small letters.',
-    },
+    answers: { exact: '404.', any: 'as the path in small letters.' },
     why: 'paths are case-sensitive by the standard.',
     rules: ['VER-1'],
   },
@@ -92,10 +89,7 @@ export const requests = {
   },
   methodNotAllowed: {
     open: 'another method on a known path',
-    answers: {
-      '405': '405 with the header `Allow`.',
-      '404': '404.',
-    },
+    answers: { '405': '405 with the header `Allow`.', '404': '404.' },
     default: '405',
     why: 'HTTP defines it for this case.',
     rules: ['VER-1'],

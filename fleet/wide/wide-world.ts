@@ -2,7 +2,8 @@
  * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
  * pool, with the same ids and polling times; requests of an account reach only its owner. Replies
  * are therefore byte for byte those of one process. An operation that changes the world runs on
- * every shard (`../changes.ts`); one that reads it is answered by the owner, or joined.
+ * every shard (`../changes.ts`); one that reads it is answered by the owner, or joins the replies of
+ * all shards.
  */
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
@@ -78,7 +79,7 @@ export class WideWorld {
     const { shards } = this.#parts;
     const shardRequest = requestForShard(request);
     if (operation.contentType === 'text/event-stream') return openEvents(shards, shardRequest);
-    // The body of a snapshot is long, and goes to its shard as it is.
+    // The body of a snapshot is long, and is passed to its shard unparsed.
     const input = operation.fleet.scope === 'named' ? undefined : parseBody(request);
     refuseInexact(operation, input);
     switch (operation.name as OperationName) {
@@ -105,18 +106,18 @@ export class WideWorld {
             this.#withInvariantsOfOwners(joined as ReplyOf<'simulator.invariants'>),
         });
       default:
-        return this.#answerByScope(found, request, input);
+        return this.#answerByScope(found, request, shardRequest, input);
     }
   }
 
   async #answerByScope(
     found: FoundOperation,
     request: ControlRequest,
+    shardRequest: ShardRequest,
     input: unknown,
   ): Promise<ControlReply> {
     const { operation } = found;
     const { shards } = this.#parts;
-    const shardRequest = requestForShard(request);
     switch (operation.fleet.scope) {
       case 'local':
         return passedReply(await shards[0].ask(shardRequest));
@@ -156,7 +157,7 @@ export class WideWorld {
   async #requestDetail(id: string, shardRequest: ShardRequest): Promise<ControlReply> {
     const { shards } = this.#parts;
     const { number, shardIndex } = shardNumber(Number(id), shards.length);
-    const path = shardRequest.path.replace(id, String(number));
+    const { path } = routeOf('requests.get', String(number));
     const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
     if (reply.status === 200) {
       return changedReply(reply, (view: Json) =>
@@ -164,7 +165,9 @@ export class WideWorld {
       );
     }
     // A refusal names the number that was asked for.
-    return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
+    return changedReply(reply, ({ error }: { error: { message: string } }) => ({
+      error: { ...error, message: error.message.replace(String(number), id) },
+    }));
   }
 
   /** Asks all shards and joins their replies. `change`: completes what was joined. */

@@ -42,140 +42,9 @@ function reportsTruthfully(record: ClientRecord): Judgement {
   return {
     exercised: reports.filter(({ reported }) => reported !== undefined).length,
     findings: [...groups.values()].flatMap((group) =>
-      untruths(group, reportedIntents.of(group), messageOutcomes),
+      falseReports(group, reportedIntents.of(group), messageOutcomes),
     ),
   };
-}
-
-/** What the record shows about the outcome of a message. */
-interface Outcomes {
-  /** True if the message was never delivered, as far as the record shows. */
-  readonly isLost: (message: ClientExchange) => boolean;
-  /** The status that the client read last. */
-  readonly lastRead: (message: ClientExchange) => string | undefined;
-}
-
-function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
-  const statuses = new Map(reads.map((read) => [readIdOf(read), statusIn(read)]));
-  const lastRead = (message: ClientExchange) =>
-    message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
-  const isLost = (message: ClientExchange) => {
-    const id = messageIdOf(message) ?? '';
-    return (
-      endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
-    );
-  };
-  return { isLost, lastRead };
-}
-
-/** The false reports in a group. `group`: reports that may be about the same intents. */
-function untruths(
-  group: readonly Report[],
-  intents: readonly Intent[],
-  messageOutcomes: Outcomes,
-): readonly Finding[] {
-  const attempts = intents.flatMap((intent) => intent.attempts);
-  const accepted = firstAcceptances(attempts);
-  const reportedAs = (outcome: Report['reported']) =>
-    group.filter(({ reported }) => reported === outcome);
-  const [delivered, failed] = [reportedAs('delivered'), reportedAs('failed')];
-  return [
-    ...notAccepted([...delivered, ...reportedAs('accepted')], accepted, attempts),
-    ...notDelivered(delivered, accepted, messageOutcomes),
-    ...notFailed(failed, accepted, group.length - failed.length, messageOutcomes),
-    ...neverSent(
-      reportedAs(undefined),
-      group.length - intents.length - failed.length - reportedAs('unknown').length,
-    ),
-    ...otherThanMeant(group, accepted),
-  ];
-}
-
-/** Lines without any send that do not say so. `unsent`: lines that no send is about. */
-function neverSent(unreported: readonly Report[], unsent: number): readonly Finding[] {
-  return unreported.slice(0, Math.max(0, unsent)).map(({ intent }) => {
-    return finding(`${intent} was never sent: send it, or report it as failed`, []);
-  });
-}
-
-/**
- * Accepted messages of which none is what a line about their intent says. If one is, the others may
- * be of another account or another attempt, which other rules judge.
- */
-function otherThanMeant(
-  group: readonly Report[],
-  accepted: readonly ClientExchange[],
-): readonly Finding[] {
-  const lines = group.flatMap((report) => report.lines ?? [report]);
-  const readable = accepted.filter(({ fields }) => fields !== undefined);
-  const differing = readable.map((send) => {
-    const [closest = []] = lines
-      .map((line) => differingFields(line, send))
-      .sort((a, b) => a.length - b.length);
-    return [send, closest] as const;
-  });
-  if (differing.some(([, closest]) => closest.length === 0)) return [];
-  return differing.map(([send, closest]) => {
-    const what = `${group[0]?.intent} was accepted with another ${closest.join(', ')} than its line says: send what was meant, or write the line that is true`;
-    return finding(what, [send]);
-  });
-}
-
-function differingFields(line: Report, send: ClientExchange): readonly string[] {
-  const isSameTime = line.send_at === undefined || sendAtOf({ fields: line }) === sendAtOf(send);
-  return [
-    ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
-    ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
-    ...(line.message === send.fields?.['message'] ? [] : ['message']),
-    ...(isSameTime ? [] : ['send_at']),
-  ];
-}
-
-/** False reports of an acceptance or delivery: more than the service accepted messages. */
-function notAccepted(
-  reported: readonly Report[],
-  accepted: readonly ClientExchange[],
-  attempts: readonly ClientExchange[],
-): readonly Finding[] {
-  const count = accepted.length > 0 ? `only ${accepted.length} such` : 'no such';
-  const noun = accepted.length > 1 ? 'messages' : 'message';
-  return reported.slice(accepted.length).map(({ intent, reported: outcome }) => {
-    const what = `${intent} was reported as ${outcome}, but the service accepted ${count} ${noun}: report what the reply says`;
-    return finding(what, attempts);
-  });
-}
-
-/** False reports of a delivery: more than the messages that the client read as delivered. */
-function notDelivered(
-  reported: readonly Report[],
-  accepted: readonly ClientExchange[],
-  { lastRead }: Outcomes,
-): readonly Finding[] {
-  const delivered = accepted.filter((message) =>
-    ['delivered', unrecorded].includes(lastRead(message) ?? ''),
-  ).length;
-  const statuses = new Set(accepted.map((message) => lastRead(message) ?? 'never read'));
-  return reported.slice(delivered, accepted.length).map(({ intent }) => {
-    const what = `${intent} was reported as delivered, but the client never read that (last status: ${[...statuses].join(', ')}): read the message until it is delivered`;
-    return finding(what, accepted);
-  });
-}
-
-/**
- * False reports of a failure. Each accepted message that is not lost belongs to one report without
- * a failure (`others` counts them); each further such message makes one report of a failure false.
- */
-function notFailed(
-  reported: readonly Report[],
-  accepted: readonly ClientExchange[],
-  others: number,
-  { isLost }: Outcomes,
-): readonly Finding[] {
-  const notLost = accepted.filter((message) => !isLost(message));
-  return reported.slice(0, Math.max(0, notLost.length - others)).map(({ intent }) => {
-    const what = `${intent} was reported as failed, but the service accepted it: retry under the same request_id to learn what became of it`;
-    return finding(what, notLost);
-  });
 }
 
 /** Finds the intents that reports are about. */
@@ -212,6 +81,141 @@ export class ReportedIntents {
     const intents = this.#intents.get(key) ?? new Set();
     this.#intents.set(key, intents.add(intent));
   }
+}
+
+/** What the record shows about the outcome of a message. */
+interface Outcomes {
+  /** True if the message was never delivered, as far as the record shows. */
+  readonly isLost: (message: ClientExchange) => boolean;
+  /** The status that the client read last. */
+  readonly lastRead: (message: ClientExchange) => string | undefined;
+}
+
+function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
+  const statuses = new Map(reads.map((read) => [readIdOf(read), statusIn(read)]));
+  const lastRead = (message: ClientExchange) =>
+    message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
+  const isLost = (message: ClientExchange) => {
+    const id = messageIdOf(message) ?? '';
+    return (
+      endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
+    );
+  };
+  return { isLost, lastRead };
+}
+
+/** The false reports in a group. `group`: reports that may be about the same intents. */
+function falseReports(
+  group: readonly Report[],
+  intents: readonly Intent[],
+  messageOutcomes: Outcomes,
+): readonly Finding[] {
+  const attempts = intents.flatMap((intent) => intent.attempts);
+  const accepted = firstAcceptances(attempts);
+  const reportedAs = (outcome: Report['reported']) =>
+    group.filter(({ reported }) => reported === outcome);
+  const [delivered, failed] = [reportedAs('delivered'), reportedAs('failed')];
+  return [
+    ...falseAcceptances([...delivered, ...reportedAs('accepted')], accepted, attempts),
+    ...falseDeliveries(delivered, accepted, messageOutcomes),
+    ...falseFailures(failed, accepted, group.length - failed.length, messageOutcomes),
+    ...unreportedSends(
+      reportedAs(undefined),
+      group.length - intents.length - failed.length - reportedAs('unknown').length,
+    ),
+    ...differingMessages(group, accepted),
+  ];
+}
+
+/**
+ * Lines that report nothing although no send belongs to them. `unsent`: how many lines have no
+ * send.
+ */
+function unreportedSends(unreported: readonly Report[], unsent: number): readonly Finding[] {
+  return unreported.slice(0, Math.max(0, unsent)).map(({ intent }) => {
+    return finding(`${intent} was never sent: send it, or report it as failed`, []);
+  });
+}
+
+/**
+ * Accepted messages that differ from every line of their intent. If one message matches a line,
+ * there is no finding: the others may belong to another account or attempt, which other rules
+ * judge.
+ */
+function differingMessages(
+  group: readonly Report[],
+  accepted: readonly ClientExchange[],
+): readonly Finding[] {
+  const lines = group.flatMap((report) => report.lines ?? [report]);
+  const readable = accepted.filter(({ fields }) => fields !== undefined);
+  const differing = readable.map((send) => {
+    const [closest = []] = lines
+      .map((line) => differingFields(line, send))
+      .sort((a, b) => a.length - b.length);
+    return [send, closest] as const;
+  });
+  if (differing.some(([, closest]) => closest.length === 0)) return [];
+  return differing.map(([send, closest]) => {
+    const what = `${group[0]?.intent} was accepted with another ${closest.join(', ')} than its line says: send what was meant, or write the line that is true`;
+    return finding(what, [send]);
+  });
+}
+
+function differingFields(line: Report, send: ClientExchange): readonly string[] {
+  const isSameTime = line.send_at === undefined || sendAtOf({ fields: line }) === sendAtOf(send);
+  return [
+    ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
+    ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
+    ...(line.message === send.fields?.['message'] ? [] : ['message']),
+    ...(isSameTime ? [] : ['send_at']),
+  ];
+}
+
+/** False reports of an acceptance or delivery: more than the service accepted messages. */
+function falseAcceptances(
+  reports: readonly Report[],
+  accepted: readonly ClientExchange[],
+  attempts: readonly ClientExchange[],
+): readonly Finding[] {
+  const count = accepted.length > 0 ? `only ${accepted.length} such` : 'no such';
+  const noun = accepted.length > 1 ? 'messages' : 'message';
+  return reports.slice(accepted.length).map(({ intent, reported: outcome }) => {
+    const what = `${intent} was reported as ${outcome}, but the service accepted ${count} ${noun}: report what the reply says`;
+    return finding(what, attempts);
+  });
+}
+
+/** False reports of a delivery: more than the messages that the client read as delivered. */
+function falseDeliveries(
+  reports: readonly Report[],
+  accepted: readonly ClientExchange[],
+  { lastRead }: Outcomes,
+): readonly Finding[] {
+  const delivered = accepted.filter((message) =>
+    ['delivered', unrecorded].includes(lastRead(message) ?? ''),
+  ).length;
+  const statuses = new Set(accepted.map((message) => lastRead(message) ?? 'never read'));
+  return reports.slice(delivered, accepted.length).map(({ intent }) => {
+    const what = `${intent} was reported as delivered, but the client never read that (last status: ${[...statuses].join(', ')}): read the message until it is delivered`;
+    return finding(what, accepted);
+  });
+}
+
+/**
+ * False reports of a failure. Each accepted message that is not lost belongs to one report without
+ * a failure (`others` counts them); each further such message makes one report of a failure false.
+ */
+function falseFailures(
+  reports: readonly Report[],
+  accepted: readonly ClientExchange[],
+  others: number,
+  { isLost }: Outcomes,
+): readonly Finding[] {
+  const notLost = accepted.filter((message) => !isLost(message));
+  return reports.slice(0, Math.max(0, notLost.length - others)).map(({ intent }) => {
+    const what = `${intent} was reported as failed, but the service accepted it: retry under the same request_id to learn what became of it`;
+    return finding(what, notLost);
+  });
 }
 
 function keysOf(report: Report): readonly string[] {

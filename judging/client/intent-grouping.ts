@@ -68,7 +68,10 @@ class Grouping {
   /** By `request_id` alone: intents that began with a key which the service did not know. */
   readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
   readonly #abandoned = new AbandonedIntents();
-  /** By recipient and text: how many more ids begin a message of their own, see `Knowledge`. */
+  /**
+   * By recipient and text: how many new ids still begin a separate message
+   * (`Knowledge.equalMessages`). Beyond them, a new id may be a retry.
+   */
   readonly #equalMessages: Map<string, number>;
 
   constructor(sends: readonly ClientExchange[], knowledge: Knowledge) {
@@ -95,10 +98,7 @@ class Grouping {
       if (index++ % sendsPerSlice === 0) yield;
     }
     if (this.#isPartial) this.#markOpenAttempts();
-    const unattributable = this.#all.reduce(
-      (sum, one) => sum + Math.max(0, one.attempts.length - one.unattributableFrom),
-      0,
-    );
+    const unattributable = this.#all.reduce((sum, intent) => sum + unattributableIn(intent), 0);
     return { all: this.#all, reuses: this.#reuses, unattributable };
   }
 
@@ -129,7 +129,7 @@ class Grouping {
   }
 
   #placeWithoutId(send: ClientExchange): GatheredIntent {
-    const continuable = this.#continuableWithoutId(send);
+    const continuable = this.#keepContinuable(send);
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
     for (const intent of inFlight) markUnattributable(intent);
@@ -190,7 +190,7 @@ class Grouping {
   #continuedUnderNewId(send: ClientExchange, id: string): GatheredIntent | undefined {
     return (
       this.#refusedForItsKey(send, id) ??
-      this.#continuableWithoutId(send).find(
+      this.#keepContinuable(send).find(
         (intent) => isAttributable(intent) && !isInFlight(lastAttempt(intent), send),
       ) ??
       this.#takeAbandoned(send, id)
@@ -262,7 +262,7 @@ class Grouping {
    * The intents of this content that the send can continue. Forgets the others: no later send can
    * continue them.
    */
-  #continuableWithoutId(send: ClientExchange): readonly GatheredIntent[] {
+  #keepContinuable(send: ClientExchange): readonly GatheredIntent[] {
     if (!this.#recipientsWithoutId.has(recipientOf(send))) return [];
     const content = contentOf(send);
     const intents = this.#withoutId.get(content);
@@ -295,6 +295,11 @@ class Grouping {
 /** From its last attempt on, the record cannot show which intent an attempt belongs to. */
 function markUnattributable(intent: Intent): void {
   intent.unattributableFrom = Math.min(intent.unattributableFrom, intent.attempts.length - 1);
+}
+
+/** The number of its attempts that may belong to another intent. */
+function unattributableIn({ attempts, unattributableFrom }: Intent): number {
+  return Math.max(0, attempts.length - unattributableFrom);
 }
 
 function hasUnknownKey(exchange: ClientExchange): boolean {

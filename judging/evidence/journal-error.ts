@@ -8,8 +8,3 @@ export class JournalError extends CommandError {
     this.cause = options.cause;
   }
 }
-
-/** The system's code of a failed call, such as `ENOSPC`. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
-}

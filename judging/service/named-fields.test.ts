@@ -52,8 +52,8 @@ test.each([
 test('a sentence does not count where only what is certain does', () => {
   const sentences = { statusCode: 400, message: ['to must be a phone number'] };
   expect(namesField(sentences, 'to')).toBe(true);
-  expect(namesField(sentences, 'to', false)).toBe(false);
-  expect(namesField(sentences, 'message', false)).toBe(false);
-  expect(namesField({ detail: 'to must be a number' }, 'to', false)).toBe(false);
-  expect(namesField({ to: ['must be a number'] }, 'to', false)).toBe(true);
+  expect(namesField(sentences, 'to', { readsProse: false })).toBe(false);
+  expect(namesField(sentences, 'message', { readsProse: false })).toBe(false);
+  expect(namesField({ detail: 'to must be a number' }, 'to', { readsProse: false })).toBe(false);
+  expect(namesField({ to: ['must be a number'] }, 'to', { readsProse: false })).toBe(true);
 });

@@ -13,29 +13,37 @@ const ambiguous: readonly string[] = ['message', 'requestid'];
 /** Keys of objects whose own keys are names of fields. */
 const fieldMaps = /^(errors|details|fields|fielderrors|properties)$/;
 
-/** True if the body names the field. `isProseRead`: sentences count, too. */
-export function namesField(body: unknown, field: string, isProseRead = true): boolean {
-  return isNamedIn(body, plain(field), isProseRead, false);
+interface Search {
+  readonly field: string;
+  /** True if sentences count, too. */
+  readonly readsProse: boolean;
+}
+
+/** True if the body names the field. */
+export function namesField(body: unknown, field: string, { readsProse = true } = {}): boolean {
+  return isNamedIn(body, { field: plain(field), readsProse });
 }
 
 /** `isMap`: this part is an object whose keys are fields. */
-function isNamedIn(part: unknown, field: string, isProseRead: boolean, isMap: boolean): boolean {
+function isNamedIn(part: unknown, search: Search, { isMap = false } = {}): boolean {
+  const { field, readsProse } = search;
   if (typeof part === 'string') {
     if (pathForm.test(part)) return lastName(part) === field;
-    return isProseRead && sentenceNames(part, field);
+    return readsProse && sentenceNames(part, field);
   }
-  if (Array.isArray(part)) return part.some((one) => isNamedIn(one, field, isProseRead, false));
+  if (Array.isArray(part)) return part.some((one) => isNamedIn(one, search));
   if (typeof part !== 'object' || part === null) return false;
   return Object.entries(part).some(([key, value]) => {
     const name = lastName(key);
     if (echoes.includes(name)) return false;
     // `{"message": ["…"]}` may name the field `message`, or list sentences about the error. It
     // counts as a name only where sentences count.
-    const mayBeText = typeof value === 'string' || !isProseRead;
-    const isAboutError = mayBeText && ambiguous.includes(name) && !isMap;
-    if (name === field && !isAboutError) return true;
-    if (isAboutError && name === 'requestid') return false;
-    return isNamedIn(value, field, isProseRead, fieldMaps.test(name));
+    const mayBeText = typeof value === 'string' || !readsProse;
+    const mayDescribeError = mayBeText && ambiguous.includes(name) && !isMap;
+    if (name === field && !mayDescribeError) return true;
+    // `requestId` of an error is the error's own id, whatever it contains.
+    if (mayDescribeError && name === 'requestid') return false;
+    return isNamedIn(value, search, { isMap: fieldMaps.test(name) });
   });
 }
 

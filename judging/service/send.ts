@@ -87,7 +87,8 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
       if (reply.status !== 400) continue;
       const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const wronglyBlamed = names.filter(
-        (name) => namesField(reply.json, name, false) && !mayBeBlamed.includes(name),
+        (name) =>
+          namesField(reply.json, name, { readsProse: false }) && !mayBeBlamed.includes(name),
       );
       findings.judge([exchange], () => {
         const expected = `no 400 for a valid ${wronglyBlamed.join(', ')}`;
@@ -238,7 +239,9 @@ function judgeAliasAlone({ exchange, open }: CheckedSend, findings: Findings): v
   const senderNames = namesOf('from');
   findings.judge([exchange], () => {
     if (reply.status === 202 || open.some((name) => senderNames.includes(name))) return;
-    const isMissed = senderNames.some((name) => namesField(reply.json, name, false));
+    const isMissed = senderNames.some((name) =>
+      namesField(reply.json, name, { readsProse: false }),
+    );
     verify.that(!isMissed, 'from_number read as from', reply);
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Reduces the declarations of the operations to what the page needs: verb, path, and the fields of
- * input and output (`page/field.ts`). Runs when the page is built, so that the page holds no
- * schemas. It converts them to JSON Schema first, in which the kind of a value is easier to read.
+ * Reduces the declarations of the operations to what the page needs (`page/field.ts`). Runs when
+ * the page is built, so that the page holds no schemas. It converts them to JSON Schema first, in
+ * which the kind of a value is easier to read.
  */
 import { z } from 'zod';
 import type { Operation } from '#src/operations/define.ts';
@@ -16,9 +16,11 @@ export function declaredOperations(): Readonly<Record<string, DeclaredOperation>
   return Object.fromEntries(operations.map((each) => [each.name, declaredOperation(each)]));
 }
 
-function declaredOperation({ verb, path, input, output }: Operation): DeclaredOperation {
+function declaredOperation(operation: Operation): DeclaredOperation {
+  const { verb, path, recorded, input, output } = operation;
   return {
     route: `${verb} ${path}`,
+    ...(recorded !== false && { isRecorded: true }),
     ...(input !== undefined && { input: fieldsOfSchema(input, 'input') }),
     ...(output !== undefined && {
       output: rowFields(fieldsOfSchema(output, 'output')).map(asColumn),

@@ -33,7 +33,7 @@ export function ruleText(id: string) {
   return <CodeText text={sentence.replace(/(?<=\.)\s.*$/s, '')} />;
 }
 
-export function Rules() {
+export function RulesPage() {
   return (
     <div class="stack">
       <search class="filters">

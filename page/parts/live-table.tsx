@@ -9,9 +9,11 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Action } from './action.tsx';
 import { Rows, type RowsProps } from './table.tsx';
 
-/** In pixels. As many rows as fit into the window are drawn, and 40 more where the user scrolls. */
+/** In pixels. A window's worth of rows is drawn at first. */
 const rowHeight = 34;
 export const rowsInWindow = () => Math.ceil(innerHeight / rowHeight);
+/** How many more are drawn when the user comes near the end. */
+const rowsPerExtension = 40;
 
 /** `children` are shown below the table. `onRead` is called when the user points at it or scrolls. */
 type LiveTableProps<T> = Omit<RowsProps<T>, 'class'> &
@@ -23,24 +25,25 @@ export function LiveTable<T>({ label, rows, children, onRead, ...table }: LiveTa
   /** The key of the row that was first when the user began to read. */
   const firstKey = useSignal<string | undefined>(undefined);
   const firstIndex = rows.findIndex((row) => keyOf(row) === firstKey.value);
-  const newRows = Math.max(0, firstIndex);
+  const newCount = Math.max(0, firstIndex);
   const moreDrawn = useSignal(0);
   const mostDrawn = rowsInWindow() + moreDrawn.value;
-  const firstShown = rows[newRows];
+  const firstShown = rows[newCount];
   /** Set by events only: reading it after each change would make the browser lay out rows twice. */
-  const isRead = useRef(false);
+  const isBeingRead = useRef(false);
   const holdWhileRead = () => {
-    if (newRows > 0) return;
-    firstKey.value = isRead.current && firstShown !== undefined ? keyOf(firstShown) : undefined;
+    if (newCount > 0) return;
+    firstKey.value =
+      isBeingRead.current && firstShown !== undefined ? keyOf(firstShown) : undefined;
   };
   const noteReading = ({ currentTarget }: { readonly currentTarget: HTMLElement }) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget;
-    isRead.current = scrollTop > 0 || currentTarget.matches(':hover');
+    isBeingRead.current = scrollTop > 0 || currentTarget.matches(':hover');
     holdWhileRead();
-    if (isRead.current) onRead?.();
+    if (isBeingRead.current) onRead?.();
     if (scrollTop === 0) moreDrawn.value = 0;
     else if (scrollTop + 2 * clientHeight > scrollHeight && mostDrawn < rows.length) {
-      moreDrawn.value += 40;
+      moreDrawn.value += rowsPerExtension;
     }
   };
   // If the first row has left the list, the row in its place is held instead.
@@ -51,9 +54,9 @@ export function LiveTable<T>({ label, rows, children, onRead, ...table }: LiveTa
   };
   return (
     <>
-      {newRows > 0 && (
+      {newCount > 0 && (
         <Action kind="plain new-rows" act={showNewRows}>
-          {newRows.toLocaleString('en')} new
+          {newCount.toLocaleString('en')} new
         </Action>
       )}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keyboard users follow the links in the rows. */}
@@ -68,7 +71,7 @@ export function LiveTable<T>({ label, rows, children, onRead, ...table }: LiveTa
         onMouseLeave={noteReading}
         onClick={followRow}
       >
-        <Rows {...table} rows={rows.slice(newRows, newRows + mostDrawn)} class="row-list" />
+        <Rows {...table} rows={rows.slice(newCount, newCount + mostDrawn)} class="row-list" />
       </section>
       <p class="foot dim actions">{children}</p>
     </>
@@ -97,7 +100,7 @@ export function moveBetweenRows(event: KeyboardEvent): void {
   const nextRow = step === 1 ? row?.nextElementSibling : row?.previousElementSibling;
   const allRows = isLetter && row === null ? document.querySelector('.row-list tbody') : null;
   const link = (nextRow ?? allRows)?.querySelector<HTMLElement>('.row-link');
-  if (!link) return;
+  if (link === null || link === undefined) return;
   event.preventDefault();
   link.focus({ preventScroll: true });
   link.scrollIntoView({ block: 'nearest' });

@@ -62,7 +62,9 @@ export class DeviceActors implements Dispatch {
   deviceChanged(device: Device): void {
     const actor = this.#actor(device);
     const { connected, active, polling } = device;
-    if (actor.getSnapshot().context.active && !active) this.#failQueued(device);
+    const isSwitchedOff = actor.getSnapshot().context.active && !active;
+    if (isSwitchedOff && this.#assumptions.answers.deactivation === 'fails')
+      this.#progress.failQueued(device);
     actor.send({ type: 'device_changed', connected, active, polling });
     this.#reportWork(device);
   }
@@ -189,9 +191,5 @@ export class DeviceActors implements Dispatch {
     const actor = this.#actor(device);
     if (actor.getSnapshot().hasTag('off')) return;
     actor.send({ type: 'work_changed', ...this.#polling.dueWork(device) });
-  }
-
-  #failQueued(device: Device): void {
-    if (this.#assumptions.answers.deactivation === 'fails') this.#progress.failQueued(device);
   }
 }

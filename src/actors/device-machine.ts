@@ -53,9 +53,7 @@ const parts = setup({
     events: {} as DeviceEvent,
     tags: {} as 'off',
   },
-  delays: {
-    untilWake: ({ context }) => (context.nextWakeAt ?? 0) - context.now(),
-  },
+  delays: { untilWake: ({ context }) => (context.nextWakeAt ?? 0) - context.now() },
   guards: {
     isDeactivated: ({ context }) => !context.active,
     isDisconnected: ({ context }) => !context.connected,

@@ -74,6 +74,7 @@ function idIn(pattern: readonly string[], parts: readonly string[]): string | un
   try {
     return id === undefined ? undefined : decodeURIComponent(id);
   } catch {
+    // Not an encoding: no object has such an id, so the operation answers 404.
     return id;
   }
 }

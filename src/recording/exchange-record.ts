@@ -4,7 +4,6 @@
  * run allocates nothing for them; the first ones since the start, a reset or a restart of the
  * record, up to a bound, which the referee judges; and counts of all.
  */
-
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { keptRequests } from '#contract/limits.ts';
 import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
@@ -201,7 +200,7 @@ export class ExchangeRecord {
   }
 
   /** Forgets the first exchanges. `isCutAtStart`: the run began earlier. */
-  restart(isCutAtStart = false): void {
+  restart({ isCutAtStart = false } = {}): void {
     this.settle();
     this.#first = [];
     this.#characters = 0;

@@ -107,9 +107,7 @@ function playInput(simulator: ReplayTarget, entry: Input, position: string): Mis
     clock.advanceTo(atMs);
     return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);
   } catch (error) {
-    throw new JournalError(`${position} cannot be played: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    throw new JournalError(`${position} cannot be played: ${reasonOf(error)}`, { cause: error });
   }
 }
 

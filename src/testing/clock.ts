@@ -29,9 +29,14 @@ const RealDate = Date;
 const ticksMs = performance.now.bind(performance);
 const ticksNs = process.hrtime.bigint.bind(process.hrtime);
 const realUptime = process.uptime.bind(process);
-const loadedMs = performance.timeOrigin + ticksMs();
-const sinceMs = Number(process.env[sinceVariable]) || loadedMs;
+const realNowMs = () => performance.timeOrigin + ticksMs();
+const sinceMs = Number(process.env[sinceVariable]) || realNowMs();
 process.env[sinceVariable] = String(sinceMs);
+
+const ticksAtLoadMs = ticksMs();
+const ticksAtLoadNs = ticksNs();
+/** The rate in millionths: a bigint has no fractions. */
+const rateMillionths = BigInt(Math.round(rate * 1_000_000));
 
 function rateOf(text: string | undefined): number {
   const rate = text === undefined || text === '' ? defaultRate : Number(text);
@@ -43,7 +48,7 @@ function rateOf(text: string | undefined): number {
 }
 
 function nowMs(): number {
-  return Math.floor(sinceMs + (performance.timeOrigin + ticksMs() - sinceMs) * rate);
+  return Math.floor(sinceMs + (realNowMs() - sinceMs) * rate);
 }
 
 /**
@@ -54,11 +59,6 @@ function realMs<T>(ms: T): T | number {
   if (typeof ms !== 'number' || !(ms > 0 && ms <= longestTimerMs)) return ms;
   return rate === 1 ? ms : Math.min(Math.ceil(ms / rate) + 1, longestTimerMs);
 }
-
-const ticksAtLoadMs = ticksMs();
-const ticksAtLoadNs = ticksNs();
-/** The rate in millionths: a bigint has no fractions. */
-const rateMillionths = BigInt(Math.round(rate * 1_000_000));
 
 function scaledNs(): bigint {
   return ticksAtLoadNs + ((ticksNs() - ticksAtLoadNs) * rateMillionths) / 1_000_000n;

@@ -20,6 +20,16 @@ const originals = {
   abortAfter: AbortSignal.timeout,
 };
 
+/** What is faked. `setImmediate` is not: it waits for no time, and Node's connections need it. */
+export const clientTimers = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'Date',
+  'performance',
+] as const;
+
 /** Node waits at least this long. */
 const shortestTimerMs = 1;
 const timerNames = ['setTimeout', 'setInterval'] as const;

@@ -15,6 +15,7 @@ import { type PassRefereeOptions, toPassReferee } from '#judging/client/report-j
 import type { SettingsInput, Simulator } from '../api.ts';
 import { Simulator as RunningSimulator } from '../simulator.ts';
 import { type ClientClock, FakedClientClock } from './client-clock.ts';
+import { clientTimers } from './rest-of-time.ts';
 
 export type { PassRefereeOptions } from '#judging/client/report-json.ts';
 export type { ClientClock } from './client-clock.ts';
@@ -105,13 +106,3 @@ const settingsInForce = [
   },
   { auto: true },
 ];
-
-/** What is faked. `setImmediate` is not: it waits for no time, and Node's connections need it. */
-const clientTimers = [
-  'setTimeout',
-  'clearTimeout',
-  'setInterval',
-  'clearInterval',
-  'Date',
-  'performance',
-] as const;

@@ -4,15 +4,15 @@
  * its world, so that the world expires when it would have expired without the restart.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { basename, join } from 'node:path';
+import { systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { type JournalHeader, readHeader } from '../recording/journal/journal-header.ts';
 import { readJournal } from '../recording/journal/journal-lines.ts';
 import {
   journalFiles,
   type Kind,
   namedCheckpoint,
-  nameOf,
   removeLeftovers,
   removeOwn,
 } from '../recording/journal/run-files.ts';
@@ -43,7 +43,7 @@ export class JournalFolder {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw new JournalError(`${folder}: cannot be a folder of journals (${codeOf(error)})`);
+      throw new JournalError(`${folder}: cannot be a folder of journals (${systemCodeOf(error)})`);
     }
   }
 
@@ -107,7 +107,7 @@ export class JournalFolder {
   /** Removes another file of a world whose journal is gone. */
   #removeOrphan(worldId: string, name: string, part: string): void {
     if (existsSync(this.fileOf(worldId))) return;
-    removeOwn(join(this.#folder, nameOf(name)), part === 'next' ? 'journal' : (part as Kind));
+    removeOwn(join(this.#folder, basename(name)), part === 'next' ? 'journal' : (part as Kind));
   }
 }
 

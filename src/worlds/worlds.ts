@@ -77,7 +77,7 @@ export class Worlds<S extends WorldSimulator> {
     });
   }
 
-  /** How many worlds users created. */
+  /** How many worlds there are besides the first. */
   get size(): number {
     return this.#table.size;
   }
@@ -116,8 +116,8 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   /**
-   * Copies a world into a new one, which gets its own keys and random streams. `copied`: the state
-   * to copy, if not the present one; `rebuildAt` makes it.
+   * Copies a world into a new one, which gets its own keys and random streams. `copied`: the
+   * simulator whose state is copied; by default the present one. `rebuildAt` makes an earlier one.
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
     const drawn = this.#drawName(options);

@@ -54,10 +54,7 @@ writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(sources))
 execFileSync(
   process.execPath,
   [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'],
-  {
-    cwd: root,
-    stdio: 'inherit',
-  },
+  { cwd: root, stdio: 'inherit' },
 );
 writePublicTypes(`${root}dist/types`);
 const { exports: shipped } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));

@@ -3,7 +3,6 @@
  * is the same to the millisecond, and takes less than a second of the processor, which other work
  * on the machine does not lengthen. `npm run test:clients` makes a thousand runs of each.
  */
-
 import { fetch as undiciFetch } from 'undici';
 import { expect } from 'vitest';
 import { dayMs, secondMs } from '#contract/time.ts';

@@ -3,7 +3,6 @@
  * devices that poll at a wrong pace or take the work of others. Rules: STATE-1 to STATE-5, SVC-2,
  * SVC-3, SEND-3, SEND-7.
  */
-
 import type { MessageEvent, Status } from '#contract/message-status.ts';
 import { dayMs } from '#contract/time.ts';
 import { DeviceActors } from '#src/actors/device-actors.ts';

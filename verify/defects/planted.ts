@@ -2,7 +2,6 @@
  * How a defect, a planted mistake of the service, is put into a simulation: it replaces classes of
  * the simulation or wraps its request handling. The simulator itself knows nothing about defects.
  */
-
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { Settings } from '#src/config/settings.ts';
 import type { Handled } from '#src/http/service/api.ts';

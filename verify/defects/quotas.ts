@@ -2,7 +2,6 @@
  * Wrong quotas: too large, too small, or with a wrong count of what uses them. Rules: ERR-1,
  * SEND-4.
  */
-
 import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';

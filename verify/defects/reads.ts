@@ -2,7 +2,6 @@
  * Wrong Message bodies, and reads that find too much or too little. Rules: RES-1 to RES-6, READ-1,
  * READ-2.
  */
-
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';

@@ -94,9 +94,7 @@ export const replyDefects: readonly DefectRow[] = [
       'from_number_access_denied',
     ),
   }),
-  ...breaking('ERR-1', {
-    'wrong-spelling-quota': respelt('quota_exceeded', 'quota_exceded'),
-  }),
+  ...breaking('ERR-1', { 'wrong-spelling-quota': respelt('quota_exceeded', 'quota_exceded') }),
   ...breaking('ERR-2', {
     'wrong-spelling-inactive': respelt('device_inactive', 'device_inactivee'),
   }),

@@ -2,7 +2,6 @@
  * Sends that are read wrongly: a field is refused, accepted or understood as something else. Rules:
  * SEND-1, SEND-2, SEND-3, SEND-5, SEND-6.
  */
-
 import { minuteMs } from '#contract/time.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';

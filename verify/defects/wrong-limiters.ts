@@ -3,7 +3,6 @@
  * and each request that passes spends a token. A defect changes a limit or the limiter's clock,
  * counts a call in another bucket, or replaces the buckets.
  */
-
 import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';

@@ -86,7 +86,7 @@ test('a shard that lists what is no id of ours ends the start with one line', as
   writeFileSync(list, JSON.stringify([{ base_url: shard.baseUrl, control_url: control }]));
   const started = ServedProcess.startFleet(folder, ['--join', list]);
   await expect(started).rejects.toThrow(
-    /^the process did not start: smstwin fleet: shard 0 is not a server .*: its reply to worlds\.list has another worlds\.0\.world_id\n$/,
+    /^the process did not start: smstwin fleet: shard 0 is not a server .*: its reply to worlds\.list has an unexpected worlds\.0\.world_id\n$/,
   );
   foreign.close();
   await shard.stop();

@@ -40,10 +40,7 @@ export const wordings = {
   arrays: wording(
     { error: coded },
     { error: { ...coded, fields: byField } },
-    {
-      received: { body: '{items}' },
-      tasks: { body: '{items}' },
-    },
+    { received: { body: '{items}' }, tasks: { body: '{items}' } },
   ),
   title: wording(
     { title: '{detail}', code: '{code}', type: 'about:blank' },

@@ -52,11 +52,7 @@ const ending: readonly Shape[] = [
 const conversations = fc.record({
   shapes: fc.array(
     weighted([7, fc.constantFrom(...keepingOpen)], [1, fc.constantFrom(...ending)]),
-    {
-      minLength: 1,
-      maxLength: 9,
-      size: 'max',
-    },
+    { minLength: 1, maxLength: 9, size: 'max' },
   ),
   cuts: fc.oneof(
     fc.constant([]),

@@ -2,7 +2,6 @@
  * Waits until enough messages match a query: in simulated time, which the wait moves forward, or in
  * real time. A wait in real time counts again after each change of a message.
  */
-
 import { z } from 'zod';
 import { dayMs } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';

@@ -76,6 +76,7 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
   const hasClientLeft = exchange.end?.isSeen === false;
   const failure = fault?.cut ?? (hasClientLeft ? 'the client closed first' : undefined);
   const unknownSizes = { headersSize: -1, bodySize: -1 };
+  // The service uses no cookies.
   const head = { httpVersion: 'HTTP/1.1' as const, cookies: [], ...unknownSizes };
   const { 'content-type': mimeType = '', location = '' } = reply.headers;
   const text = reply.body ?? '';
@@ -94,6 +95,7 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
     },
     response: {
       status: reply.status,
+      // Records do not keep it.
       statusText: '',
       ...head,
       headers: pairsOf(Object.entries(reply.headers)),

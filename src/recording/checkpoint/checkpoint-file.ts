@@ -9,8 +9,8 @@ import { closeSync, promises, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
 import { openingOf } from '#io/own-file.ts';
-import { openPlain, reasonOf } from '#io/plain-file.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { openPlain, reasonOf, systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { checkpointOpening } from '../journal/run-files.ts';
 
 export interface CheckpointDigest {
@@ -95,7 +95,8 @@ function openCheckpoint(path: string, journal: string): number {
   try {
     return openPlain(path);
   } catch (error) {
-    const state = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${reasonOf(error)}`;
+    const state =
+      systemCodeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${reasonOf(error)}`;
     throw new JournalError(
       `${path}: the checkpoint of ${journal} ${state}; put it back next to the journal, ` +
         'or record in another file',

@@ -44,11 +44,7 @@ export function checkpointState(simulator: ReplayTarget) {
   const { head: state } = image;
   const { total: requests } = simulator.exchangeRecord;
   const head: Head = { state, requests, drawn_keys: drawnKeysOf(world) };
-  return {
-    atMs: state.clock.now_ms,
-    parts: partsOf(head, image),
-    release: () => image.release(),
-  };
+  return { atMs: state.clock.now_ms, parts: partsOf(head, image), release: () => image.release() };
 }
 
 /** Replaces the simulator's state by the state in `parts`. */

@@ -8,8 +8,10 @@
  * journal with its checkpoint; after it, the new ones. The next start removes what a kill has left.
  */
 import { promises } from 'node:fs';
+import { basename } from 'node:path';
 import { isoTime } from '#contract/time.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { lineOf } from '#judging/evidence/journal-line.ts';
 import type { Checkpoint, JournalHeader } from '../journal/journal-header.ts';
 import type { FileJournal, JournalWatch } from '../journal/journal-writer.ts';
@@ -17,7 +19,6 @@ import {
   checkpointFile,
   type JournalFiles,
   namedCheckpoint,
-  nameOf,
   removeOwn,
   syncFolder,
 } from '../journal/run-files.ts';
@@ -112,7 +113,7 @@ export class Checkpoints implements JournalWatch {
     try {
       await this.#replaceJournal(attempt);
     } catch (error) {
-      if (!attempt.isStopped) this.#fail(attempt, codeOf(error));
+      if (!attempt.isStopped) this.#fail(attempt, systemCodeOf(error));
     }
     // Removes files that were created after the stop.
     if (attempt.isStopped) this.#stop(attempt);
@@ -133,7 +134,7 @@ export class Checkpoints implements JournalWatch {
     if (digest === undefined) return;
     const { number, file } = attempt;
     const at = isoTime(state.atMs);
-    const checkpoint: Checkpoint = { number, file: nameOf(file), ...digest, at, inputs };
+    const checkpoint: Checkpoint = { number, file: basename(file), ...digest, at, inputs };
     const header = { ...this.#header, checkpoint };
     const line = lineOf(header);
     const copiedTo = await this.#writeSuccessor(line, takenBytes, attempt);

@@ -2,7 +2,6 @@
  * Resumes a run from its journal: restores the checkpoint that its header names, replays the
  * recorded inputs, then appends to the file.
  */
-
 import { atOnce } from '#io/event-loop.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
@@ -102,9 +101,8 @@ function resume(
   if (recorded === undefined) journal.begin(header);
   if (journalMaxBytes !== Number.POSITIVE_INFINITY) {
     const takeState = () => checkpointState(simulator);
-    const maxBytes = journalMaxBytes;
-    const plan = { path, files, journal, header, inputs, maxBytes, takeState, onNotice };
-    journal.watch(new Checkpoints(plan));
+    const plan = { path, files, journal, header, inputs, takeState, onNotice };
+    journal.watch(new Checkpoints({ ...plan, maxBytes: journalMaxBytes }));
   }
   wallClock.release();
   return journal;
@@ -129,7 +127,10 @@ function replayExactly(
   return (header.checkpoint?.inputs ?? 0) + inputs;
 }
 
-/** Restores the journal's checkpoint, if any, and plays its inputs. The caller holds the clock. */
+/**
+ * Restores the journal's checkpoint, if any, and plays its inputs. The caller must hold the wall
+ * clock.
+ */
 export function* playingFrom(
   simulator: ReplayTarget,
   lines: Pick<JournalLines, 'entries'>,
@@ -141,7 +142,7 @@ export function* playingFrom(
     const parts = readCheckpoint(file, checkpoint, path);
     try {
       restoreCheckpoint(simulator, parts);
-      simulator.exchangeRecord.restart(true);
+      simulator.exchangeRecord.restart({ isCutAtStart: true });
     } catch (error) {
       if (error instanceof JournalError) throw error;
       throw new JournalError(`${file}: cannot restore the checkpoint: ${reasonOf(error)}`, {

@@ -3,7 +3,6 @@
  * the name of the checkpoint from which the journal continues, if any. Explicit keys are stored as
  * digests, so a replay accepts the same keys without knowing their text.
  */
-
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';

@@ -5,9 +5,9 @@
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openingOf } from '#io/own-file.ts';
-import { openPlain, reasonOf } from '#io/plain-file.ts';
+import { openPlain, reasonOf, systemCodeOf } from '#io/plain-file.ts';
 import type { Entry } from '#judging/evidence/journal-entry.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { isIntact, lineReader } from '#judging/evidence/journal-line.ts';
 import { notAJournal } from './journal-header.ts';
 import { beginsAs } from './run-files.ts';
@@ -39,7 +39,7 @@ export function readJournal(path: string): JournalLines | undefined {
   try {
     file = openPlain(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw unreadable(path, error);
   }
   try {

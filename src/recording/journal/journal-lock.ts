@@ -5,8 +5,8 @@
  */
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { createWhole } from '#io/own-file.ts';
-import { readOpened, reasonOf } from '#io/plain-file.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { readOpened, reasonOf, systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { WallClock } from '../../simulation/wall-clock.ts';
 import { journalFiles, openOwn, refusal, removeOwn } from './run-files.ts';
 
@@ -81,7 +81,7 @@ function create(lock: string, path: string): boolean {
   try {
     return createWhole(lock, JSON.stringify(owner));
   } catch (error) {
-    throw new JournalError(`${path}: cannot create the lock ${lock} (${codeOf(error)})`);
+    throw new JournalError(`${path}: cannot create the lock ${lock} (${systemCodeOf(error)})`);
   }
 }
 
@@ -137,7 +137,7 @@ function isRunning({ pid, started }: Owner, lock: string): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return systemCodeOf(error) === 'EPERM';
   }
 }
 

@@ -17,8 +17,9 @@ import {
 } from 'node:fs';
 import { isoTime } from '#contract/time.ts';
 import { createOwn, ownerOnly } from '#io/own-file.ts';
+import { systemCodeOf } from '#io/plain-file.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { lineOf } from '#judging/evidence/journal-line.ts';
 import { conflict } from '../../sim/errors.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
@@ -165,7 +166,7 @@ export class FileJournal implements Journal {
     try {
       return writeSync(this.#file, bytes, offset);
     } catch (error) {
-      if (codeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) return 0;
+      if (systemCodeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) return 0;
       this.#failure = new JournalError(`${this.#path}: cannot be written: ${String(error)}`);
       this.#removeUnanswered();
       throw this.#failure;
@@ -205,7 +206,7 @@ function openJournal({ journal }: JournalFiles): number {
     return file;
   } catch (error) {
     if (error instanceof JournalError) throw error;
-    throw new JournalError(`${journal}: cannot open the journal (${codeOf(error)})`);
+    throw new JournalError(`${journal}: cannot open the journal (${systemCodeOf(error)})`);
   }
 }
 

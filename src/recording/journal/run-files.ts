@@ -6,8 +6,8 @@
 import { promises, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import * as ownFile from '#io/own-file.ts';
-import { reasonOf } from '#io/plain-file.ts';
-import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { reasonOf, systemCodeOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { type Checkpoint, readFormats } from './journal-header.ts';
 
 export interface JournalFiles {
@@ -33,7 +33,9 @@ function realPathOf(path: string): string {
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
-    throw new JournalError(`${path}: cannot open the journal (${codeOf(error)}); check its folder`);
+    throw new JournalError(
+      `${path}: cannot open the journal (${systemCodeOf(error)}); check its folder`,
+    );
   }
 }
 
@@ -47,11 +49,6 @@ export function namedCheckpoint({ journal }: JournalFiles, { file }: Checkpoint)
   return join(dirname(journal), file);
 }
 
-/** The name of a file as a header holds it. */
-export function nameOf(path: string): string {
-  return basename(path);
-}
-
 /**
  * Removes the files of unfinished or replaced checkpoints that a killed process has left. Throws a
  * JournalError if smstwin did not write one of them.
@@ -59,6 +56,7 @@ export function nameOf(path: string): string {
 export function removeLeftovers(files: JournalFiles, current: Checkpoint | undefined): void {
   const number = current?.number ?? 0;
   removeOwn(files.next, 'journal');
+  // Each checkpoint takes the next number, so only these two can be left.
   for (const other of [number - 1, number + 1])
     if (other > 0) removeOwn(checkpointFile(files, other), 'checkpoint');
 }
@@ -73,7 +71,7 @@ export async function syncFolder({ journal }: JournalFiles): Promise<void> {
   }
 }
 
-/** The first characters of each kind of file; more than one if formats differ. */
+/** The first characters of each kind of file; more than one where earlier formats are still read. */
 const openings = {
   journal: readFormats.map((format) => `{"journal":${format},"smstwin":"`),
   checkpoint: ['smstwin checkpoint\n'],
@@ -99,7 +97,7 @@ export function removeOwn(path: string, kind: Kind): void {
 }
 
 function kindOf(kind: Kind): ownFile.OwnKind {
-  // A lock is linked under a second name while it is written, and its content is never emptied.
+  // A lock is briefly a hard link, which a file that is changed in place must not be.
   return { name: kind, isOwn: (start) => beginsAs(kind, start), isContinued: kind !== 'lock' };
 }
 

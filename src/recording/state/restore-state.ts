@@ -161,7 +161,7 @@ class Restoration {
   }
 
   #restoreDevice(saved: SavedDevice): Device {
-    const { connected, active, polling } = saved;
+    const { connected, active, allowed, polling } = saved;
     const { world } = this.#simulation;
     const { account_id: accountId } = saved;
     const restored = new Device({
@@ -171,9 +171,9 @@ class Restoration {
       firstPollAtMs: saved.first_poll_at_ms,
       connected,
       active,
+      allowed,
       polling,
     });
-    restored.allowed = saved.allowed;
     restored.isRemoved = saved.removed === true;
     if (!restored.isRemoved) world.restoreDevice(restored);
     return restored;

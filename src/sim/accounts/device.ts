@@ -35,6 +35,8 @@ export interface NewDevice<Account> extends DeviceState {
   readonly number: string;
   /** Undefined: a number of the shared pool. */
   readonly account: Account | undefined;
+  /** False: the account may not send from this number (AUTH-5). */
+  readonly allowed: boolean;
   /** The first time at which it polls; the others follow at whole poll intervals. */
   readonly firstPollAtMs: number;
 }
@@ -50,8 +52,7 @@ export class SimDevice<Account, Message extends WorkMessage<Message>>
   connected: boolean;
   active: boolean;
   polling: Polling;
-  /** False: the account may not send from this number (AUTH-5). */
-  allowed = true;
+  allowed: boolean;
   /** True: the SIM was removed from the world; its messages, all final, still refer to it. */
   isRemoved = false;
   /** The number of messages in the store that refer to it. */
@@ -66,6 +67,7 @@ export class SimDevice<Account, Message extends WorkMessage<Message>>
     this.firstPollAtMs = parts.firstPollAtMs;
     this.connected = parts.connected;
     this.active = parts.active;
+    this.allowed = parts.allowed;
     this.polling = parts.polling;
   }
 

@@ -30,7 +30,7 @@ import {
 import type { SimState } from './device.ts';
 import { KeyRing } from './key-ring.ts';
 
-/** State of a registry that its maps do not show. */
+/** The rest of a registry's state, which its maps do not contain. */
 export interface RegistryCounters {
   /** Messages ever accepted. */
   readonly arrivals: number;
@@ -124,6 +124,7 @@ export class Registry {
     for (const device of [...account.devices]) this.removeDevice(device);
     for (const device of this.pool) device.work.forget(account);
     this.messages.forgetAccount(account);
+    // After the messages are gone: the SIMs of the pool may now wake later.
     for (const device of this.pool) this.#dispatch.deviceChanged(device);
     this.accounts.delete(account.accountId);
   }
@@ -303,10 +304,9 @@ export class Registry {
     const deviceId = drawUuid(ids);
     // Later than now, so that a new SIM does not poll in the millisecond of its creation.
     const firstPollAtMs = this.now() + 1 + ids.below(intervalMs);
-    const { connected = true, active = true, polling = 'simulated' } = state;
-    const parts = { deviceId, number, account, firstPollAtMs, connected, active, polling };
-    const device = new Device(parts);
-    if (state.allowed !== undefined) device.allowed = state.allowed;
+    const { connected = true, active = true, allowed = true, polling = 'simulated' } = state;
+    const settings = { connected, active, allowed, polling };
+    const device = new Device({ deviceId, number, account, firstPollAtMs, ...settings });
     this.#addDevice(device);
     return device;
   }

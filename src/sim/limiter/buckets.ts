@@ -70,7 +70,10 @@ class SlidingBucket implements Bucket {
     if (this.#count > 0) this.#count--;
   }
 
-  /** Replaces the oldest time by the present: all are set, as it is empty when it refuses. */
+  /**
+   * Replaces the oldest time by now. The ring is full, because a bucket refuses only without
+   * tokens.
+   */
   spendRefused(nowMs: number): void {
     this.#oldest = (this.#oldest + 1) % this.#spentAtMs.length;
     this.#count--;

@@ -31,14 +31,12 @@ export function segmentText(text: string): Segmentation {
   for (const character of text) {
     if (gsmBasic.has(character)) septets.push(1);
     else if (gsmExtended.has(character)) septets.push(2);
-    else return { encoding: 'UCS-2', segments: countSegments(utf16Widths(text), ucs2Capacity) };
+    else {
+      const utf16Widths = Array.from(text, ({ length }) => length);
+      return { encoding: 'UCS-2', segments: countSegments(utf16Widths, ucs2Capacity) };
+    }
   }
   return { encoding: 'GSM-7', segments: countSegments(septets, gsmCapacity) };
-}
-
-/** How many UTF-16 units each character takes. */
-function utf16Widths(text: string): number[] {
-  return Array.from(text, (character) => character.length);
 }
 
 /** `widths`: how much room each character needs. */

@@ -3,8 +3,8 @@
  * (`src/sim/devices/device-work.ts`), and that they wake in time.
  * Rules: SVC-1, SVC-3, AUTH-4, STATE-2, STATE-3, SEND-7, RES-6. Assumes: progressPace,
  * pollIntervalSeconds.
- * A queue may list messages that have moved on, because its readers check the status. The others
- * must wait where their status says, and each message that can proceed in exactly one queue.
+ * A queue may list messages that have moved on, because its readers check the status. Every other
+ * message waits in the queue of its status. A message that can proceed is in exactly one queue.
  */
 import { secondMs } from '#contract/time.ts';
 import type { Account, Device, Message } from '../../sim/accounts/account.ts';
@@ -46,8 +46,10 @@ function checkWake(
 ): void {
   const wakeAtMs = deviceActors.wakeAtMs(device);
   const isAble = device.connected && device.active;
-  if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now()))
-    found.report('SVC-3', `SIM ${device.number} wakes at ${wakeAtMs} without work`);
+  if (wakeAtMs !== undefined && !isAble)
+    found.report('SVC-3', `SIM ${device.number} wakes at ${wakeAtMs} although it is off`);
+  if (wakeAtMs !== undefined && wakeAtMs < clock.now())
+    found.report('SVC-3', `SIM ${device.number} should have woken at ${wakeAtMs}`);
   const intervalMs = world.assumptions.pollIntervalSeconds * secondMs;
   const dueMs = isAble ? latestWakeMs(device, clock.now(), intervalMs) : undefined;
   if (dueMs !== undefined && (wakeAtMs === undefined || wakeAtMs > dueMs))
@@ -109,12 +111,14 @@ export function checkQueues(simulation: Simulation, found: Findings): void {
     const queue = queues.get(message.arrival);
     if (permitted.includes(queue)) continue;
     const { messageId, status } = message;
-    const expected = permitted === queuesOfQueued ? 'waiting' : permitted[0];
-    found.report(
-      'SVC-3',
-      `message ${messageId} is ${status} in the queue ${queue}, not ${expected}`,
-    );
+    const expected = permitted.map(nameOfQueue).join(' or ');
+    const actual = `${status} in ${nameOfQueue(queue)}`;
+    found.report('SVC-3', `message ${messageId} is ${actual}; expected ${expected}`);
   }
+}
+
+function nameOfQueue(queue: string | undefined): string {
+  return queue ?? 'no queue';
 }
 
 /** Notes the queue of each message that waits in one device, by arrival number. */

@@ -61,16 +61,16 @@ function periodStart(nowMs: number, quotaMonth: Assumptions['quotaMonth']): numb
 
 export function checkStore({ world }: Simulation, recounts: Recounts, found: Findings): void {
   const { messages } = world;
-  let held = 0;
+  let counted = 0;
   for (const chunk of messages.rows.chunks) {
     let rows = 0;
     for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) rows++;
     if (rows !== chunk.size)
       found.report('STATE-1', `chunk ${chunk.number} counts ${chunk.size} messages, not ${rows}`);
-    held += rows;
+    counted += rows;
   }
-  if (held !== messages.size)
-    found.report('STATE-1', `the world counts ${messages.size} messages, not ${held}`);
+  if (counted !== messages.size)
+    found.report('STATE-1', `the world counts ${messages.size} messages, not ${counted}`);
   if (recounts.unfinished !== messages.unfinished) {
     const { unfinished } = messages;
     found.report(
@@ -93,10 +93,11 @@ function checkUses(rows: Simulation['world']['messages']['rows'], found: Finding
   for (const handle of rows.useHandles) {
     const chunk = rows.chunkOf(handle);
     const row = rowOf(handle);
-    if (seen.has(handle)) found.report('SEND-4', `a use of request_id is listed twice`);
+    if (seen.has(handle))
+      found.report('SEND-4', `the use of request_id at ${handle} is listed twice`);
     seen.add(handle);
     if (!chunk.hasMessage(row) || !chunk.columns.hasRequestId(chunk.placeOf(row)))
-      found.report('SEND-4', `a use of request_id leads to no message`);
+      found.report('SEND-4', `the use of request_id at ${handle} leads to no message`);
   }
 }
 
@@ -143,7 +144,7 @@ export function checkStoredUses({ clock }: Simulation, account: Account, found: 
     found.report('SEND-4', `the replay window of ${account.name} holds more than its size`);
 }
 
-/** Checks the uses of one id: each must be at most as young as the one before. */
+/** Checks the uses of one id, newest first: no use may be younger than the one before it. */
 function checkChain(account: Account, newest: FirstUse, nowMs: number, found: Findings): void {
   let youngerMs = nowMs;
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {

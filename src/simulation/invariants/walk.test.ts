@@ -178,12 +178,12 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
     (twin) => {
       twin.device().connected = false;
     },
-    /^SVC-3 SIM \+12025550101 wakes at \d+ without work$/,
+    /^SVC-3 SIM \+12025550101 wakes at \d+ although it is off$/,
   ],
   [
     'a message in no queue',
     (twin) => twin.device().work.ready.pop(),
-    /^SVC-3 message .* is queued in the queue undefined, not waiting$/,
+    /^SVC-3 message .* is queued in no queue; expected ready or held or paced$/,
   ],
   [
     'a message in two queues, to be handed out twice',
@@ -273,7 +273,7 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
       const { world } = twin.simulation;
       world.messages.usesOf(twin.account()).add('other', twin.accepted());
     },
-    /^SEND-4 a use of request_id leads to no message$/,
+    /^SEND-4 the use of request_id at \d+ leads to no message$/,
   ],
   [
     'a forgotten request_id',

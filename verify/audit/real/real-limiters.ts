@@ -171,20 +171,13 @@ export const realLimiters: readonly RealLimiter[] = [
   learned(
     'HAProxy http_req_rate',
     haproxy,
-    {
-      algorithm: 'sliding_counter',
-      refusalsSpend: true,
-      retryAfter: absent,
-    },
+    { algorithm: 'sliding_counter', refusalsSpend: true, retryAfter: absent },
     'haproxy',
   ),
   learned(
     'nginx limit_req nodelay',
     nginx(({ limit }) => `burst=${limit - 1} nodelay`),
-    {
-      algorithm: 'token_bucket',
-      retryAfter: absent,
-    },
+    { algorithm: 'token_bucket', retryAfter: absent },
     'nginx',
   ),
   learned(

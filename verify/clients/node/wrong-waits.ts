@@ -207,10 +207,7 @@ export const wrongWaits: readonly NodeClient[] = [
     'asks for received messages without a pause': listingReceived(null, [0, 0]),
   }),
   ...breaking('CLIENT-14')({
-    'retries every five seconds, ten times': {
-      ...persistent,
-      run: refusing(100, persistent.run),
-    },
+    'retries every five seconds, ten times': { ...persistent, run: refusing(100, persistent.run) },
     'lets all messages that met a 429 go at the end of the same wait': onFetch((job) => {
       job.simulator.limits.patch({ send: 15 });
       return sendingMany(30, 0, (reply) => retryAfterMs(reply as Reply))(job);

@@ -86,11 +86,7 @@ export const pollNow = stepKind(
 /** An inbound message arrives. */
 export const inject = stepKind(
   'inject',
-  fc.record({
-    who: caller,
-    sim: position,
-    text: fc.constantFrom<string>('in', 'ü\u0000"', ''),
-  }),
+  fc.record({ who: caller, sim: position, text: fc.constantFrom<string>('in', 'ü\u0000"', '') }),
   (session, { who, sim: index, text: message }) => {
     const sim = itemAt(session.simsOf(who), index);
     if (sim === undefined) return 'no SIM that receives';

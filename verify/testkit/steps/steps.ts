@@ -58,8 +58,5 @@ export function anyStep(answers?: control.Answers): fc.Arbitrary<Step> {
     return { weight, arbitrary: drawn as fc.Arbitrary<Step> };
   });
   if (answers === undefined) return fc.oneof(...steps);
-  return fc.oneof(...steps, {
-    weight: assumeWeight,
-    arbitrary: control.assumeWith(answers).drawn,
-  });
+  return fc.oneof(...steps, { weight: assumeWeight, arbitrary: control.assumeWith(answers).drawn });
 }

@@ -1,5 +1,4 @@
 /** Compares a reply with the reference model's expectation. */
-
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Expected } from '../../model/reference-replies.ts';
 import { parseJson } from '../parse-json.ts';

@@ -2,7 +2,6 @@
  * For tests: one simulator on a manual clock, and requests to its service and its control port
  * without a socket. Every request goes through the same functions as with a transport.
  */
-
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { StatusReader } from '#src/actors/lifecycle.ts';
 import { controlApi } from '#src/control/control-api.ts';

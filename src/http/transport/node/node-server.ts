@@ -24,7 +24,7 @@ import {
 } from './node-request.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
 
-// A client is silent in real time.
+// Silence is measured in real time, even if a test or `smstwin/clock` replaces the timers.
 const { clearInterval, setInterval } = realTimers;
 
 interface ParserError extends NodeJS.ErrnoException {
@@ -78,8 +78,8 @@ export class NodeTransport implements Transport {
     // Without a listener Node closes the connection without a reply.
     server.on('connect', (_, socket) => this.#refuse(new Error('CONNECT'), socket as Socket));
     server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
-    // With a listener, Node closes no silent connection. Idle ones are closed here, and those whose
-    // client does not read; event streams and delayed replies stay open.
+    // With this listener, Node leaves it to us to close silent connections: idle ones, and those
+    // whose client does not read. Event streams and delayed replies stay open.
     server.setTimeout(this.#port.idleTimeoutMs, (socket) => {
       if (this.#queues.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
