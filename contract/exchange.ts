@@ -72,8 +72,11 @@ export function lacksBody({
 /** `cut`: the service changed by something other than requests, so its earlier state is lost. */
 export type TrafficEvent = TrafficExchange | 'cut';
 
-/** Takes a line about a file. `lacks`: its end, or some of its exchanges, could not be read. */
-export type NoticeTaker = (line: string, lacks?: 'end' | 'some') => void;
+/**
+ * Takes a line about a file. `lacks`: its end, or some of its exchanges, could not be read, or their
+ * order is not known.
+ */
+export type NoticeTaker = (line: string, lacks?: 'end' | 'some' | 'order') => void;
 
 /** Reads the events of files, in the order in which they were written, as lists. */
 export type TrafficReader = (

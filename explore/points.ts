@@ -10,7 +10,7 @@ import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/event-loop.ts';
 import { type ClientExchange, contentOf, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
-import type { Intent } from '#judging/client/record.ts';
+import { type Intent, UnclearSends } from '#judging/client/record.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
 
 /** The names of the intents of each endpoint, in the order of their numbers. */
@@ -66,7 +66,7 @@ function sendName(send: ClientExchange, earlier: readonly ClientExchange[]): str
   const knowledge = {
     isPartial: false,
     isCutAtStart: false,
-    lacksSends: false,
+    unclear: new UnclearSends([]),
     reports: undefined,
   };
   const { all } = atOnce(groupingOf([...earlier, send], knowledge));

@@ -103,7 +103,7 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   let hasGaps = false;
   const notice: NoticeTaker = (line, lacks) => {
     if (lacks !== undefined) lack ??= line;
-    if (lacks === 'some') hasGaps = true;
+    if (lacks === 'some' || lacks === 'order') hasGaps = true;
     notices.push(line);
     print(line);
   };

@@ -50,7 +50,7 @@ async function judgeFiles(files: readonly string[], { traffic, ids, io }: Judgin
   });
   const notices: string[] = [];
   const notice: NoticeTaker = (line, lacks) => {
-    if (lacks !== undefined && traffic.isComplete)
+    if (lacks !== undefined && lacks !== 'order' && traffic.isComplete)
       throw new CommandError(2, `${foreignText(line)}: leave out --traffic-complete`);
     io.error(`smstwin conform: ${foreignText(line)}\n`);
     notices.push(line);

@@ -11,6 +11,7 @@ import {
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
+import { IntentNames } from './intents-file.ts';
 import {
   attributableAttempts,
   type ClientRecord,
@@ -48,7 +49,10 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
   if (!record.exchanges.some((exchange) => asksForWait(exchange, status))) return notExercised;
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
-    .filter(([refused, retry]) => !wasOnItsWay(refused, retry, record.graceMs));
+    .filter(
+      ([refused, retry]) =>
+        !wasOnItsWay(refused, retry, record.graceMs) && !record.unclear.mayDecide(refused, retry),
+    );
   return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
 }
 
@@ -187,7 +191,8 @@ function holdsBackOthers(record: ClientRecord): Judgement {
     if (
       isCovered &&
       areApart(openMs + graceMs, refused, exchange) &&
-      wasKnownTo(exchange, refused)
+      wasKnownTo(exchange, refused) &&
+      !record.unclear.areBetween(refused, exchange)
     ) {
       retries ??= new PossibleRetries(record);
       if (!retries.has(exchange, refused)) findings.push(coveredFinding(refused, exchange));
@@ -210,17 +215,19 @@ function coveredFinding(refused: ClientExchange, exchange: ClientExchange): Find
 
 /** Tells the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
 class PossibleRetries {
-  readonly #isPartial: boolean;
+  readonly #lacksSends: boolean;
+  readonly #names: IntentNames;
   readonly #intentOf = new Map<ClientExchange, Intent>();
   readonly #messages = new Map<Intent, ReadonlySet<string>>();
-  /** The first send under each id of a caller; only for a partial record. */
+  /** The first send under each id of a caller; only for a record that lacks sends. */
   readonly #firstUses = new Map<string, ClientExchange>();
 
-  constructor({ exchanges, intents, isPartial }: ClientRecord) {
-    this.#isPartial = isPartial;
+  constructor({ exchanges, intents, isPartial, unclear, reports }: ClientRecord) {
+    this.#names = new IntentNames(reports);
+    this.#lacksSends = isPartial || !unclear.areNone;
     for (const intent of intents.all)
       for (const attempt of intent.attempts) this.#intentOf.set(attempt, intent);
-    for (const send of isPartial ? exchanges.filter(isSend) : []) {
+    for (const send of this.#lacksSends ? exchanges.filter(isSend) : []) {
       const key = idKeyOf(send);
       if (key !== undefined && !this.#firstUses.has(key)) this.#firstUses.set(key, send);
     }
@@ -235,13 +242,20 @@ class PossibleRetries {
       );
     }
     if (this.#intentOf.get(exchange) === this.#intentOf.get(refused)) return true;
-    // In a partial record, the same message, or another one under a known id, may be a retry.
+    // If sends are missing, the same message, or another one under a known id, may be a retry.
+    const name = this.#nameOf(exchange);
     return (
-      this.#isPartial &&
-      (this.#reusesId(exchange) ||
+      this.#lacksSends &&
+      ((name !== undefined && name === this.#nameOf(refused)) ||
+        this.#reusesId(exchange) ||
         this.#intentHasMessageOf(exchange, refused) ||
         this.#intentHasMessageOf(refused, exchange))
     );
+  }
+
+  #nameOf(send: ClientExchange): string | undefined {
+    const id = requestIdOf(send);
+    return id === undefined ? undefined : this.#names.of(send, id);
   }
 
   #reusesId(send: ClientExchange): boolean {

@@ -33,8 +33,9 @@ export const reported = { 'CLIENT-10': reportsTruthfully } satisfies Judges;
  * cannot be told apart.
  */
 function reportsTruthfully(record: ClientRecord): Judgement {
-  const { intents, isPartial, lacksSends, reports = [] } = record;
-  if (isPartial || lacksSends || reports.length === 0) return notExercised;
+  const { intents, isPartial, unclear, reports = [] } = record;
+  // A line may be about a send of unknown content.
+  if (isPartial || !unclear.areNone || reports.length === 0) return notExercised;
   const reportedIntents = new ReportedIntents(intents.all, reports);
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   const messageOutcomes = outcomesIn(record);

@@ -3,7 +3,7 @@
  */
 import { hourMs, minuteMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
-import { bodyOf } from '../evidence/exchange.ts';
+import { bodyOf, requestIdOf } from '../evidence/exchange.ts';
 import { areWithin, type ClientExchange, consecutive, wasKnownTo } from './exchange.ts';
 import {
   attributableAttempts,
@@ -14,6 +14,7 @@ import {
   judgement,
   onceOf,
   spanText,
+  type UnclearSends,
 } from './record.ts';
 
 export const pace = {
@@ -89,23 +90,28 @@ const burstMs = 100;
 /** A finding lists this many retries of a burst at most. */
 const shownRetries = 20;
 
-function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
+function spreadsAttempts({ intents, isPartial, unclear }: ClientRecord): Judgement {
   const retried = intents.all.map(attributableAttempts).filter(({ length }) => length > 1);
+  const mayLackRetries = retried.flat().some((one) => unclear.concern(one));
   const byCaller = grouped(retried, ([first]) => first?.caller.name ?? '');
   return {
     exercised: retried.length,
     findings: [
-      ...retried.flatMap(tooManyAttempts),
-      // In a partial record, later retries could show that the client spreads them.
-      ...(isPartial ? [] : [...byCaller.values()].flatMap(bursts)),
+      ...retried.flatMap((attempts) => tooManyAttempts(attempts, unclear)),
+      // Retries that the record lacks could show that the client spreads them.
+      ...(isPartial || mayLackRetries ? [] : [...byCaller.values()].flatMap(bursts)),
     ],
   };
 }
 
-function tooManyAttempts(attempts: readonly ClientExchange[]) {
+function tooManyAttempts(attempts: readonly ClientExchange[], unclear: UnclearSends) {
   const first = attempts.find((attempt, index) => {
     const sixth = attempts[index + mostAttempts];
-    return sixth !== undefined && areWithin(attemptsWithinMs, attempt, sixth);
+    if (sixth === undefined || !areWithin(attemptsWithinMs, attempt, sixth)) return false;
+    // Without an id, an unclear send that was accepted may have ended the intent.
+    return requestIdOf(attempt) === undefined
+      ? !unclear.mayDecide(attempt, sixth)
+      : !unclear.mayEnd(attempt, sixth);
   });
   if (first === undefined) return [];
   const within = attempts.filter(

@@ -2,6 +2,7 @@
  * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
  * a 400. CLIENT-16: a key is in the `Authorization` header alone.
  */
+import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { bodyOf, isSend, requestIdOf } from '../evidence/exchange.ts';
 import {
@@ -33,9 +34,9 @@ export const requests = {
   'CLIENT-16': keepsItsKey,
 } satisfies Judges;
 
-function keepsItsId({ intents }: ClientRecord): Judgement {
+function keepsItsId({ intents, unclear }: ClientRecord): Judgement {
   return judgement(
-    intents.all.flatMap(retriesOfUncertain),
+    intents.all.flatMap(retriesOfUncertain).filter((pair) => !unclear.mayDecide(...pair)),
     ([earlier, retry]) => requestIdOf(earlier) !== requestIdOf(retry),
     ([earlier, retry]) => {
       const id = requestIdOf(retry);
@@ -101,8 +102,13 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
   return { exercised: named.length, findings };
 }
 
-function retriesWithinADay({ intents }: ClientRecord): Judgement {
-  const pairs = intents.all.flatMap(retriesOfKnownIds);
+function retriesWithinADay(record: ClientRecord): Judgement {
+  const { exchanges, intents, unclear, isCutAtStart } = record;
+  // An acceptance before the record may end an intent up to a day after the record begins.
+  const knownFromMs = isCutAtStart ? (exchanges[0]?.sentAt ?? 0) + dayMs : 0;
+  const pairs = intents.all
+    .flatMap(retriesOfKnownIds)
+    .filter((pair) => pair[0].sentAt >= knownFromMs && !unclear.mayDecide(...pair));
   return judgement(
     pairs,
     (pair) => areADayApart(...pair),

@@ -11,6 +11,7 @@ import {
   mayBeAccepted,
   messageIdOf,
   readIdOf,
+  recipientAndTextOf,
   refusedForGood,
   statusIn,
   unrecorded,
@@ -30,6 +31,7 @@ import {
   lastAttempt,
   type Notice,
   notExercised,
+  type UnclearSends,
 } from './record.ts';
 
 export const outcomes = {
@@ -38,7 +40,7 @@ export const outcomes = {
   'CLIENT-9': givesUpNoIntent,
 } satisfies Judges;
 
-function sendsOnce({ intents, reads }: ClientRecord): Judgement {
+function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
   const failedReads = new Map<string, ClientExchange>();
   for (const read of reads) {
@@ -64,7 +66,7 @@ function sendsOnce({ intents, reads }: ClientRecord): Judgement {
         return original === undefined && !isResent;
       });
     }),
-    ({ length }) => length > 1,
+    (accepted) => accepted.length > 1 && !mayBeSeveral(accepted, unclear),
     (accepted) => {
       const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
       const what = `one message was accepted ${accepted.length} times (${ids}): retry under the same request_id, within 24 h`;
@@ -72,6 +74,16 @@ function sendsOnce({ intents, reads }: ClientRecord): Judgement {
     },
   );
   return { ...judgedSends, notices };
+}
+
+/** True if an unclear send may have ended the intent between these: they are then several intents. */
+function mayBeSeveral(accepted: readonly ClientExchange[], unclear: UnclearSends): boolean {
+  const [first, last] = [accepted[0], accepted.at(-1)];
+  if (first === undefined || last === undefined) return false;
+  // Within a day, one id is one intent whatever came in between.
+  const haveIds = accepted.every((one) => requestIdOf(one) !== undefined);
+  const isDecided = haveIds && !areADayApart(first, last);
+  return isDecided ? unclear.mayEnd(first, last) : unclear.mayDecide(first, last);
 }
 
 /** True if the service accepted one id of one caller again within a day: its fault (SEND-4). */
@@ -91,7 +103,7 @@ function brokenReplayNotice(original: ClientExchange, later: ClientExchange): No
   return { what, exchanges: [original, later] };
 }
 
-function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
+function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
   const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
     const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
     return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
@@ -102,6 +114,7 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
     isFinal(refused) &&
     wasKnownTo(later, refused) &&
     !isNextMonth(refused, later) &&
+    !unclear.areBetween(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
     !(later.reply.status >= 200 && later.reply.status < 300);
   // Most requests have another target or recipient than any refused one: no key is made of them.
@@ -134,10 +147,25 @@ function isNextMonth(refused: ClientExchange, later: ClientExchange): boolean {
 }
 
 function givesUpNoIntent(record: ClientRecord): Judgement {
-  const { intents, isPartial, reports = [], exchanges } = record;
+  const { intents, isPartial, unclear, reports = [], exchanges } = record;
   if (isPartial) return notExercised;
+  const sends = exchanges.filter(isSend);
+  const counts = new SendCounts(unclear.areNone ? [] : sends);
+  const mayGoOn = ({ attempts }: Intent) => {
+    // Another account may go on with a message whose key was refused, or that has a name in the file.
+    const isOfAny =
+      record.reports !== undefined || attempts.some(({ caller }) => caller.account === undefined);
+    const isConcerned = isOfAny || attempts.some((one) => unclear.concern(one));
+    return (
+      isConcerned &&
+      (attempts.some((one) => unclear.maySettle(one, isOfAny)) || counts.areMoreThan(attempts))
+    );
+  };
   const unresolved = intents.all.filter(
-    (intent) => isAttributable(intent) && intent.attempts.some(isUnresolved),
+    (intent) =>
+      isAttributable(intent) &&
+      intent.attempts.some(isUnresolved) &&
+      (unclear.areNone || !mayGoOn(intent)),
   );
   const ended = reports.filter(({ reported }) => reported !== undefined);
   const all = ended.length === 0 ? undefined : new ReportedIntents(intents.all, reports);
@@ -150,9 +178,29 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
   const isGivenUp = (intent: Intent) =>
     !isSettled(intent) && !reported.has(intent) && !isUnknown(intent);
   const lastSends = new Map<unknown, ClientExchange>();
-  for (const send of unresolved.length === 0 ? [] : exchanges)
-    if (isSend(send)) lastSends.set(send.fields?.['to'], send);
+  for (const send of unresolved.length === 0 ? [] : sends) lastSends.set(send.fields?.['to'], send);
   return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, lastSends));
+}
+
+/** How many sends there are of each message and under each id. */
+class SendCounts {
+  readonly #counts = new Map<string, number>();
+
+  constructor(sends: readonly ClientExchange[]) {
+    for (const key of sends.flatMap(keysOf))
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** True if sends of the same message or under the same id are not among these attempts. */
+  areMoreThan(attempts: readonly ClientExchange[]): boolean {
+    const keys = attempts.flatMap(keysOf);
+    return keys.some((key) => this.#counts.get(key) !== keys.filter((one) => one === key).length);
+  }
+}
+
+function keysOf(send: ClientExchange): string[] {
+  const id = requestIdOf(send);
+  return [`message ${recipientAndTextOf(send)}`, ...(id === undefined ? [] : [`id ${id}`])];
 }
 
 /** True if the client saw an acceptance or a final refusal. */

@@ -7,7 +7,7 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { dayMs } from '#contract/time.ts';
-import { bodyOf, type Caller, type Exchange } from '../evidence/exchange.ts';
+import { bodyOf, type Caller, type Exchange, isSend } from '../evidence/exchange.ts';
 
 /** Who sent a request, as far as its record shows it. */
 export interface ClientCaller extends Caller {
@@ -54,16 +54,14 @@ export type Reading = readonly ClientExchange[];
 /** True if less than `ms` passed between the two requests, whatever their exact times. */
 export function areWithin(ms: number, earlier: ClientExchange, later: ClientExchange): boolean {
   const { precisionMs = 0 } = later;
-  const mostMs =
-    later.sentAt - earlier.sentAt + precisionMs + Math.max(0, clockChange(earlier, later));
+  const mostMs = later.sentAt - earlier.sentAt + precisionMs + clockChange(earlier, later);
   return precisionMs > 0 ? mostMs <= ms : mostMs < ms;
 }
 
 /** True if more than `ms` passed between the two requests, whatever their exact times. */
 export function areApart(ms: number, earlier: ClientExchange, later: ClientExchange): boolean {
   const { precisionMs = 0 } = earlier;
-  const leastMs =
-    later.sentAt - earlier.sentAt - precisionMs + Math.min(0, clockChange(earlier, later));
+  const leastMs = later.sentAt - earlier.sentAt - precisionMs - clockChange(earlier, later);
   return precisionMs > 0 ? leastMs >= ms : leastMs > ms;
 }
 
@@ -74,7 +72,7 @@ export function areADayApart(earlier: ClientExchange, later: ClientExchange): bo
 
 /** By how much the date and the steady clock of the recorder disagree about the time between. */
 function clockChange(earlier: ClientExchange, later: ClientExchange): number {
-  return (later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0);
+  return Math.abs((later.dateShiftMs ?? 0) - (earlier.dateShiftMs ?? 0));
 }
 
 /** True if the client saw the whole reply and it says that the message was accepted. */
@@ -117,6 +115,15 @@ export function isInactive(exchange: ClientExchange): boolean {
   const { isSeen, reply, lacksBody = false } = exchange;
   if (!isSeen || reply.status !== 503) return false;
   return lacksBody || JSON.stringify(bodyOf(exchange)).includes('device_inactive');
+}
+
+/** True if the content or the caller of a send is unknown: the record lacks it, or a part of it. */
+export function isUnclear(exchange: ClientExchange): boolean {
+  const { lacksBody = false, lacksCaller = false, body, fields, reply } = exchange;
+  if (fields !== undefined && !lacksCaller) return false;
+  // A service refuses broken JSON for good: any other reply shows that the recorder cut the body.
+  const isCut = /^\s*\{/.test(body) && !refusedForGood.includes(reply.status);
+  return isSend(exchange) && (lacksCaller || (body === '' ? lacksBody : isCut));
 }
 
 /** True if the earlier reply had left whole when the later request came. */

@@ -11,6 +11,7 @@ import {
   haveSameRecipientAndText,
   haveSameSenderAndTime,
   isAccepted,
+  isConfirmed,
   isInactive,
   isInFlight,
   isUnresolved,
@@ -74,10 +75,17 @@ export class IdUse {
       this.#ofOthers ??= new Map();
       this.#ofOthers.set(recipientAndTextOf(send), [intent]);
     } else if (!intents.includes(intent)) intents.push(intent);
+    if (isConfirmed(send)) this.#endAt(send.sentAt);
     if (!isAccepted(send)) return;
     this.#accepted = { intent, send };
     if (send.reply.status === 202) this.#created = this.#accepted;
     if (this.holder === intent) this.isHolderAccepted = true;
+  }
+
+  /** A seen acceptance under the id ends all that it stands for, a day later. */
+  #endAt(confirmedAtMs: number): void {
+    for (const intents of [this.#ofFirst ?? [], ...(this.#ofOthers?.values() ?? [])])
+      for (const one of intents) one.confirmedAtMs = Math.min(one.confirmedAtMs, confirmedAtMs);
   }
 
   /** The intents that had an attempt of this recipient and text. */

@@ -1,6 +1,6 @@
 /**
- * Random HAR files. Cut at either end and judged as partial, a file breaks no rule that the whole
- * keeps.
+ * Random HAR files. Cut at either end and judged as partial, or without the bodies of some sends, a
+ * file breaks no rule that the whole keeps.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -24,7 +24,7 @@ const line = fc.record({
 });
 type Line = typeof line extends fc.Arbitrary<infer L> ? L : never;
 
-function entryOf(one: Line, atMs: number): object {
+function entryOf(one: Line, atMs: number) {
   const { isGet, id, message, key, status, messageId, wait, state, time } = one;
   const read = message === 'Hi' ? 'received' : 'm1';
   const body = { to: '1', from: '2', message, ...(id !== '' && { request_id: id }) };
@@ -87,3 +87,29 @@ test.each([
     );
   },
 );
+
+test.each([
+  ['without an intents file', undefined],
+  ['with two ids of one intent', bothIds],
+])('a HAR file %s that lacks bodies breaks no rule that the whole keeps', async (_, reports) => {
+  const lines = fc.array(fc.tuple(line, from(true, false, false)), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(lines, async (all) => {
+      let atMs = Date.parse('2026-01-01T00:00:00Z');
+      const entries = all.map(([one], at) => {
+        atMs += one.gapMs;
+        return entryOf({ ...one, messageId: `m${at}` }, atMs);
+      });
+      const whole = await brokenBy(entries, { reports });
+      const lacking = entries.map((entry, at) => (all[at]?.[1] ? withoutBody(entry) : entry));
+      const broken = await brokenBy(lacking, { reports });
+      expect(broken.filter((id) => !whole.includes(id))).toEqual([]);
+    }),
+    { numRuns },
+  );
+});
+
+function withoutBody(entry: ReturnType<typeof entryOf>): object {
+  const { postData: _, ...request } = entry.request;
+  return { ...entry, request: { ...request, bodySize: 90 } };
+}

@@ -15,6 +15,7 @@ import {
   isAccepted,
   isConfirmed,
   isInFlight,
+  isUnclear,
   isUnresolved,
   recipientAndTextOf,
   wasKnownTo,
@@ -35,6 +36,7 @@ import {
   type Knowledge,
   lastAttempt,
   type Reuse,
+  type UnclearSends,
 } from './record.ts';
 
 const sendsPerSlice = 50;
@@ -51,6 +53,7 @@ class Grouping {
   readonly #sends: readonly ClientExchange[];
   readonly #isPartial: boolean;
   readonly #isCutAtStart: boolean;
+  readonly #unclear: UnclearSends;
   readonly #all: GatheredIntent[] = [];
   readonly #reuses: Reuse[] = [];
   /** The use of the id of each send; undefined without one. */
@@ -75,6 +78,7 @@ class Grouping {
     this.#sends = sends;
     this.#isPartial = knowledge.isPartial;
     this.#isCutAtStart = knowledge.isCutAtStart;
+    this.#unclear = knowledge.unclear;
     this.#byName = new IntentsByName(knowledge.reports);
     this.#equalMessages = new Map(knowledge.equalMessages);
     for (const send of sends) {
@@ -149,8 +153,10 @@ class Grouping {
     if (original !== undefined && isOtherMessage(original.send, send))
       this.#reuses.push({ first: original.send, second: send });
     const isNewId = use.holder === undefined;
-    const mayContinue = isNewId && !this.#takeEqualMessage(send);
-    const named = this.#byName.intentFor(send, id, !isNewId || this.#isCutAtStart);
+    const mayBeKnown = this.#mayBeKnown(send, id);
+    const mayContinue = isNewId && !mayBeKnown && !this.#takeEqualMessage(send);
+    const mayDiffer = !isNewId || mayBeKnown || this.#isCutAtStart;
+    const named = this.#byName.intentFor(send, id, mayDiffer);
     if (named !== undefined) return use.giveTo(named, id);
     const holder = this.#holderFor(send, use, original);
     if (holder !== undefined) return holder;
@@ -174,7 +180,7 @@ class Grouping {
     use: IdUse,
     original: Attempt | undefined,
   ): GatheredIntent | undefined {
-    if (this.#isCutAtStart) return undefined;
+    if (this.#mayLackEarlier(send)) return undefined;
     // The id is free a day after a message was accepted under it. A client that has seen the
     // acceptance begins another message at once (CLIENT-6).
     if (original === undefined) return use.isHolderAccepted ? undefined : use.holder;
@@ -196,7 +202,7 @@ class Grouping {
    * client has another key by now.
    */
   #refusedForItsKey(send: ClientExchange, id: string): GatheredIntent | undefined {
-    if (this.#isCutAtStart) return undefined;
+    if (this.#mayLackEarlier(send)) return undefined;
     return this.#withUnknownKey
       .get(id)
       ?.find(
@@ -208,8 +214,8 @@ class Grouping {
 
   /** Removes the intent from the abandoned ones, as the send continues it. */
   #takeAbandoned(send: ClientExchange, id: string | undefined): GatheredIntent | undefined {
-    // More exchanges may follow. If one reuses the earlier id, this send is another message.
-    if (this.#isPartial) return undefined;
+    // If an exchange that the record lacks reuses the earlier id, this send is another message.
+    if (this.#isPartial || this.#unclear.concern(send)) return undefined;
     const name = id === undefined ? undefined : this.#byName.names.of(send, id);
     return this.#abandoned.take(send, name);
   }
@@ -235,9 +241,21 @@ class Grouping {
   /** True if what the record lacks could show that the send continues an earlier intent. */
   #mayContinueUnseen(send: ClientExchange): boolean {
     // The record may lack the body.
-    if (send.body === '') return true;
+    if (send.body === '' || isUnclear(send)) return true;
     if (requestIdOf(send) !== undefined) return false;
-    return this.#isCutAtStart || (this.#isPartial && this.#abandoned.mayHold(send));
+    if (this.#isCutAtStart || this.#unclear.areBetween(send, send)) return true;
+    return (this.#isPartial || this.#unclear.concern(send)) && this.#abandoned.mayHold(send);
+  }
+
+  /** True if an unclear send may have had the id, or, on any account, another id of its name. */
+  #mayBeKnown(send: ClientExchange, id: string): boolean {
+    if (this.#unclear.areNone) return false;
+    return this.#unclear.concern(send) || this.#byName.names.of(send, id) !== undefined;
+  }
+
+  /** True if an earlier send that the record lacks may have had the id or the message of this one. */
+  #mayLackEarlier(send: ClientExchange): boolean {
+    return this.#isCutAtStart || this.#unclear.concern(send);
   }
 
   /**

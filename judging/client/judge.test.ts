@@ -808,19 +808,119 @@ test('CLIENT-5 a message that the client has read as failed may be sent again', 
   expect(verdicts([first, failed as never, again], named).broken).toEqual([]);
 });
 
-test('a send without its body leaves unjudged what follows it for its own caller and endpoint', () => {
-  const early = [send(0, { id: 'a', status: 429, after: 30 }), send(1_000, { id: 'a' })];
-  const unclear = { ...send(50_000, {}), body: '', fields: undefined, lacksBody: true };
-  const late = [send(60_000, { id: 'c', status: 429, after: 30 }), send(61_000, { id: 'c' })];
-  const elsewhere = late.map((one) => ({ ...one, endpoint: 'external_send' as const }));
-  const foundIn = (lines: readonly ClientExchange[]) =>
-    verdicts(lines).of('CLIENT-1').findings.length;
-  expect(foundIn([...early, unclear])).toBe(1);
-  expect(foundIn([unclear, ...late])).toBe(0);
-  expect(foundIn([...early, unclear, ...late])).toBe(1);
-  expect(foundIn([...early, unclear, ...elsewhere])).toBe(2);
-  const { report } = verdicts([...early, unclear]);
-  expect(report.notices[0]?.what).toContain('the body of exchange 3 was not recorded');
+/** A send of which the record lacks the body. */
+function unclearSend(atMs: number, line: Line = {}): ClientExchange {
+  return { ...send(atMs, line), body: '', fields: undefined, lacksBody: true };
+}
+
+const early = [send(20_000, { id: 'a', status: 429, after: 30 }), send(30_000, { id: 'a' })];
+const lost = { lost: true, status: 0 } as const;
+const elsewhere = { ...unclearSend(25_000), endpoint: 'external_send' } as const;
+const hundreds = Array.from({ length: 300 }, (_, at) =>
+  send(100_000 + at * 1_000, { id: `n${at}`, message: `Text ${at}` }),
+);
+const sixTimes = [0, 1, 2, 3, 4, 5].map((at) => send(at * 5_000, { id: 'a', status: 500 }));
+const dayLater = dayMs + 60_000;
+
+test.each<[string, readonly ClientRuleId[], readonly ClientExchange[]]>([
+  ['before an early retry', ['CLIENT-1'], [unclearSend(0), ...early]],
+  ['after an early retry', ['CLIENT-1'], [...early, unclearSend(50_000)]],
+  ['between a 429 and its retry', [], [...early, unclearSend(25_000)]],
+  ['still open between a 429 and its retry', [], [unclearSend(0, { tookMs: 25_000 }), ...early]],
+  ['of another caller', ['CLIENT-1'], [...early, unclearSend(25_000, { account: 'other' })]],
+  ['of another endpoint', ['CLIENT-1'], [...early, elsewhere]],
+  ['among hundreds', ['CLIENT-1'], [...early, ...hundreds, unclearSend(150_500)]],
+  [
+    'before a send that the wait of another covers',
+    ['CLIENT-2'],
+    [
+      unclearSend(0),
+      send(20_000, { id: 'a', status: 429, after: 30 }),
+      send(25_000, { id: 'b', message: 'Ho' }),
+      send(51_000, { id: 'a' }),
+    ],
+  ],
+  [
+    'itself in the wait of another',
+    [],
+    [send(0, { id: 'a', status: 429, after: 30 }), unclearSend(9_000), send(31_000, { id: 'a' })],
+  ],
+  [
+    'before a retry under another id, which may be its own',
+    [],
+    [unclearSend(0), send(9_000, { id: 'a', ...lost }), send(12_000, { id: 'b' })],
+  ],
+  [
+    'after a retry under another id, for the first may come back',
+    [],
+    [send(9_000, { id: 'a', ...lost }), send(12_000, { id: 'b' }), unclearSend(99_000)],
+  ],
+  [
+    'between two messages of one id',
+    ['CLIENT-6'],
+    [send(0, { id: 'a' }), unclearSend(5_000), send(9_000, { id: 'a', message: 'Ho' })],
+  ],
+  [
+    'more than a day before a late retry',
+    ['CLIENT-7'],
+    [unclearSend(0), send(dayLater, { id: 'a', ...lost }), send(3 * dayMs, { id: 'a' })],
+  ],
+  [
+    'less than a day before a late retry',
+    [],
+    [unclearSend(0), send(60_000, { id: 'a', ...lost }), send(2 * dayMs, { id: 'a' })],
+  ],
+  [
+    'before a repeated refusal',
+    ['CLIENT-8'],
+    [unclearSend(0), send(1_000, { id: 'a', status: 403 }), send(2_000, { id: 'a', status: 403 })],
+  ],
+  [
+    'between two refusals',
+    [],
+    [
+      send(1_000, { id: 'a', status: 403 }),
+      unclearSend(1_500),
+      send(2_000, { id: 'a', status: 403 }),
+    ],
+  ],
+  [
+    'a day before what is given up',
+    ['CLIENT-9'],
+    [unclearSend(0), send(dayLater, { id: 'a', ...lost })],
+  ],
+  ['after what may be given up', [], [send(0, { id: 'a', ...lost }), unclearSend(9_000)]],
+  [
+    'before another send of what may be given up',
+    [],
+    [
+      unclearSend(0),
+      send(dayLater, { id: 'a', status: 429, after: 1 }),
+      send(2 * dayMs, { id: 'b' }),
+    ],
+  ],
+  [
+    'among six attempts',
+    ['CLIENT-14'],
+    [...sixTimes, unclearSend(7_000), send(60_000, { id: 'a' })],
+  ],
+])('a send without its body %s', (_, expected, lines) => {
+  const ordered = lines.toSorted((one, other) => one.sentAt - other.sentAt);
+  expect(verdicts(ordered).broken).toEqual(expected);
+});
+
+test('the notice of a send without its body says where it is, and how many more there are', () => {
+  const { report } = verdicts([...early, unclearSend(50_000), unclearSend(51_000)]);
+  expect(report.notices[0]?.what).toBe(
+    'the body of exchange 3 was not recorded (nor that of 1 later send): what it could decide of the sends of acme to send is not judged',
+  );
+});
+
+test('a body that the recorder cut is not the body that was sent', () => {
+  const cut = { body: '{"to":"+12025550123","from":"+120', fields: undefined };
+  const [refused, retry] = early.map((one) => ({ ...one, ...cut }));
+  if (refused === undefined || retry === undefined) throw new Error('no sends');
+  expect(verdicts([refused, retry]).broken).toEqual([]);
 });
 
 test('CLIENT-8 405 and 415 are final refusals', () => {

@@ -10,7 +10,7 @@ import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
-import { type RecordOptions, type Records, recordsOf, unclearNotice } from './client-records.ts';
+import { type RecordOptions, recordOf } from './client-records.ts';
 import { type ClientExchange, isAccepted, type Reading } from './exchange.ts';
 import {
   type ClientRecord,
@@ -73,35 +73,24 @@ export function* judging(
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
   const { lack, otherReadings, notices = [], isStrict = false } = options;
-  const { records, unclear } = yield* recordsOf(exchanges, options);
-  let found = yield* foundIn(records, clientRules, options);
+  const record = yield* recordOf(exchanges, options);
+  let found = yield* foundIn(record, clientRules, options);
   const readings = found.some(needsConfirmation) ? otherReadings?.() : [];
   for (const reading of readings ?? []) found = yield* confirmedBy(reading, found, options);
   const judgements = found.map(({ id, level, ...one }) => {
     return { id, level, verdict: verdictOf(level, one, isStrict), ...one };
   });
-  const intents = mergedIntents(records);
   return {
     rules: judgements,
-    exchanges: records
-      .flatMap((record) => record.exchanges)
-      .toSorted((a, b) => a.number - b.number),
-    intents,
+    exchanges: record.exchanges,
+    intents: record.intents,
     notices: [
       ...(lack === undefined ? [] : [{ what: lack, exchanges: [] }]),
       ...notices.filter((what) => what !== lack).map((what) => ({ what, exchanges: [] })),
-      ...unclear.map(unclearNotice),
+      ...record.unclear.notices(),
       ...judgements.flatMap((one) => one.notices ?? []),
-      ...notAcceptedNotice(intents),
+      ...notAcceptedNotice(record.intents),
     ],
-  };
-}
-
-function mergedIntents(records: readonly ClientRecord[]): Intents {
-  return {
-    all: records.flatMap(({ intents }) => intents.all),
-    reuses: records.flatMap(({ intents }) => intents.reuses),
-    unattributable: records.reduce((sum, { intents }) => sum + intents.unattributable, 0),
   };
 }
 
@@ -120,9 +109,6 @@ const gapless: readonly ClientRuleId[] = ['CLIENT-3', 'CLIENT-5', 'CLIENT-7'];
 /** The rules that judge each exchange by what it holds. */
 const timeless: readonly ClientRuleId[] = ['CLIENT-4', 'CLIENT-15', 'CLIENT-16'];
 
-/** The rules that need no content of other sends. */
-const contentFree: readonly ClientRuleId[] = [...timeless, 'CLIENT-11', 'CLIENT-12', 'CLIENT-13'];
-
 /** What the record shows of a rule. */
 type Found = Omit<RuleJudgement, 'verdict'>;
 
@@ -131,21 +117,15 @@ function needsConfirmation({ id, findings }: Found): boolean {
   return findings.length > 0 && !timeless.includes(id);
 }
 
-/** `after` has exchanges that may belong to intents of unknown content. */
 function* foundIn(
-  [clear, before, after]: Records,
+  record: ClientRecord,
   judged: readonly Pick<Found, 'id' | 'level'>[],
   { hasGaps = false }: JudgeOptions,
 ): Generator<undefined, Found[]> {
   const found: Found[] = [];
   for (const { id, level } of judged) {
-    const parts = [clear, before, ...(contentFree.includes(id) ? [after] : [])].map((record) =>
-      hasGaps && gapless.includes(id) ? notExercised : judges[id](record),
-    );
-    const findings = parts.flatMap((one) => one.findings);
-    const exercised = parts.reduce((sum, one) => sum + one.exercised, 0);
-    const notices = parts.flatMap((one) => one.notices ?? []);
-    found.push({ id, level, exercised, findings, notices });
+    const isExcused = hasGaps && gapless.includes(id);
+    found.push({ id, level, ...(isExcused ? notExercised : judges[id](record)) });
     yield;
   }
   return found;
@@ -157,8 +137,8 @@ function* confirmedBy(
   found: readonly Found[],
   options: JudgeOptions,
 ): Generator<undefined, Found[]> {
-  const { records } = yield* recordsOf(exchanges, options);
-  const others = yield* foundIn(records, found.filter(needsConfirmation), options);
+  const record = yield* recordOf(exchanges, options);
+  const others = yield* foundIn(record, found.filter(needsConfirmation), options);
   return found.map((one) => {
     const other = others.find(({ id }) => id === one.id);
     if (other === undefined) return one;

@@ -4,7 +4,10 @@
  * queue that message. `intent-grouping.ts` finds the intents of a record.
  */
 import type { ClientRuleId } from '#contract/rules.ts';
-import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
+import { push } from '#io/grouped.ts';
+import { counted } from '#io/terminal.ts';
+import { isSend } from '../evidence/exchange.ts';
 import type { ClientExchange } from './exchange.ts';
 import type { Report } from './intents-file.ts';
 
@@ -40,8 +43,8 @@ export interface Knowledge {
   readonly isPartial: boolean;
   /** True if exchanges may be missing before the first one: only equal ids prove one intent. */
   readonly isCutAtStart: boolean;
-  /** True if sends of unknown content are left out: a line of a report may be about one of them. */
-  readonly lacksSends: boolean;
+  /** The sends of unknown content, of which any other send may be a retry. */
+  readonly unclear: UnclearSends;
   /** What the client reported about its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
   /**
@@ -67,6 +70,107 @@ export function lastAttempt({ attempts }: Intent): ClientExchange {
   const last = attempts.at(-1);
   if (last === undefined) throw new Error('an intent has an attempt');
   return last;
+}
+
+/** The sends of one scope that are unclear, in the order of the record. */
+type UnclearOfScope = { readonly send: ClientExchange; readonly openUntil: number }[];
+
+/**
+ * The sends of a record whose content or caller was not recorded. Each may be an attempt at any intent
+ * of its scope, its caller and endpoint: what its content could decide is left unjudged.
+ */
+export class UnclearSends {
+  /** `openUntil`: the latest one of the sends so far. */
+  readonly #byScope = new Map<string, UnclearOfScope>();
+  /** Those whose caller is unknown: they are in all scopes. */
+  readonly #ofAnyone: UnclearOfScope = [];
+
+  constructor(sends: readonly ClientExchange[]) {
+    for (const send of sends) {
+      const scope = send.lacksCaller ? undefined : scopeOf(send);
+      const others = scope === undefined ? this.#ofAnyone : (this.#byScope.get(scope) ?? []);
+      const one = { send, openUntil: Math.max(send.openUntil, others.at(-1)?.openUntil ?? 0) };
+      if (scope === undefined) others.push(one);
+      else push(this.#byScope, scope, one);
+    }
+  }
+
+  get areNone(): boolean {
+    return this.#byScope.size === 0 && this.#ofAnyone.length === 0;
+  }
+
+  /** True if some of them have the scope of the exchange. */
+  concern(exchange: ClientExchange): boolean {
+    return this.#near(exchange).length > 0;
+  }
+
+  /** True if one of them may be an attempt that came between two of the same message. */
+  mayDecide(earlier: ClientExchange, later: ClientExchange): boolean {
+    return this.areBetween(earlier, later) || this.mayEnd(earlier, later);
+  }
+
+  /** True if one of them was sent, or was in flight, from the one exchange to the other. */
+  areBetween(earlier: ClientExchange, later: ClientExchange): boolean {
+    return this.#near(later).some((sends) => {
+      const sent = countWhile(sends, ({ send }) => send.number <= later.openUntil);
+      return (sends[sent - 1]?.openUntil ?? 0) >= earlier.number;
+    });
+  }
+
+  /** True if an intent may have ended between the two: a day after one of them was accepted. */
+  mayEnd(earlier: ClientExchange, later: ClientExchange): boolean {
+    return this.#near(later).some((sends) => {
+      const older = countWhile(sends, ({ send }) => send.sentAt < earlier.sentAt - dayMs);
+      return (sends[older]?.send.sentAt ?? later.sentAt) <= later.sentAt - dayMs;
+    });
+  }
+
+  /** True if one of them, or one of any scope, may have settled an intent with this attempt. */
+  maySettle(attempt: ClientExchange, isOfAny: boolean): boolean {
+    const scopes = isOfAny ? [this.#ofAnyone, ...this.#byScope.values()] : this.#near(attempt);
+    return scopes.some((sends) => {
+      const { openUntil = 0, send } = sends.at(-1) ?? {};
+      const isRecent = send !== undefined && send.sentAt >= attempt.sentAt - dayMs;
+      return openUntil >= attempt.number || isRecent;
+    });
+  }
+
+  /** For each scope, what is not judged. */
+  *notices(): Generator<Notice> {
+    for (const sends of [this.#ofAnyone, ...this.#byScope.values()]) {
+      const [first, ...others] = sends;
+      if (first === undefined) continue;
+      const { caller, endpoint, number, lacksCaller } = first.send;
+      const [lacking, whose] = lacksCaller
+        ? ['caller', 'all sends']
+        : ['body', `the sends of ${caller.name} to ${endpoint ?? 'an unknown path'}`];
+      const more =
+        others.length === 0 ? '' : ` (nor that of ${counted(others.length, 'later send')})`;
+      const what = `the ${lacking} of exchange ${number} was not recorded${more}: what it could decide of ${whose} is not judged`;
+      yield { what, exchanges: [first.send] };
+    }
+  }
+
+  #near(exchange: ClientExchange): UnclearOfScope[] {
+    if (this.areNone || !isSend(exchange)) return [];
+    const ofScope = this.#byScope.get(scopeOf(exchange)) ?? [];
+    return [ofScope, this.#ofAnyone].filter(({ length }) => length > 0);
+  }
+}
+
+/** How many entries come before the first that is not so. Searches by halves. */
+function countWhile<T>(list: readonly T[], isSo: (one: T) => boolean): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isSo(list[middle] as T)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function scopeOf({ caller, endpoint }: ClientExchange): string {
+  return `${caller.name} ${endpoint}`;
 }
 
 export interface ClientRecord extends Knowledge {

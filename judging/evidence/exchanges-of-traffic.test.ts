@@ -41,6 +41,7 @@ async function brokenBy(...lines: readonly Line[]) {
   return rules.filter(({ findings }) => findings.length > 0).map(({ id }) => id);
 }
 
+const wait = (seconds: number) => [{ name: 'Retry-After', value: String(seconds) }];
 const refused = { status: 429, headers: [{ name: 'Retry-After', value: '2' }], content: {} };
 
 test('fractions of a second are read, entries are sorted by their time', async () => {
@@ -216,4 +217,17 @@ test('a body that was not saved is unknown: the client is not blamed for what it
   const unread = { status: 503, headers: [], content: { size: 41 } };
   // Whatever its body says, a 503 is no end of a message.
   expect(await brokenBy({ at: '2026-01-01T00:00:00Z', response: unread })).toEqual(['CLIENT-9']);
+});
+
+test('CLIENT-1 a retry after the clock was set back is not judged by its time', async () => {
+  const first = { at: '2026-01-01T00:00:00Z' };
+  const refusal = { at: '2026-01-01T00:00:10Z', response: { ...refused, headers: wait(30) } };
+  const retry = { at: '2026-01-01T00:00:15Z' };
+  const later = {
+    at: '2026-01-01T00:00:05Z',
+    url: 'https://sms.example/api/v1/account/stats/',
+    method: 'GET',
+  };
+  expect(await brokenBy(first, refusal, retry)).toContain('CLIENT-1');
+  expect(await brokenBy(first, refusal, later, retry)).not.toContain('CLIENT-1');
 });

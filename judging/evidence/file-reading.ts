@@ -58,6 +58,9 @@ const sameMomentMs = 5;
 /** A line may be written this much later than the line of a reply that came after it. */
 const lateMs = 1_000;
 
+/** More than any time between two exchanges: how far a clock was set back is not known. */
+const unknownShiftMs = 1e12;
+
 /** An exchange while it is read. */
 export type MutableTraffic = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };
 
@@ -88,6 +91,12 @@ export class FileReading {
   /** By checksum: how often each exchange has come at this moment. */
   readonly #timesAtMoment = new Map<number, number>();
   #latestMs = Number.NEGATIVE_INFINITY;
+  /** When the last entry of a HAR file was sent, and how many came after the one before them. */
+  #lastSentMs = Number.NaN;
+  #ascents = 0;
+  #descents = 0;
+  /** Added to `dateShiftMs` of exchanges after the clock was set back. */
+  #shiftMs = 0;
   /** False if exchanges before the last one may be missing from an incomplete file. */
   #isInOrder = true;
 
@@ -106,11 +115,13 @@ export class FileReading {
     }
     // Lines are in the order of their replies, the entries of a HAR file may be in any.
     if (host !== '') this.#isInOrder = false;
-    else if (answeredAt < this.#latestMs - lateMs) {
+    if (host === '' ? answeredAt < this.#latestMs - lateMs : this.#isSetBack(exchange)) {
       this.#isInOrder = false;
       this.#events.push('cut');
       this.#latestMs = answeredAt;
+      if (exchange.precisionMs > 0) this.#shiftMs += unknownShiftMs;
     }
+    if (this.#shiftMs > 0) exchange.dateShiftMs = (exchange.dateShiftMs ?? 0) + this.#shiftMs;
     this.#latestMs = Math.max(this.#latestMs, answeredAt);
     this.#events.push(exchange);
   }
@@ -151,12 +162,26 @@ export class FileReading {
   end(): void {
     const { line } = this.#foreignRequests;
     if (line !== undefined) this.notice(line);
+    if (this.#shiftMs > 0)
+      this.notice('its clock was set back: no time from before it to after it is judged', 'order');
     if (this.isCut)
       this.notice('it ends in the midst; read up to there', this.#isInOrder ? 'end' : 'some');
   }
 
-  notice(what: string, lacks?: 'end' | 'some'): void {
+  notice(what: string, lacks?: Parameters<NoticeTaker>[1]): void {
     this.shared.onNotice(`${basename(this.path)}: ${what}`, lacks);
+  }
+
+  /**
+   * True for an entry that ended before the last one began, in a file of which most come after the one
+   * before them. Entries in another order, or in none, say nothing of the clock.
+   */
+  #isSetBack({ sentAt, answeredAt, precisionMs }: TrafficExchange): boolean {
+    const isBefore = answeredAt + precisionMs < this.#lastSentMs;
+    if (isBefore) this.#descents++;
+    else if (sentAt >= this.#lastSentMs) this.#ascents++;
+    this.#lastSentMs = sentAt;
+    return isBefore && this.#descents <= this.#ascents;
   }
 
   #isCopy({ answeredAt, reply }: TrafficExchange, text: string): boolean {

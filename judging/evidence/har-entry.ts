@@ -170,16 +170,21 @@ const requestHeaders = ['authorization', 'content-type'];
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
 
 /**
- * Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown), or is not
- * text.
+ * Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown), it was
+ * cut, or it is not text.
  */
 function textOf(content: HarContent | null | undefined, size: unknown): string | undefined {
   const { text = '', encoding = '', _file: file } = content ?? {};
   const length = typeof size === 'object' ? 0 : Number(size);
   if (text === '' && (file !== undefined || length > 0 || length === -1)) return undefined;
-  if (encoding === '') return text;
+  if (encoding === '') return length > text.length && isCut(text, length) ? undefined : text;
   const bytes = Buffer.from(text, 'base64');
   return encoding === 'base64' && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+}
+
+/** True for broken JSON of less than its size: tools cut long bodies. */
+function isCut(text: string, size: number): boolean {
+  return /^\s*[{[]/.test(text) && Buffer.byteLength(text) < size && valueIn(text) === undefined;
 }
 
 function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {

@@ -128,3 +128,24 @@ test.each([
   await expect(lists.next()).rejects.toThrow(/week: .* has more than 67108864 characters/);
   expect(pulled).toBe(1_024);
 });
+
+test.each([
+  ['at once', 'of two tools', 0, 1],
+  ['within the difference of two clocks', 'of two tools', 60_000, 1],
+  ['an hour apart', 'of two tools', 3_600_000, 2],
+  ['at once', 'with two replies', 0, 2],
+])('one message that was accepted %s in files %s', async (_, kind, laterMs, expected) => {
+  const later = new Date(Date.parse(at) + laterMs).toISOString();
+  const line = JSON.parse(recordedLine('hello'));
+  if (kind === 'of two tools') line.reply.body = 'hello';
+  const named = [join(folder, 'proxy.ndjson'), join(folder, 'browser.har')] as const;
+  writeFileSync(named[0], `${JSON.stringify(line)}\n`);
+  const entry = { ...harEntry('hello'), startedDateTime: later };
+  writeFileSync(named[1], JSON.stringify({ log: { entries: [entry] } }));
+  const said: string[] = [];
+  let count = 0;
+  for await (const events of readTraffic(named, (notice) => said.push(notice)))
+    count += events.length;
+  expect(count).toBe(expected);
+  expect(said).toEqual(expected === 1 ? ['1 exchange read twice; counted once'] : []);
+});

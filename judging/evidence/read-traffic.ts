@@ -5,6 +5,8 @@
  */
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
+import { minuteMs } from '#contract/time.ts';
+import { push } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { FileReading, KnownExchanges, type TextReader } from './file-reading.ts';
 import { harReader } from './har-file.ts';
@@ -25,11 +27,12 @@ export async function* readTraffic(
 ): AsyncGenerator<readonly TrafficEvent[]> {
   const known = new KnownExchanges();
   const shared = { onNotice, keys, clocks: new SteadyClocks(), known };
+  const copies = files.length < 2 ? undefined : new CopiesOfTools();
   let heads: Head[] = [];
   for (const path of files) {
     const reading = new FileReading(path, shared);
     const pieces = piecesOf(path, () => (reading.isCut = true));
-    heads.push({ lists: listsOfText(pieces, reading), list: [], at: 0 });
+    heads.push({ path, lists: listsOfText(pieces, reading), list: [], at: 0 });
   }
   for (const head of heads) await takeNext(head);
   heads = heads.filter(hasNext);
@@ -39,16 +42,19 @@ export async function* readTraffic(
     );
     const start = head.at;
     head.at = heads.length === 1 ? head.list.length : start + 1;
-    yield head.list.slice(start, head.at);
+    const list = head.list.slice(start, head.at);
+    yield copies === undefined ? list : list.filter((event) => !copies.has(event, head.path));
     if (hasNext(head)) continue;
     await takeNext(head);
     heads = heads.filter(hasNext);
   }
-  if (known.copies > 0) onNotice(`${counted(known.copies, 'exchange')} read twice; counted once`);
+  const twice = known.copies + (copies?.found ?? 0);
+  if (twice > 0) onNotice(`${counted(twice, 'exchange')} read twice; counted once`);
 }
 
 /** What comes next of a file: an event of a list of events, of which a piece of the text has one. */
 interface Head {
+  readonly path: string;
   readonly lists: AsyncIterator<readonly TrafficEvent[]>;
   list: readonly TrafficEvent[];
   at: number;
@@ -69,6 +75,61 @@ async function takeNext(head: Head): Promise<void> {
 function timeOf({ list, at }: Head): number {
   const event = list[at];
   return event === undefined || event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
+}
+
+/** An exchange that may come again from another tool. */
+interface FirstCopy {
+  readonly exchange: TrafficExchange;
+  /** The sources that had it. */
+  readonly sources: string[];
+}
+
+/** The clocks of two tools that recorded one exchange differ by less. */
+const mostClocksDiffer = 10 * minuteMs;
+const mostKept = 20_000;
+
+/** Tells an exchange that two tools recorded, in texts of their own, from two equal exchanges. */
+class CopiesOfTools {
+  found = 0;
+  #kept = 0;
+  /** By what the exchange says, in two generations. */
+  #recent = new Map<string, FirstCopy[]>();
+  #older = new Map<string, FirstCopy[]>();
+
+  /** True if a file of another tool had the exchange already. */
+  has(event: TrafficEvent, path: string): boolean {
+    if (event === 'cut') return false;
+    const { host, connection, method, path: target, query, body, reply } = event;
+    if (body === undefined || reply?.body === undefined) return false;
+    // One proxy writes several files, whose lines name its process.
+    const source = host === '' && connection !== undefined ? connection.split(' ', 1)[0] : path;
+    const key = [method, target, query, body, reply.status, reply.body].join('\n');
+    const known = [...(this.#recent.get(key) ?? []), ...(this.#older.get(key) ?? [])];
+    const first = known.find(
+      ({ exchange, sources }) => !sources.includes(source ?? path) && areOne(exchange, event),
+    );
+    if (first === undefined) {
+      push(this.#recent, key, { exchange: event, sources: [source ?? path] });
+      if (++this.#kept % mostKept === 0) {
+        this.#older = this.#recent;
+        this.#recent = new Map();
+      }
+      return false;
+    }
+    first.sources.push(source ?? path);
+    this.found++;
+    return true;
+  }
+}
+
+/** True if two records that say the same are of one exchange. */
+function areOne(one: TrafficExchange, other: TrafficExchange): boolean {
+  const ends = [one, other].map(({ answeredAt, precisionMs }) => answeredAt + precisionMs);
+  const apartMs = Math.max(one.sentAt, other.sentAt) - Math.min(...ends);
+  // A right service creates a message once. If the clocks of the tools differ, it is not certain that
+  // a wrong one did so twice.
+  const isCreation = one.method === 'POST' && one.reply?.status === 202;
+  return apartMs <= (isCreation ? mostClocksDiffer : 0);
 }
 
 /** The kind of a file. Throws a CommandError that names a file of another kind. */

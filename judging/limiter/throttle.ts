@@ -50,8 +50,9 @@ export function bucketsOf(trace: Trace): Bucket[] {
     const name = bucketNameOf(exchange);
     if (name !== undefined && !firstUses.has(name)) firstUses.set(name, exchange);
   }
-  return [...firstUses].map(([name, first]) => {
-    const isInBucket = (exchange: Exchange) => bucketNameOf(exchange) === name;
+  return [...firstUses.values()].map((first) => {
+    const isInBucket = ({ endpoint, caller }: Exchange) =>
+      endpoint === first.endpoint && ownerOf(caller) === ownerOf(first.caller);
     const last = trace.exchanges.findLast(isInBucket) ?? first;
     const ofBucket = trace.log.filter(isInBucket);
     const exchanges = ofBucket.filter(
@@ -74,9 +75,14 @@ export function bucketsOf(trace: Trace): Bucket[] {
 
 /** The bucket that a request spends from; undefined if its owner is unknown. */
 export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
-  const owner = caller.account ?? caller.address;
+  const owner = ownerOf(caller);
   const isLimited = endpoint !== undefined && endpoint in documentedLimits;
   return isLimited && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
+}
+
+/** The account, or the address of a request without one; undefined if neither is known. */
+function ownerOf({ account, address }: Exchange['caller']): string | undefined {
+  return account ?? address;
 }
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {

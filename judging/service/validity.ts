@@ -99,8 +99,13 @@ function checkMessage(value: unknown): Validity {
   return graphemesIn(value) <= messageMaxCharacters ? 'open' : 'invalid';
 }
 
+/** Each of these characters is one visible character; only `\r\n` is joined in ASCII. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: any character of ASCII.
+const asciiWithoutCarriageReturn = /^[\0-\x0c\x0e-\x7f]*$/;
+
 /** The number of visible characters: of all answers of `characterUnit`, it counts the fewest. */
 export function graphemesIn(text: string): number {
+  if (asciiWithoutCarriageReturn.test(text)) return text.length;
   let count = 0;
   for (const _ of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) count += 1;
   return count;
