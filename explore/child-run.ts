@@ -140,5 +140,8 @@ class Output {
 function linesOf(bytes: Buffer): readonly string[] {
   const text = stripVTControlCharacters(bytes.toString('utf8')).replaceAll('\r\n', '\n');
   // Other control characters could change what a terminal shows.
-  return text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD').trimEnd().split('\n');
+  return text
+    .replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD')
+    .trimEnd()
+    .split('\n');
 }
