@@ -139,9 +139,6 @@ class Output {
 
 function linesOf(bytes: Buffer): readonly string[] {
   const text = stripVTControlCharacters(bytes.toString('utf8')).replaceAll('\r\n', '\n');
-  // Other control characters could change what a terminal shows.
-  return text
-    .replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD')
-    .trimEnd()
-    .split('\n');
+  const printable = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+  return printable.trimEnd().split('\n');
 }
