@@ -64,7 +64,7 @@ export function benchOptions(command: Command) {
     slos: slo,
     reports: report,
     durationMs: duration,
-    /** A count, as on a busy machine a second may be too short for the compiler to settle. */
+    /** A count: on a busy machine, a second may be too short for the compiler to settle. */
     warmUpRequests: warmUp,
     perSecond: rate,
   };

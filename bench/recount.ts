@@ -32,7 +32,7 @@ export function recount(
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
 ) {
   const windows = new Map<string, Window>();
-  const tallies = new Map<EndpointName, Tally>();
+  const tallies = new Map<EndpointName, ReturnType<typeof newTally>>();
   for (const { passed, ...request } of entries) {
     const { endpoint, user, atMs } = request;
     const limit = limits[endpoint];
@@ -55,8 +55,6 @@ export function recount(
   }
   return [...tallies.values()].map((tally) => ({ ...tally, users: tally.users.size }));
 }
-
-type Tally = ReturnType<typeof newTally>;
 
 function newTally(endpoint: EndpointName, limit: number) {
   return {

@@ -165,7 +165,7 @@ function judged(
   expected: Expected | undefined,
   subject: ClientUnderTest,
 ): Run | Problem {
-  const run = runOf(raw, [], expected, false);
+  const run = runOf(raw, [], expected, { mayFail: false });
   const { ending, trace, failures } = run;
   const { kind, how, tail } = ending;
   const { name } = subject;

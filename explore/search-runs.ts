@@ -52,7 +52,7 @@ export class SearchRuns {
   /** Runs the client under a schedule, and adds the run. */
   async try(schedule: Schedule, { knownIntents, expected, throttleWaits }: Learned): Promise<Run> {
     const raw = await this.runClient(schedule, knownIntents, throttleWaits);
-    const run = runOf(raw, schedule, expected, this.#options.mayFail);
+    const run = runOf(raw, schedule, expected, this.#options);
     this.add(run);
     return run;
   }

@@ -90,7 +90,7 @@ export function runOf(
   run: RawRun,
   schedule: Schedule,
   expected: Expected | undefined,
-  mayFail: boolean,
+  { mayFail }: { readonly mayFail: boolean },
 ): Run {
   const { ending, seen } = run;
   const exchanges = seen.map(({ exchange }) => exchange);

@@ -47,7 +47,7 @@ export class ShardUnavailable extends Error {
   /** True if the shard ended after it may have read the request. */
   readonly mayHaveHappened: boolean;
 
-  constructor(message: string, mayHaveHappened = false) {
+  constructor(message: string, { mayHaveHappened = false } = {}) {
     super(message);
     this.mayHaveHappened = mayHaveHappened;
   }
@@ -219,17 +219,17 @@ export class Shard {
         if (!(error instanceof Unanswered)) throw error;
         const mayRepeat = !error.isSent || request.method === 'GET';
         const isLate = this.#isStopping || performance.now() >= untilMs;
-        if (!mayRepeat || isLate) throw this.#unavailable(error.isSent);
+        if (!mayRepeat || isLate) throw this.#unavailable({ mayHaveHappened: error.isSent });
         await pause(pauseMs);
       }
     }
   }
 
-  #unavailable(mayHaveHappened: boolean): ShardUnavailable {
+  #unavailable({ mayHaveHappened }: Pick<ShardUnavailable, 'mayHaveHappened'>): ShardUnavailable {
     if (mayHaveHappened) {
       const cause = this.#isStopping ? `${stopping}: ` : '';
       const message = `${cause}shard ${this.index} ended during this operation: it may have happened`;
-      return new ShardUnavailable(message, true);
+      return new ShardUnavailable(message, { mayHaveHappened });
     }
     const late = `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
     return new ShardUnavailable(this.#isStopping ? stopping : late);
@@ -240,7 +240,7 @@ export class Shard {
     if (this.#state !== 'starting') return;
     const isDown = () => this.#state === 'starting' || this.#state === 'resuming';
     while (isDown()) {
-      if (performance.now() > untilMs) throw this.#unavailable(false);
+      if (performance.now() > untilMs) throw this.#unavailable({ mayHaveHappened: false });
       await pause(pauseMs);
     }
   }

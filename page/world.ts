@@ -37,7 +37,7 @@ export function useBuckets() {
 }
 
 /** The referee's report of the requests so far, with the first findings of each rule. */
-export function useReport(partial: boolean, most: number) {
+export function useReport({ partial, most }: { readonly partial: boolean; readonly most: number }) {
   return useReply('referee.report', [{ partial, most, recent: true }], ['traffic', 'clock'], {
     everyMs: (report) => report?.again_in_ms,
   });

@@ -143,11 +143,11 @@ export class ProxiedExchange {
     const { response } = this;
     this.#writeHead(reply, reply.rawHeaders);
     const replyBody = collectBody(reply);
-    const end = () => {
+    const finish = () => {
       response.addTrailers(pairsOf(reply.rawTrailers));
       this.#keepReply(reply, replyBody());
     };
-    reply.on('end', this.guarded(end));
+    reply.on('end', this.guarded(finish));
     this.#endWith(reply);
     reply.pipe(response);
   }

@@ -32,9 +32,9 @@ export interface ListenOptions {
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   /**
-   * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in
-   * a file, as it is faster then, and with a scaled clock, as only it shows simulated time in
-   * `Date`; otherwise `hyperexpress`.
+   * The HTTP server. `node`, which also answers HTTP/1.0, is the default for a run that is recorded
+   * in a file, for which it is faster, and for a scaled clock, which only its `Date` shows.
+   * Otherwise: `hyperexpress`.
    */
   readonly transport?: TransportKind | undefined;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */

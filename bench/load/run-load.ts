@@ -23,7 +23,9 @@ import {
 const lateMs = 10;
 /** The longest queue for a connection, in seconds of the rate. */
 const backlogSeconds = 2;
+/** How long the last replies may take after the load. */
 const drainMs = 1_000;
+/** How often a connection that breaks is opened. */
 const mostAttempts = 3;
 
 export async function runLoad(target: Target, workload: Workload, load: Load): Promise<LoadResult> {
@@ -166,7 +168,7 @@ async function saturate(target: Target, workload: Workload, load: Load): Promise
   const options = {
     url: `http://${authorityOf(target)}`,
     connections: load.connections,
-    // Longer than the load: it is stopped below, as its own duration is a number of whole seconds.
+    // Longer than the load, which is stopped below: this duration is a number of whole seconds.
     duration: Math.ceil(load.durationMs / 1_000) + 60,
     timeout: replyWithinSeconds,
     sampleInt: stopCheckEveryMs,

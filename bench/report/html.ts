@@ -10,8 +10,7 @@ import type { BenchResult, CaseResult } from './result.ts';
 import { breachesOf, figureNames, firstBreaches, headLines, serverRows } from './text.ts';
 
 export async function htmlReport(result: BenchResult): Promise<string> {
-  const { node, started_at, connections, open_loop_rate: rate, held } = result;
-  const { cases, audit } = result;
+  const { node, started_at, connections, open_loop_rate: rate, held, cases, audit } = result;
   const isAuditBroken = audit !== null && (audit.invalid.length > 0 || isBroken(audit));
   return pageHtml({
     title: 'Bench',

@@ -62,10 +62,10 @@ async function readSomeOfTheRun(t: Trial): Promise<void> {
   if (sends.length === 0) t.lack('other cases whose messages are accepted');
   const ids = new Set(sends.map(messageIdOf));
   t.exchanges.push(...since.filter((exchange) => isRead(exchange) && ids.has(exchange.id ?? '')));
-  const shuffled = sends
+  const drawn = sends
     .map((send) => ({ send, place: sha256(`${t.target.seed} ${messageIdOf(send)}`) }))
     .sort((one, other) => (one.place < other.place ? -1 : 1));
-  for (const { send } of shuffled.slice(0, readsAtTheEnd)) {
+  for (const { send } of drawn.slice(0, readsAtTheEnd)) {
     const { authorization = '' } = send.headers;
     const path = paths.read(messageIdOf(send));
     await t.request({ method: 'GET', path, headers: { authorization } });

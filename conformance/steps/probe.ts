@@ -54,6 +54,8 @@ export class Asker {
 }
 
 const halfDayMs = 12 * hourMs;
+/** Reserved for fiction, so a service that was not asked about it has no SIM with it. */
+const fictionalNumber = '+12025550187';
 
 /** The answer for what was seen. */
 export function answerOf(seen: string, answers: Readonly<Record<string, string>>): Seen {
@@ -78,7 +80,7 @@ export function observe(
   const isSending = sendCount > 0;
   const rest = {
     ...row,
-    run: (t: Trial, account: AccountUnderTest) => runProbe(t, account, probe, isSending),
+    run: (t: Trial, account: AccountUnderTest) => runProbe(t, account, { probe, isSending }),
   };
   // One more send proves that the account can send.
   return { ...about(id, needs, isSending ? sendCount + 1 : 0, rest), probe };
@@ -114,8 +116,7 @@ export interface ProbedObservation extends Observation {
 async function runProbe(
   t: Trial,
   account: AccountUnderTest,
-  probe: Probe,
-  isSending: boolean,
+  { probe, isSending }: { readonly probe: Probe; readonly isSending: boolean },
 ): Promise<Seen> {
   await (isSending ? requireSender(t, account) : requireKey(t, account));
   const { flags, control } = t.target;
@@ -125,7 +126,7 @@ async function runProbe(
       from: account.from,
       to: isSending ? t.recipient : '',
       nowMs: t.now(),
-      unknownFrom: flags.unknownFrom ?? control?.unusedNumber() ?? '+12025550187',
+      unknownFrom: flags.unknownFrom ?? control?.unusedNumber() ?? fictionalNumber,
       deviceId: account.sims[0]?.deviceId ?? '',
       requestId: () => t.requestId(),
     }),

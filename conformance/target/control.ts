@@ -286,8 +286,7 @@ export class Control {
 /** The numbers of a list of SIMs. */
 function numbersIn(sims: unknown): string[] {
   const list: readonly unknown[] = Array.isArray(sims) ? sims : [];
-  const numbers = list.map((sim) => (isObject(sim) ? sim['number'] : undefined));
-  return numbers.filter((number) => typeof number === 'string');
+  return list.map((sim) => Object(sim).number).filter((number) => typeof number === 'string');
 }
 
 /** A time as milliseconds since the epoch; undefined if the value is not a time. */

@@ -2,8 +2,7 @@
  * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
  * pool, with the same ids and polling times; requests of an account reach only its owner. Replies
  * are therefore byte for byte those of one process. An operation that changes the world runs on
- * every shard (`../changes.ts`); one that reads it is answered by the owner, or joins the replies of
- * all shards.
+ * every shard (`../changes.ts`); one that reads it is answered by the owner, or by all, joined.
  */
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';

@@ -36,10 +36,7 @@ export function inferBody(samples: readonly Sample[]): Inferred {
     if (typeof other === 'string') undetermined.push('some replies are JSON and some are not');
     else if (body !== undefined) body = merged(body, other.json, '', undetermined);
   }
-  return {
-    template: body === undefined ? {} : { body },
-    undetermined: [...new Set(undetermined)],
-  };
+  return { template: body === undefined ? {} : { body }, undetermined: [...new Set(undetermined)] };
 }
 
 const mostCharacters = 15_000;

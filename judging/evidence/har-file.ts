@@ -19,9 +19,10 @@ export function harReader(reading: FileReading): TextReader {
     },
     end() {
       if (texts.hasEntries && texts.isCut) reading.isCut = true;
-      else
+      else {
         for (const value of entriesLeft(texts.outside, reading.path))
           entries.take(value, JSON.stringify(value));
+      }
       entries.end();
     },
   };

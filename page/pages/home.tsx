@@ -28,7 +28,7 @@ import { ruleText } from './rules.tsx';
 
 export function HomePage() {
   const world = useReply('worlds.get', [shownWorld], ['sim']);
-  const report = useReport(true, 1).value;
+  const report = useReport({ partial: true, most: 1 }).value;
   const reports = { report, finished: useFinalReport(report) };
   return (
     <div class="stack">

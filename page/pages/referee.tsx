@@ -36,7 +36,7 @@ export function RefereePage() {
   useEffect(() => {
     if (asked !== '') isFinished.value = asked === 'yes';
   }, [asked]);
-  const report = useReport(!isFinished.value, mostFindings);
+  const report = useReport({ partial: !isFinished.value, most: mostFindings });
   const finished = useFinalReport(report.value);
   // The findings show account names, which come from the world.
   useWorld();

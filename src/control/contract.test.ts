@@ -66,12 +66,13 @@ test.each(served)('%s answers what its schema says', async (_, operation) => {
     ...requestOf(operation, targetsOf(simulator)),
   });
   expect(reply.status).toBe(successStatus(operation));
-  if ('open' in reply)
-    reply.open(
+  if ('open' in reply) {
+    const stop = reply.open(
       () => true,
       () => {},
-    )();
-  else if ('content' in reply) expect(reply.contentType).toBe(operation.contentType);
+    );
+    stop();
+  } else if ('content' in reply) expect(reply.contentType).toBe(operation.contentType);
   else if (operation.output === undefined) expect(reply.body).toBe('');
   else expect(operation.output.safeParse(JSON.parse(reply.body)).error?.issues).toBeUndefined();
   await simulator.close();

@@ -71,7 +71,7 @@ async function bruteForce(client: Client) {
   const failing = new Map<string, { readonly kind: string; readonly schedule: Schedule }>();
   for (const schedule of allSchedules()) {
     const raw = await runClient(schedule, learned.knownIntents, learned.throttleWaits);
-    const [failure] = runOf(raw, schedule, learned.expected, false).failures;
+    const [failure] = runOf(raw, schedule, learned.expected, { mayFail: false }).failures;
     if (failure === undefined) continue;
     const kind = kindOf(failure);
     failing.set(named(kind, schedule), { kind, schedule });

@@ -91,8 +91,7 @@ export class ReferenceModel extends ReferenceWorld {
   pollNow(deviceId: string): readonly string[] {
     const sim = this.#simOf(deviceId);
     if (!sim?.active || !sim.connected) return [];
-    const pickedUp = poll(sim, 'at_once', this);
-    return pickedUp.map((message) => message.messageId);
+    return poll(sim, 'at_once', this).map(({ messageId }) => messageId);
   }
 
   #simOf(deviceId: string): ReferenceSim | undefined {

@@ -55,8 +55,6 @@ const ownedKeySchema = keyViewSchema
   })
   .meta({ id: 'OwnedKey' });
 type AccountView = Readonly<z.output<typeof accountViewSchema>>;
-type KeyView = Readonly<z.output<typeof keyViewSchema>>;
-
 export const accounts = {
   list: defineOperation({
     http: 'GET /control/accounts',
@@ -186,7 +184,7 @@ function asFirstRecorded({ effective_monthly_quota: _, ...view }: AccountView): 
   return view;
 }
 
-function keyView(key: ApiKey): KeyView {
+function keyView(key: ApiKey): Readonly<z.output<typeof keyViewSchema>> {
   return {
     key_id: key.keyId,
     name: key.name,

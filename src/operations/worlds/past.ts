@@ -46,8 +46,6 @@ const entrySchema = z
     message_id: z.string().nullable().describe('The message that the reply is.'),
   })
   .meta({ id: 'JournalEntry' });
-type EntryView = z.output<typeof entrySchema>;
-
 export const past = {
   at: defineOperation({
     http: 'GET /control/at',
@@ -179,7 +177,7 @@ function* inputsOf(
 ) {
   const run = live.recordedRun();
   const { lastLine: lines, startMs } = yield* refusingUnreadable(extentOf(run));
-  const entries: EntryView[] = [];
+  const entries: z.output<typeof entrySchema>[] = [];
   let line = 1;
   let requests = 0;
   for (const entry of run.entries) {

@@ -33,7 +33,7 @@ function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<ty
   const { first, list } = live.hosting;
   const isFirst = live === first.simulator;
   if (world === undefined) {
-    if (isFirst && withFirst === 'false') return yield* familiesOf(list, true);
+    if (isFirst && withFirst === 'false') return yield* familiesOf(list, { isLabelled: true });
     return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
   }
   const named = live.hosting.get(world);

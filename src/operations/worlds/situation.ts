@@ -38,8 +38,6 @@ export const situationSchema = z.strictObject({
     .exactOptional()
     .describe('The world after this line of the journal. Default: its last line.'),
 });
-type Query = z.output<typeof situationSchema>;
-
 /** An input of the test. */
 export type Step =
   | {
@@ -85,7 +83,7 @@ const entriesAtOnce = 256;
 /** The situation at `endMs`, as inputs and what a run of them shows. */
 export function* situationOf(
   live: RunningWorld,
-  { message_id: messageId, number, entry }: Query,
+  { message_id: messageId, number, entry }: z.output<typeof situationSchema>,
   endMs: number,
 ): Generator<undefined, Situation> {
   const run = live.recordedRun();
@@ -193,7 +191,10 @@ function situationAfter(
   const expected = subject?.statuses ?? statuses;
   if (statuses.join() !== expected.join()) return undefined;
   const [waiting] = atOnce(standstills(twin));
-  const isFinished = subject !== undefined && !isBroken(twin, true) && isBroken(twin, false);
+  const isFinished =
+    subject !== undefined &&
+    !findsBroken(twin, { isPartial: true }) &&
+    findsBroken(twin, { isPartial: false });
   return {
     ...base,
     title,
@@ -246,8 +247,8 @@ function playRequest(
 }
 
 /** True if the referee finds that the requests break a rule. */
-function isBroken(twin: RunningWorld, isPartial: boolean): boolean {
-  const options = { isPartial, isStrict: false, graceMs: defaultGraceMs };
+function findsBroken(twin: RunningWorld, record: { readonly isPartial: boolean }): boolean {
+  const options = { ...record, isStrict: false, graceMs: defaultGraceMs };
   const { report } = atOnce(keptReportOn(twin, options));
   return report.rules.some(({ verdict }) => verdict === 'failed');
 }

@@ -165,7 +165,7 @@ export const mostLabelledWorlds = 100;
  */
 export function* familiesOf(
   worlds: readonly MeasuredWorld[],
-  isLabelled = worlds.length > 1,
+  { isLabelled = worlds.length > 1 } = {},
 ): Generator<undefined, Family[]> {
   const hasTotalsOnly = worlds.length > mostLabelledWorlds;
   const families = declarations
