@@ -80,6 +80,13 @@ export class Allowance {
     return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs + slowMs);
   }
 
+  /** Until then, an answer that is certain may be confirmed. */
+  get confirmedMs(): number {
+    const [, windowMs] = this.#evidence.windowMs;
+    const shortMs = Math.min(openAuditMs, fewWindows * windowMs);
+    return Math.max(this.endMs, this.begin.ms + Math.max(mostWindows * windowMs, shortMs));
+  }
+
   /** The most requests of one burst: so high a limit can still be learned with the budget. */
   get mostInBurst(): number {
     const { budget } = this.#run.settings;

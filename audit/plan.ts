@@ -6,14 +6,23 @@
  * 3. what comes back if the limit is spent in two parts, or one by one;
  * 4. a burst after a pause, at another time of the window;
  * 5. again and again, the burst that separates most of the versions that remain;
- * 6. a race.
+ * 6. a race;
+ * 7. the time until a request passes again, once more.
  */
 import { Allowance, type Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { type KeyTest, KeyTests, type Subjects } from './keys.ts';
 import { mostInRace, type Race, Races } from './race.ts';
 import { doublingWaits, firmRefusals, goldenShare, Recovery } from './recovery.ts';
-import { bestBurst, disagrees, isOpen, type Planned, sizeOf, usualLimit } from './remaining.ts';
+import {
+  bestBurst,
+  disagrees,
+  isOpen,
+  nextPass,
+  type Planned,
+  sizeOf,
+  usualLimit,
+} from './remaining.ts';
 import type { Run } from './run.ts';
 
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
@@ -34,6 +43,8 @@ const pastWindows = 2.6;
 const requestBeforeBurst = 0.35;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
+/** After this many windows the next request surely passes. */
+const surelyNext = 1.1;
 /** After this many bursts in a row that show nothing new, the audit sends no more. */
 const mostIdleBursts = 5;
 /** A burst has shown something if less than this share of the versions remains. */
@@ -113,9 +124,26 @@ export class Plan {
       await this.#keyTests.make(this.#firstPasses);
     }
     if (this.#isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
-      await this.#races.race(this.#recovery, () => this.#pause());
+      await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
+    await this.#confirm();
     // What follows an answer that nothing explains shows what it was.
     if (!this.#isKnown) await this.#recovery.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+  }
+
+  /**
+   * Step 7: asks just before a request passes, by all that remains, and just after. A limiter that
+   * restarted can look like another one until then.
+   */
+  async #confirm(): Promise<void> {
+    if (!this.#isKnown || this.#checkOpen()) return;
+    const now = this.#run.now();
+    const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
+    if (now + waits[1] > this.#allowance.confirmedMs) return;
+    this.#run.doing('whether the next request passes when it should');
+    for (const waitMs of waits) {
+      await this.#run.until(now + waitMs);
+      await this.#recovery.ask();
+    }
   }
 
   /** Step 3. `lengthMs`: how long the requests of the first burst took to pass. */
@@ -160,6 +188,21 @@ export class Plan {
     const isUntested = this.#keyTests.done.length === 0;
     const untested = isUntested ? this.#allowance.begin.ms + pastWindows * likely : 0;
     await this.#run.until(Math.max(this.#run.now() + likely * windows + pauseMarginMs, untested));
+  }
+
+  /** In windows of a clock, a race at the begin of one leaves the most time for step 7. */
+  async #pauseBeforeRace(): Promise<void> {
+    const { candidates } = this.#evidence;
+    if (this.#checkOpen() || !candidates.every(({ family }) => family.name === 'aligned_window'))
+      return this.#pause();
+    const now = this.#run.now();
+    const borders = candidates.map(({ version: { windowMs, phase } }) => {
+      const [ms, begin] = [windowMs[1], phase[1]];
+      // One that may just have begun is not the next.
+      return (Math.floor(now / ms - begin + 0.5) + 1 + begin) * ms;
+    });
+    this.#run.doing('a pause, until the next window begins');
+    await this.#run.until(Math.max(...borders) + pauseMarginMs);
   }
 
   /** Step 5, with further bursts after a pause while they are useful. */

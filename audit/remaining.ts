@@ -26,6 +26,8 @@ const surelyAfter = 1.1;
 const mostSpread = 20;
 /** After this many windows, a window is surely over. */
 const surelyOver = 1.05;
+/** The next request is sent and answered within this time. */
+const nextMarginMs = 20;
 /** The most remaining versions that are compared with each other. */
 const mostSampled = 48;
 
@@ -68,6 +70,21 @@ export function mostPasses(evidence: Evidence, [from, to]: Span): number {
   const limit = 2 * usualLimit(evidence);
   const passes = passesAt(evidence, from, () => to - from, evidence.candidates, limit);
   return Math.max(...passes.map(([, most]) => most));
+}
+
+/**
+ * The longest wait after which the next request is refused by all that remains, and the shortest
+ * after which it passes by all.
+ */
+export function nextPass(evidence: Evidence, now: number, mostMs: number): Span {
+  const decisionAfter = (ms: number, passed: boolean) => [
+    { from: now + ms - nextMarginMs, to: now + ms + nextMarginMs, passed, count: 1 },
+  ];
+  const after = (holds: (ms: number) => boolean) => firstThat(0, Math.ceil(mostMs), holds);
+  const may = (ms: number, passed: boolean) =>
+    evidence.candidates.some((each) => evidence.permits(each, decisionAfter(ms, passed)));
+  const [first, last] = [after((ms) => may(ms, true)), after((ms) => !may(ms, false))];
+  return [Math.max(0, first - 1), last];
 }
 
 /** The median of the windows that remain; each family has the same weight. */

@@ -114,6 +114,18 @@ export const prolonged = (limit: number, windowMs: number) => () => {
   };
 };
 
+/** A window that its first request opens; the first refusal blocks for some time. */
+export const blocking = (limit: number, windowMs: number, blockMs: number) => () => {
+  let [begin, count, until] = [Number.NEGATIVE_INFINITY, 0, 0];
+  return (now: number) => {
+    if (now < until) return refuse(until - now);
+    if (until > 0 || now - begin >= windowMs) [begin, count, until] = [now, 0, 0];
+    count += 1;
+    if (count > limit) until = now + blockMs;
+    return count > limit ? refuse(blockMs) : pass;
+  };
+};
+
 /** Two workers that do not share their counts; chance decides which one gets a request. */
 export function workers(make: () => Limiter, seed: number): Limiter {
   const [first, second] = [make(), make()];

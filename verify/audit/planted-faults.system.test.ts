@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { type AuditOptions, audit, type Statements } from '#audit/audit.ts';
 import {
+  blocking,
   type Decision,
   failingOpen,
   fixedWindow,
@@ -120,4 +121,12 @@ test.each(rows)('$fault is named', async ({ bench, options, statement, value, sa
   const { statements } = await audit({ request, ...clock, ...options });
   expect(statements[statement]).toMatchObject({ value, certainty: 'certain' });
   expect(statements[statement].sentence).toContain(says);
+});
+
+test('a restart in a block does not look like windows of the clock', async () => {
+  const limiter = restarting(() => perKey(blocking(5, 4_000, 7_000)), 44);
+  const { request, clock } = new LimitedServer(limiter, undefined, () => ({}));
+  // Ends before it learns all again.
+  const { statements } = await audit({ request, ...clock, timeout: 250_000 });
+  expect(statements.algorithm.value).not.toBe('aligned_window');
 });
