@@ -138,7 +138,8 @@ export class Plan {
     if (!this.#isKnown || this.#checkOpen()) return;
     const now = this.#run.now();
     const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
-    if (now + waits[1] > this.#allowance.confirmedMs) return;
+    const isAffordable = waits.length <= this.#allowance.requests;
+    if (!isAffordable || now + waits[1] > this.#allowance.confirmedMs) return;
     this.#run.doing('whether the next request passes when it should');
     for (const waitMs of waits) {
       await this.#run.until(now + waitMs);
