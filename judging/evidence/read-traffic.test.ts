@@ -149,3 +149,29 @@ test.each([
   expect(count).toBe(expected);
   expect(said).toEqual(expected === 1 ? ['1 exchange read twice; counted once'] : []);
 });
+
+test.each([
+  ['two clients', 'hello', 'good-bye', 4],
+  ['one client, which both tools recorded', 'hello', 'hello', 2],
+])('equal polls of %s are counted', async (_, ofProxy, ofBrowser, expected) => {
+  const poll = { method: 'GET', path: '/api/v1/tasks/', headers: {}, body: '' };
+  const recorded = JSON.parse(recordedLine(ofProxy));
+  recorded.reply.body = ofProxy;
+  const polled = { ...recorded, request: poll, reply: { ...recorded.reply, body: '[]' } };
+  const entry = harEntry(ofBrowser);
+  const entries = [
+    entry,
+    {
+      startedDateTime: at,
+      time: 1,
+      request: { method: 'GET', url: 'http://h/api/v1/tasks/', headers: [] },
+      response: { status: 202, headers: [], content: { text: '[]' } },
+    },
+  ];
+  const named = [join(folder, 'proxy.ndjson'), join(folder, 'browser.har')] as const;
+  writeFileSync(named[0], [recorded, polled].map((line) => JSON.stringify(line)).join('\n'));
+  writeFileSync(named[1], JSON.stringify({ log: { entries } }));
+  let count = 0;
+  for await (const events of readTraffic(named, () => {})) count += events.length;
+  expect(count).toBe(expected);
+});

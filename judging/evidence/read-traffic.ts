@@ -95,6 +95,8 @@ class CopiesOfTools {
   /** By what the exchange says, in two generations. */
   #recent = new Map<string, FirstCopy[]>();
   #older = new Map<string, FirstCopy[]>();
+  /** Pairs of sources that recorded one creation, so both recorded the same client. */
+  readonly #pairs = new Set<string>();
 
   /** True if a file of another tool had the exchange already. */
   has(event: TrafficEvent, path: string): boolean {
@@ -102,34 +104,40 @@ class CopiesOfTools {
     const { host, connection, method, path: target, query, body, reply } = event;
     if (body === undefined || reply?.body === undefined) return false;
     // One proxy writes several files, whose lines name its process.
-    const source = host === '' && connection !== undefined ? connection.split(' ', 1)[0] : path;
+    const ofProcess = host === '' ? connection?.split(' ', 1)[0] : undefined;
+    const source = ofProcess ?? path;
     const key = [method, target, query, body, reply.status, reply.body].join('\n');
     const known = [...(this.#recent.get(key) ?? []), ...(this.#older.get(key) ?? [])];
-    const first = known.find(
-      ({ exchange, sources }) => !sources.includes(source ?? path) && areOne(exchange, event),
-    );
+    const first = known.find((each) => this.#areOne(each, event, source));
     if (first === undefined) {
-      push(this.#recent, key, { exchange: event, sources: [source ?? path] });
+      push(this.#recent, key, { exchange: event, sources: [source] });
       if (++this.#kept % mostKept === 0) {
         this.#older = this.#recent;
         this.#recent = new Map();
       }
       return false;
     }
-    first.sources.push(source ?? path);
+    for (const other of first.sources) this.#pairs.add(pairOf(other, source));
+    first.sources.push(source);
     this.found++;
     return true;
   }
+
+  /** True if two records that say the same are of one exchange. */
+  #areOne({ exchange: one, sources }: FirstCopy, other: TrafficExchange, source: string): boolean {
+    if (sources.includes(source)) return false;
+    const ends = [one, other].map(({ answeredAt, precisionMs }) => answeredAt + precisionMs);
+    const apartMs = Math.max(one.sentAt, other.sentAt) - Math.min(...ends);
+    // A right service creates a message once. If the clocks of the tools differ, it is not certain
+    // that a wrong one did so twice.
+    if (one.method === 'POST' && one.reply?.status === 202) return apartMs <= mostClocksDiffer;
+    // Two clients that poll at the same time are answered alike.
+    return apartMs <= 0 && sources.some((each) => this.#pairs.has(pairOf(each, source)));
+  }
 }
 
-/** True if two records that say the same are of one exchange. */
-function areOne(one: TrafficExchange, other: TrafficExchange): boolean {
-  const ends = [one, other].map(({ answeredAt, precisionMs }) => answeredAt + precisionMs);
-  const apartMs = Math.max(one.sentAt, other.sentAt) - Math.min(...ends);
-  // A right service creates a message once. If the clocks of the tools differ, it is not certain that
-  // a wrong one did so twice.
-  const isCreation = one.method === 'POST' && one.reply?.status === 202;
-  return apartMs <= (isCreation ? mostClocksDiffer : 0);
+function pairOf(one: string, other: string): string {
+  return JSON.stringify([one, other].sort());
 }
 
 /** The kind of a file. Throws a CommandError that names a file of another kind. */
