@@ -16,7 +16,10 @@ export interface ReplaySettings {
   readonly intents: KnownIntents;
 }
 
-/** Throws a UsageError if findings cannot be written to the folder; creates nothing. */
+/**
+ * Throws a UsageError if findings cannot be written to the folder. Creates missing folders to find
+ * out, and removes them again.
+ */
 export function checkFolder(folder: string): void {
   let outermost: string | undefined;
   try {

@@ -1,6 +1,6 @@
 /**
  * The runs of a search. Each counts against the budget, and the points that it reaches are kept.
- * Most runs may overlap; some must run alone. Says also why the search cannot go on.
+ * Most runs may overlap; some must run alone. Also records why the search cannot go on.
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { RunIndex } from './candidates.ts';

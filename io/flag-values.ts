@@ -80,24 +80,25 @@ function checkWritable(file: string, prefix: string, kind: OwnKind): string {
 export const reportKinds = ['junit', 'json', 'html', 'markdown', 'github'] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
-/** How the reports of every version begin, by kind; those in JSON by command. */
-const reportOpenings: readonly RegExp[] = [
-  /<\?xml .*\n<testsuites>\n(?:<\/testsuites>\n$| *<testsuite .* package="(?:conf|ref|expl)\w+" id="0")/,
-  /<!doctype html>\n<html lang="en">[\s\S]{0,250}<title>(?:Conf|Ref|Expl|Audit|Bench|smstwin bench)\w* of /,
-  /# (?:Conformance|Referee|Exploration)\n\nTarget: .* exit code \d+\n/,
-  /# Audit of a rate limiter\n/,
-  /\{\s*"url": .*\s*"requests": \d+,\s*"seconds": /,
-  /::\w+ title=(?:[a-z_ ]+%3A [A-Za-z]|stale expectation::|(?:Conf|Ref|Expl)\w+::)/,
-  /\{\s*"format": "smstwin-/,
-  /\{\s*(?:"notice": .*\s*)?"rules": \[\s*\{\s*"id": "CLIENT-/,
-  /\{\s*"command": .*\s*"started_at": .*\s*"duration_ms": /,
-  /\{\s*"node": "v.*\s*"started_at": .*\s*"open_loop_rate": /,
-];
+/** How the reports of every version begin, by kind; those of one command by kind and command. */
+const reportOpenings: Readonly<Record<string, RegExp>> = {
+  junit:
+    /<\?xml .*\n<testsuites>\n(?:<\/testsuites>\n$| *<testsuite .* package="(?:conf|ref|expl)\w+" id="0")/,
+  html: /<!doctype html>\n<html lang="en">[\s\S]{0,250}<title>(?:Conf|Ref|Expl|Audit|Bench|smstwin bench)\w* of /,
+  markdown: /# (?:Conformance|Referee|Exploration)\n\nTarget: .* exit code \d+\n/,
+  auditMarkdown: /# Audit of a rate limiter\n/,
+  auditJson: /\{\s*"url": .*\s*"requests": \d+,\s*"seconds": /,
+  github: /::\w+ title=(?:[a-z_ ]+%3A [A-Za-z]|stale expectation::|(?:Conf|Ref|Expl)\w+::)/,
+  conformJson: /\{\s*"format": "smstwin-/,
+  refereeJson: /\{\s*(?:"notice": .*\s*)?"rules": \[\s*\{\s*"id": "CLIENT-/,
+  exploreJson: /\{\s*"command": .*\s*"started_at": .*\s*"duration_ms": /,
+  benchJson: /\{\s*"node": "v.*\s*"started_at": .*\s*"open_loop_rate": /,
+};
 
 /** A report of any kind and command: one may replace another. */
 export const ownReport: OwnKind = {
   name: 'report',
-  isOwn: (start) => reportOpenings.some((opening) => start.search(opening) === 0),
+  isOwn: (start) => Object.values(reportOpenings).some((opening) => start.search(opening) === 0),
 };
 
 export interface Report<Kind extends ReportKind = ReportKind> {

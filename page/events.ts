@@ -4,6 +4,7 @@
  * again.
  */
 import { signal } from '@preact/signals';
+import type { EventKind as StreamKind } from '#src/operations/events/activity-events.ts';
 import { controlToken, routeOf, tokenIsMissing } from './control.ts';
 import { worldPrefix } from './route.ts';
 import {
@@ -13,7 +14,13 @@ import {
   type StreamAddress,
 } from './shared-events.ts';
 
-export const kinds = ['messages', 'sim', 'clock', 'traffic', 'operation'] as const;
+export const kinds = [
+  'messages',
+  'sim',
+  'clock',
+  'traffic',
+  'operation',
+] as const satisfies readonly StreamKind[];
 export type EventKind = (typeof kinds)[number];
 
 export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');

@@ -76,6 +76,8 @@ export interface ListDeclaration {
   readonly emptyText?: string;
   /** The sentence for a search that finds nothing, by its text. */
   readonly emptySearches?: Readonly<Record<string, string>>;
+  /** The sentence above one-time facts. Default: that a key is never shown again. */
+  readonly oneTimeNote?: string;
   /** A sentence above the list. */
   readonly lead?: string;
 }

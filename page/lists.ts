@@ -174,6 +174,7 @@ export const worldList: ListDeclaration = {
       oneTimeFacts: worldFacts,
     },
   ],
+  oneTimeNote: 'Home of that world shows them, too.',
   lead: 'A world is an isolated service: its own accounts, clock, limits and faults. Clients reach it by its base URL, or by its API keys alone.',
 };
 

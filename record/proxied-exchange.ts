@@ -227,7 +227,10 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /** Ends the exchange because of an error. `what` it prevented; default: reaching the upstream. */
+  /**
+   * Ends the exchange because of an error. `what`: what failed; default: reaching the upstream.
+   * `reason`: the error in words.
+   */
   fail(
     error: NodeJS.ErrnoException,
     {

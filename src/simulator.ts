@@ -153,7 +153,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
     if (this.activity.isWatched) this.wallClock.arm();
     if (write === undefined) return handled.reply;
-    // The reply must wait for this write to the journal: the caller makes it, or it is made here.
+    // The reply must wait for this write to the journal. A caller that can wait makes the write.
     if (awaits === undefined) {
       const failure = write();
       if (failure !== undefined) throw failure;

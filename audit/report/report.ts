@@ -192,7 +192,6 @@ export interface Expectation {
   readonly value: string;
 }
 
-const aliases: Readonly<Record<string, keyof Statements>> = { window: 'window_seconds' };
 /** A record, so that a missing name does not compile. */
 const questions: Readonly<Record<keyof Statements, true>> = {
   algorithm: true,
@@ -216,8 +215,10 @@ export function expectValue(text: string): readonly Expectation[] {
     .trim()
     .split(/\s+/)
     .map((part) => {
-      const [word = '', value = ''] = part.split('=', 2);
-      const name = aliases[word] ?? names.find((known) => known === word);
+      const [word = '', ...pieces] = part.split('=');
+      const value = pieces.join('=');
+      const wanted = word === 'window' ? 'window_seconds' : word;
+      const name = names.find((known) => known === wanted);
       if (name === 'algorithm' && !Object.hasOwn(algorithmNames, value))
         throw new ValueError(`expected an algorithm of ${Object.keys(algorithmNames).join(', ')}`);
       if (name !== undefined && value !== '') return { name, value };

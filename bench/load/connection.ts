@@ -11,11 +11,12 @@ export interface ConnectionListener {
   /** The reply is whole, and the connection takes another request. */
   free(connection: Connection): void;
   /** The connection is closed; `wasBusy`: its request has no reply. */
-  broken(connection: Connection, wasBusy: boolean): void;
+  broken(connection: Connection, ending: { readonly wasBusy: boolean }): void;
 }
 
-/** Bounds a reply that never ends, and a wait for a reply that never comes. */
+/** A longer reply counts as one that never ends: its connection is closed. */
 export const mostReplyBytes = 1_048_576;
+/** A connection that is silent for this long is closed: its reply may never come. */
 const longestSilenceMs = 10_000;
 const noBytes = Buffer.alloc(0);
 
@@ -47,7 +48,8 @@ export class Connection {
       socket.once('error', reject);
       socket.on('data', (chunk: Buffer) => this.#receive(chunk));
       // With an error, so that a connection that hangs while it opens rejects.
-      socket.setTimeout(longestSilenceMs, () => socket.destroy(new Error('silent for 10 s')));
+      const silence = `silent for ${longestSilenceMs / 1_000} s`;
+      socket.setTimeout(longestSilenceMs, () => socket.destroy(new Error(silence)));
       this.#socket = socket;
     });
   }
@@ -86,7 +88,7 @@ export class Connection {
     this.#received = noBytes;
     const wasBusy = this.#isBusy;
     this.#isBusy = false;
-    this.#listener.broken(this, wasBusy);
+    this.#listener.broken(this, { wasBusy });
   }
 }
 

@@ -77,7 +77,10 @@ const fullCore = 0.95;
 const mostLateShare = 0.01;
 
 /** Why the rounds are not valid, one line each; empty if they are. */
-export function invalidity(loads: readonly LoadResult[], isOpenLoop: boolean): string[] {
+export function invalidity(
+  loads: readonly LoadResult[],
+  { isOpenLoop }: { readonly isOpenLoop: boolean },
+): string[] {
   const total = (name: 'requests' | 'errors' | 'late' | 'dropped') =>
     loads.reduce((sum, load) => sum + load[name], 0);
   const [requests, errors] = [total('requests'), total('errors')];

@@ -130,7 +130,7 @@ function load(changed: Partial<LoadResult>): LoadResult {
 }
 
 test('a load without problems is valid', () => {
-  expect(invalidity([load({})], true)).toEqual([]);
+  expect(invalidity([load({})], { isOpenLoop: true })).toEqual([]);
 });
 
 test.each([
@@ -140,9 +140,9 @@ test.each([
   [{ dropped: 1 }, '1 requests found no free connection'],
   [{ generatorCores: 0.97 }, 'the generator was saturated'],
 ])('%o invalidates an open loop', (changed, why) => {
-  expect(invalidity([load(changed)], true).join()).toContain(why);
+  expect(invalidity([load(changed)], { isOpenLoop: true }).join()).toContain(why);
 });
 
 test('a busy generator does not invalidate saturation', () => {
-  expect(invalidity([load({ generatorCores: 1 })], false)).toEqual([]);
+  expect(invalidity([load({ generatorCores: 1 })], { isOpenLoop: false })).toEqual([]);
 });

@@ -117,7 +117,7 @@ class OpenLoop {
     else this.#free.push(connection);
   }
 
-  broken(connection: Connection, wasBusy: boolean): void {
+  broken(connection: Connection, { wasBusy }: { readonly wasBusy: boolean }): void {
     if (wasBusy) {
       this.#inFlight--;
       this.#tally.error();

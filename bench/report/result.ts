@@ -35,8 +35,8 @@ export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpe
   const floor = rounds.hyperexpress.map(({ load }) => load);
   /** Why there is no headline figure; empty if the run is valid. */
   const invalid: readonly string[] = [
-    ...invalidity(loads, isOpenLoop),
-    ...(floor.length === 0 ? [] : invalidity(floor, isOpenLoop)).map((why) => `floor: ${why}`),
+    ...invalidity(loads, { isOpenLoop }),
+    ...(floor.length === 0 ? [] : invalidity(floor, { isOpenLoop })).map((why) => `floor: ${why}`),
   ];
   const ratio = cpuOf(rounds.service) / cpuOf(rounds.hyperexpress);
   return {

@@ -36,6 +36,7 @@ test('an algorithm that no audit knows is refused before anything is asked', asy
 test.each([
   [['http://me:secret@127.0.0.1:9/'], /^url http:\/\/me:…@127.0.0.1:9\/: holds a user/],
   [[silent, '--assumptions', import.meta.filename], /: cannot be written: not a file of assumpt/],
+  [[silent, '--expect', 'constructor=1'], /expected name=value with a name of /],
   [[silent, 'more'], /^unexpected argument 'more'/],
 ])('%j is refused', async (argv, message) => {
   const refusal = { exitCode: 2, message: expect.stringMatching(message) };

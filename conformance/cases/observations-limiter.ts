@@ -81,7 +81,7 @@ async function countPasses(t: Trial, account: AccountUnderTest, times: number): 
   return (await flood(times, () => t.send(account))).filter(passed).length;
 }
 
-/** More passes than this need more than half of a bucket and what returns of it meanwhile. */
+/** Half of a bucket, and what returns of it during a flood, permit no more passes than this. */
 const mostPassesOfHalf = 100;
 
 /** True if all tokens return at one moment, even though they were spent at two moments. */

@@ -155,13 +155,13 @@ function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement
       return { found: verdictOf(broken.broken), proof: broken.proof, isError: true };
     const firstNotice = all.find((findings) => findings.firstNotice !== undefined)?.firstNotice;
     if (firstNotice !== undefined) return { found: noticeOf(firstNotice) };
-    if (failure !== undefined) throw failure;
+    if (failure !== undefined) return lackingOrBroken(failure);
     const { exercised, missing } = own;
     const { evidence } = ruleCase;
     if (exercised > 0 && evidence?.isIn(trial.trace()) === false)
       return { found: { verdict: 'not_exercised', reason: `no ${evidence.what} was seen` } };
     if (exercised > 0) return { found: { verdict: 'passed' }, exercised };
-    if (missing !== undefined) throw missing;
+    if (missing !== undefined) return lackingOrBroken(missing);
     return { found: unexercised(trial) };
   } catch (error) {
     return lackingOrBroken(error);

@@ -48,6 +48,8 @@ const maxBodyBytes = 16_777_216;
 
 /** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, but well-formed. */
 const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228];
+const numbersPerArea = 100;
+const numberCount = areaCodes.length * numbersPerArea;
 
 export class Control {
   readonly #client: Client;
@@ -193,7 +195,7 @@ export class Control {
         return { number, deviceId };
       }
       // Skips numbers that SIMs of a simultaneous run have.
-      if (attempt > areaCodes.length * 100 || ![400, 409, 422].includes(reply.status))
+      if (attempt > numberCount || ![400, 409, 422].includes(reply.status))
         throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
   }
@@ -212,15 +214,18 @@ export class Control {
     return number;
   }
 
-  /** A well-formed number of no SIM. */
+  /** A well-formed number of no SIM. Throws a ControlFailed if SIMs have all such numbers. */
   unusedNumber(): string {
-    const n = this.#nextNumber;
-    this.#nextNumber += 1;
-    const area = areaCodes[Math.floor(n / 100) % areaCodes.length] ?? 205;
-    const number = `+1${area}55501${String(n % 100).padStart(2, '0')}`;
-    if (this.#usedNumbers.has(number)) return this.unusedNumber();
-    this.#facts.addNumber(number, { is: 'unknown' });
-    return number;
+    for (let tries = 0; tries < numberCount; tries += 1) {
+      const number = fictionalNumber(this.#nextNumber);
+      this.#nextNumber += 1;
+      if (this.#usedNumbers.has(number)) continue;
+      this.#facts.addNumber(number, { is: 'unknown' });
+      return number;
+    }
+    throw new ControlFailed(
+      `SIMs have all ${numberCount} numbers that are reserved for fiction; delete some of them`,
+    );
   }
 
   /** Simulated time; only the harness moves it during the run. */
@@ -281,6 +286,12 @@ export class Control {
     );
     this.#operations = new Map(found);
   }
+}
+
+/** One of the numbers reserved for fiction. After the last one, they begin again. */
+function fictionalNumber(index: number): string {
+  const area = areaCodes[Math.floor(index / numbersPerArea) % areaCodes.length];
+  return `+1${area}55501${String(index % numbersPerArea).padStart(2, '0')}`;
 }
 
 /** The numbers of a list of SIMs. */

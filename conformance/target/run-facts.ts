@@ -32,7 +32,7 @@ interface KnownNumber {
 const peer = 'peer';
 
 export class RunFacts implements RequestKnowledge<RequestOptions> {
-  readonly clock = new ClockOffset(true);
+  readonly clock = new ClockOffset({ needsDate: true });
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #keys = new Map<string, KnownKey>();
   readonly #numbers = new Map<string, KnownNumber>();

@@ -140,8 +140,9 @@ export class WideWorld {
   async #askNamedShard(operation: Operation, request: ControlRequest): Promise<ControlReply> {
     const { shards } = this.#parts;
     const query = new URLSearchParams(request.query);
-    const index = query.get('shard');
-    const shard = index === null ? undefined : shards[Number(index)];
+    const index = query.get('shard') ?? '';
+    // Without this test an empty text would be shard 0.
+    const shard = /^\d+$/.test(index) ? shards[Number(index)] : undefined;
     if (shard === undefined) {
       const message = `each shard of a wide world has its own: add ?shard=N, from 0 to ${shards.length - 1}`;
       return errorReply(409, 'conflict', message, { path: 'shard' });

@@ -169,9 +169,9 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
   );
   const ended = reports.filter(({ reported }) => reported !== undefined);
   const all = ended.length === 0 ? undefined : new ReportedIntents(intents.all, reports);
-  const intentsOf = (isUnknown: boolean) =>
-    new Set(all?.of(ended.filter(({ reported }) => (reported === 'unknown') === isUnknown)));
-  const [reported, unknown] = [intentsOf(false), intentsOf(true)];
+  const intentsOf = (chosen: typeof ended) => new Set(all?.of(chosen));
+  const unknown = intentsOf(ended.filter((one) => one.reported === 'unknown'));
+  const reported = intentsOf(ended.filter((one) => one.reported !== 'unknown'));
   // A client that saw each reply knows what became of its message.
   const isUnknown = (intent: Intent) =>
     unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);

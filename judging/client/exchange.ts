@@ -48,7 +48,7 @@ export interface ClientExchange extends Exchange, Recorded {
   readonly showsKey: boolean;
 }
 
-/** The exchanges as they may have been, too: in another order, or with other overlaps. */
+/** The exchanges in one of the orders, and with one of the overlaps, that the record permits. */
 export type Reading = readonly ClientExchange[];
 
 /** True if less than `ms` passed between the two requests, whatever their exact times. */
@@ -76,8 +76,8 @@ function clockChange(earlier: ClientExchange, later: ClientExchange): number {
 }
 
 /** True if the client saw the whole reply and it says that the message was accepted. */
-export function isConfirmed({ reply, isSeen }: ClientExchange): boolean {
-  return isSeen && (reply.status === 202 || reply.status === 200);
+export function isConfirmed(exchange: ClientExchange): boolean {
+  return exchange.isSeen && isAccepted(exchange);
 }
 
 /** True if the service accepted the send, whether or not the client saw the reply. */
@@ -166,8 +166,10 @@ export function haveSameSenderAndTime(one: ClientExchange, other: ClientExchange
 
 /** Equal for all spellings of a time with a zone, and for a missing one and null. */
 export function sendAtOf({ fields }: Pick<ClientExchange, 'fields'>): unknown {
-  const text = fields?.['send_at'] ?? undefined;
-  return (typeof text === 'string' && hasZone.test(text) && Date.parse(text)) || text;
+  const given = fields?.['send_at'] ?? undefined;
+  if (typeof given !== 'string' || !hasZone.test(given)) return given;
+  const ms = Date.parse(given);
+  return Number.isNaN(ms) ? given : ms;
 }
 
 const hasZone = /(?:z|[+-]\d\d:?\d\d)$/i;

@@ -117,6 +117,7 @@ class Grouping {
       id === undefined || use === undefined
         ? this.#placeWithoutId(send)
         : this.#placeWithId(send, id, use);
+    // A new intent begins with this send.
     if (intent.attempts[0] !== send) intent.attempts.push(send);
     // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
@@ -154,7 +155,10 @@ class Grouping {
       this.#reuses.push({ first: original.send, second: send });
     const isNewId = use.holder === undefined;
     const mayBeKnown = this.#mayBeKnown(send, id);
-    const mayContinue = isNewId && !mayBeKnown && !this.#takeEqualMessage(send);
+    const isUnusedId = isNewId && !mayBeKnown;
+    // Only an unused id takes an equal message: a used one may repeat a message.
+    const beginsMessage = isUnusedId && this.#takeEqualMessage(send);
+    const mayContinue = isUnusedId && !beginsMessage;
     const mayDiffer = !isNewId || mayBeKnown || this.#isCutAtStart;
     const named = this.#byName.intentFor(send, id, mayDiffer);
     if (named !== undefined) return use.giveTo(named, id);

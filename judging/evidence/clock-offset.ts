@@ -2,6 +2,7 @@
  * How far the target's clock is ahead of ours. The `created_at` of an accepted send shows it to the
  * millisecond. Judges need it to tell whether a time of the target is past.
  */
+import { secondMs } from '#contract/time.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import { timeIn } from './reading.ts';
 import type { Reply } from './reply.ts';
@@ -13,7 +14,7 @@ export interface Ahead {
 }
 
 /** The bounds before any reply has shown the offset. Clocks rarely differ by more. */
-export const unknown: Ahead = { least: -15_000, most: 15_000 };
+export const unknownOffset: Ahead = { least: -15_000, most: 15_000 };
 /** How much machines of a cluster may differ, and a clock may drift during a run. */
 const clusterMs = 500;
 
@@ -36,28 +37,28 @@ export function around(one: Ahead | undefined, other: Ahead): Ahead {
   return { least: Math.min(one.least, other.least), most: Math.max(one.most, other.most) };
 }
 
-/** True if the `Date` confirms this time. Without one, it must be near our own. */
+/** True if the `Date` confirms this time to a second. Without one, it must be near our own. */
 function isLikely(created: number, { headers, sentAt }: Reply): boolean {
   const stamped = timeIn(headers['date'] ?? '');
   if (Number.isNaN(stamped)) return Math.abs(created - sentAt) < withoutDateMs;
-  // The header has no fraction of a second, and some servers renew it only once a second.
-  return created - stamped > -1_000 && created - stamped < 3_000;
+  const sinceStampMs = created - stamped;
+  return sinceStampMs > -secondMs && sinceStampMs < dateMs + secondMs;
 }
 
 export class ClockOffset {
   #seen: Ahead | undefined;
   #byDate: Ahead | undefined;
   readonly #needsDate: boolean;
-  /** What new messages have shown, and at least `unknown`. */
-  widest: Ahead = unknown;
+  /** The bounds that include all new messages so far, and `unknownOffset`. */
+  widest: Ahead = unknownOffset;
 
   /** `needsDate`: a new message shows the offset only if its time `isLikely`. */
-  constructor(needsDate: boolean) {
+  constructor({ needsDate }: { readonly needsDate: boolean }) {
     this.#needsDate = needsDate;
   }
 
   get ahead(): Ahead {
-    return this.#seen ?? this.#byDate ?? unknown;
+    return this.#seen ?? this.#byDate ?? unknownOffset;
   }
 
   /** Takes a reply, which may show the offset. */

@@ -37,7 +37,10 @@ export type RecordedLine = z.output<typeof recordedLineSchema>;
 /** The beginning of every line of a recording. */
 export const lineOpening = /\{\s*"sent"\s*:\s*"/;
 
-/** Parses a line; undefined for any other text, such as a line that was cut off. */
+/**
+ * Parses a line; undefined for any other text, such as a line that was cut off. Checks only what
+ * readers need: the strict schema would refuse a line of a later version.
+ */
 export function readLine(text: string): RecordedLine | undefined {
   if (text.search(lineOpening) !== 0) return undefined;
   try {

@@ -10,7 +10,7 @@ type Recorded = Pick<
 >;
 
 /** A reply whose end was not recorded may have taken this long: no client waits longer. */
-const unknownDurationMs = 600_000;
+const longestReplyMs = 600_000;
 
 const notParsed = Symbol('not parsed');
 
@@ -23,8 +23,8 @@ export class RecordedReply implements Reply {
   readonly interruptions = 0;
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** The exchange that has this reply, for `exchange`. */
-  of: Exchange | undefined;
+  /** The exchange that has this reply. Set later, because each refers to the other. */
+  owner: Exchange | undefined;
   // For this class only. Not private, because private fields make objects slower to create.
   readonly recordedStatus: number;
   readonly durationMs: number;
@@ -48,7 +48,7 @@ export class RecordedReply implements Reply {
     this.text = text;
     this.failure = reply === undefined ? 'none was recorded' : undefined;
     this.sentAt = sentAt;
-    this.answeredAt = answeredAt + (lacksEnd ? unknownDurationMs : precisionMs);
+    this.answeredAt = answeredAt + (lacksEnd ? longestReplyMs : precisionMs);
   }
 
   /** Parsed on demand: most bodies are never read, and a value takes more memory than its text. */
@@ -64,7 +64,7 @@ export class RecordedReply implements Reply {
 
   /** Made on demand, because few are reported. */
   get exchange(): ReportedExchange {
-    const { method = '', path = '', query = '', headers = {}, body } = this.of ?? {};
+    const { method = '', path = '', query = '', headers = {}, body } = this.owner ?? {};
     this.reported ??= {
       method,
       url: query === '' ? path : `${path}?${query}`,

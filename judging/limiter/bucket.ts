@@ -3,7 +3,7 @@
  * certain excess in one of them.
  */
 import { minuteMs } from '#contract/time.ts';
-import { type Ahead, unknown } from '../evidence/clock-offset.ts';
+import { type Ahead, unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 
 /** The requests that spend from one limit: those to one endpoint from one account or address. */
@@ -81,7 +81,7 @@ const phaseStepMs = 100;
 /** Each way in which the target's minutes may begin, as far as its clock is known. */
 export function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Bucket): Minutes[] {
   if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
-  const isKnown = ahead !== undefined && ahead !== unknown;
+  const isKnown = ahead !== undefined && ahead !== unknownOffset;
   const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
   const minutes: Minutes[] = [];
   for (let offsetMs = least; offsetMs <= Math.min(most, least + minuteMs); offsetMs += phaseStepMs)

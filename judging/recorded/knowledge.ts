@@ -34,7 +34,7 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
   readonly #isAccepted = new Map<string, boolean>();
   /** By account: one object for all its exchanges. */
   readonly #callers = new Map<string, Caller>();
-  readonly #clock = new ClockOffset(false);
+  readonly #clock = new ClockOffset({ needsDate: false });
   /** The number of requests whose credential was not recorded. */
   #nameless = 0;
 
@@ -48,7 +48,7 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     }
   }
 
-  /** The offset that new messages have shown; `unknown` without any. Narrower than `aheadOf`. */
+  /** The offset that new messages have shown, or `unknownOffset`. Narrower than `aheadOf`. */
   get seenAhead(): Ahead {
     return this.#clock.ahead;
   }
@@ -76,7 +76,7 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     // A scripted 429 does not say whether the limiter counted the request.
     const reply = new RecordedReply(recorded, recorded.isScripted ? 0 : recorded.reply?.status);
     const exchange = exchangeOf(recorded, reply, this);
-    reply.of = exchange;
+    reply.owner = exchange;
     return exchange;
   }
 

@@ -58,7 +58,7 @@ ${body}
 `;
 }
 
-/** The rest of a longer list is closed at first. */
+/** A longer list is closed at first. */
 const mostOpen = 8;
 
 function findingHtml({ also = [], ...link }: PageFinding): string {
@@ -79,7 +79,7 @@ function linkTo({ label, tone, to, note = '' }: PageLink): string {
 
 /** A word in a frame of its colour. */
 export function badge(tone: string): string {
-  return `<span class="badge ${escapeMarkup(tone)}">${escapeMarkup(tone.replace('_', ' '))}</span>`;
+  return `<span class="badge ${escapeMarkup(tone)}">${escapeMarkup(tone.replaceAll('_', ' '))}</span>`;
 }
 
 /** What draws the plots of a report (`plot.ts`): the end of its body. */

@@ -13,7 +13,7 @@ import {
   bodyOf,
 } from '#verify/testkit/send-bodies.ts';
 import { type Fields, Twin } from '#verify/testkit/twin/twin.ts';
-import { ClockOffset, unknown } from '../evidence/clock-offset.ts';
+import { ClockOffset, unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import type { Reply } from '../evidence/reply.ts';
 import { validityOf } from './validity.ts';
@@ -68,12 +68,12 @@ test.each(assumptionsAboutBodies.filter((name) => !notOfBodies.includes(name)))(
 
 test('SEND-7 a new message without a Date shows the clock, if its time is near ours', () => {
   const aheadAfter = (offsetMs: number) => {
-    const clock = new ClockOffset(true);
+    const clock = new ClockOffset({ needsDate: true });
     const json = { created_at: new Date(1_000_000 + offsetMs).toISOString() };
     const times = { sentAt: 1_000_000, answeredAt: 1_000_010 };
     clock.note({ status: 202, json, headers: {}, ...times } as unknown as Reply);
     return clock.ahead;
   };
   expect(aheadAfter(-40_000)).toEqual({ least: -40_510, most: -39_500 });
-  expect(aheadAfter(-3_600_000)).toBe(unknown);
+  expect(aheadAfter(-3_600_000)).toBe(unknownOffset);
 });

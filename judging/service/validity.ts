@@ -9,7 +9,7 @@ import type { AssumptionName, NamedAnswer } from '#contract/assumptions.ts';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
 import { onceInTurn } from '#io/grouped.ts';
-import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
+import { unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import { isObject, textOf } from './expectations.ts';
 

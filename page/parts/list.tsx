@@ -63,7 +63,11 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
     <>
       {lead !== undefined && <p>{lead}</p>}
       {oneTimeReply.value !== undefined && (
-        <OneTimeCard {...oneTimeReply.value} onDismiss={() => (oneTimeReply.value = undefined)} />
+        <OneTimeCard
+          {...oneTimeReply.value}
+          note={declaration.oneTimeNote}
+          onDismiss={() => (oneTimeReply.value = undefined)}
+        />
       )}
       <TableCard
         title={title}
@@ -96,14 +100,13 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
   );
 }
 
-export function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => void }) {
+type OneTimeCardProps = OneTimeReply &
+  Readonly<{ note?: string | undefined; onDismiss: () => void }>;
+
+export function OneTimeCard(props: OneTimeCardProps) {
   return (
     <Card class="card once" title={props.title} role="alert">
-      <p>
-        {props.facts.some(([name]) => name === 'Base URL')
-          ? 'Home of that world shows them, too.'
-          : 'Copy it now: a key is never shown again.'}
-      </p>
+      <p>{props.note ?? 'Copy it now: a key is never shown again.'}</p>
       <CopyFacts facts={props.facts} />
       <div class="actions">
         <Action act={props.onDismiss}>I have it</Action>

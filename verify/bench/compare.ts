@@ -158,7 +158,7 @@ async function rowOf({
     while (measured.length < Number(rounds)) measured.push(await round(1_000));
     const failures = invalidity(
       measured.map(({ load }) => load),
-      false,
+      { isOpenLoop: false },
     );
     if (failures.length > 0) process.exitCode = 8;
     const cells = [throughputOf(measured), cpuOf(measured)].map(rounded);

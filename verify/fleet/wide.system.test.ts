@@ -204,10 +204,11 @@ test('what a wide world cannot offer exactly is 409 with the reason', async () =
       expect.stringContaining('start with it'),
     ]);
   }
-  expect(await refused('GET', '/control/journal')).toEqual([
-    409,
-    expect.stringContaining('?shard=N'),
-  ]);
+  for (const query of ['', '?shard=', '?shard=0x1', '?shard=9'])
+    expect(await refused('GET', `/control/journal${query}`)).toEqual([
+      409,
+      expect.stringContaining('?shard=N'),
+    ]);
   const [, journal] = await pair.control('GET', '/control/journal?shard=1');
   expect(journal?.body).toContain('"journal":');
 });

@@ -31,10 +31,11 @@ export interface Version {
 
 /** Which groups of a history are judged. */
 export interface Part {
-  /** What came before this group does not count. */
+  /** The first group whose requests count. */
   readonly begin: number;
-  /** The version permits those before this group. */
+  /** The first group to judge: the version is known to permit those before it. */
   readonly since: number;
+  /** The group after the last one to judge. */
   readonly until: number;
 }
 
@@ -80,7 +81,10 @@ export class Decisions {
     for (const list of [this.all, this.#passed, this.#asked, this.#from, this.#to]) list.pop();
   }
 
-  /** The requests from one decision on and before another that passed, or all. */
+  /**
+   * The number of requests from decision `first` on and before `until`: those that passed, and with
+   * `withRefusals` also the refused ones.
+   */
   between(first: number, until: number, withRefusals: boolean): number {
     const sums = withRefusals ? this.#asked : this.#passed;
     return first < until ? (sums[until] as number) - (sums[first] as number) : 0;
@@ -97,7 +101,7 @@ export class Decisions {
   }
 }
 
-/** `firstThat` for times, without a closure: an audit calls it most. */
+/** `firstThat` for times, without a closure, because it takes most of an audit's time. */
 function firstTime(times: readonly number[], at: number, begin: number, until: number): number {
   let [low, high] = [begin, until];
   while (low < high) {
@@ -108,7 +112,10 @@ function firstTime(times: readonly number[], at: number, begin: number, until: n
   return low;
 }
 
-/** The first number that it holds for, as it does for all above; `until` if for none below that. */
+/**
+ * The first number from `begin` on for which `holds` is true, or `until`. Searches by halves, so
+ * `holds` must stay true after its first true number.
+ */
 export function firstThat(
   begin: number,
   until: number,
@@ -167,7 +174,7 @@ export class History {
     return { begin: 0, since: 0, until: this.groups.length };
   }
 
-  /** Takes in the latest decision; apart from the group before, or not. */
+  /** Takes in the latest decision. `isApart`: it begins a group of its own. */
   add(isApart = false): void {
     const end = this.decisions.all.length;
     const decision = this.decisions.all[end - 1] as Decision;

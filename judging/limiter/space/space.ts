@@ -32,8 +32,8 @@ export interface Candidate extends OneVersion {
 
 /** The shortest window of a limiter that counts by the clock. */
 const shortestCounterMs = 100;
-/** The longest window grows by this share at least. */
-const leastWider = 1.2;
+/** A wider search reaches at least this many times as far as the one before. */
+const leastGrowth = 1.2;
 /** More than any limit. */
 export const anyLimit = 1e9;
 /**
@@ -79,7 +79,7 @@ export class Space {
 
   /** Also searches windows up to this length. */
   widen(longestMs: number): void {
-    if (longestMs < this.#longestMs * leastWider) return;
+    if (longestMs < this.#longestMs * leastGrowth) return;
     const added = families.flatMap((family): Candidate[] => {
       const least = isCounter(family) ? shortestCounterMs : shortestWindowMs;
       const version: Version = {
@@ -89,7 +89,7 @@ export class Space {
         refusalsSpend: family.refusals === 'spend',
         knownSince: this.#knownSince,
       };
-      // Unless nothing came before, it answers like a counter of the clock.
+      // If something may have come before, it answers like a counter of the clock.
       const isAlike = family.isFromFirst && this.#knownSince !== Number.NEGATIVE_INFINITY;
       if (longestMs <= least || isAlike) return [];
       return [{ family, version, middle: { family, version } }];
@@ -151,8 +151,8 @@ function refine(group: readonly Candidate[], histories: Histories, few: number):
   let width = widthIfImpossible;
   let spans = cutUntil(width, group, histories);
   // If no middle is possible, most spans are probably impossible: cutting drops them.
-  const isNoneShown = () => spans.every(({ middle }) => middle === undefined);
-  while ((spans.length < few || isNoneShown()) && width.window > finestWindow) {
+  const hasNoPossibleMiddle = () => spans.every(({ middle }) => middle === undefined);
+  while ((spans.length < few || hasNoPossibleMiddle()) && width.window > finestWindow) {
     width = { window: width.window / finer, place: width.place / finer };
     spans = cutUntil(width, spans, histories);
   }

@@ -55,8 +55,7 @@ class SlidingBucket implements Bucket {
   }
 
   get state(): readonly number[] {
-    const ring = this.#spentAtMs;
-    return [...ring.slice(this.#oldest), ...ring.slice(0, this.#oldest)].slice(0, this.#count);
+    return this.#oldestFirst().slice(0, this.#count);
   }
 
   take(nowMs: number): boolean {
@@ -98,14 +97,19 @@ class SlidingBucket implements Bucket {
     }
   }
 
+  /** The whole ring: the times in use, and then the rest. */
+  #oldestFirst(): number[] {
+    const ring = this.#spentAtMs;
+    return [...ring.slice(this.#oldest), ...ring.slice(0, this.#oldest)];
+  }
+
   /** The ring grows with use, so an address that sends one request costs one number, not N. */
   #push(nowMs: number): void {
     const size = this.#spentAtMs.length;
     if (this.#count < size) {
       this.#spentAtMs[(this.#oldest + this.#count) % size] = nowMs;
     } else {
-      const ring = this.#spentAtMs;
-      this.#spentAtMs = [...ring.slice(this.#oldest), ...ring.slice(0, this.#oldest), nowMs];
+      this.#spentAtMs = [...this.#oldestFirst(), nowMs];
       const room = Math.min(this.#limit, 2 * size) - this.#spentAtMs.length;
       for (let i = 0; i < room; i++) this.#spentAtMs.push(0);
       this.#oldest = 0;
@@ -279,8 +283,10 @@ class CounterBucket implements Bucket {
   }
 
   available(nowMs: number): number {
-    const share = (limitWindowMs - this.#turn(nowMs)) / limitWindowMs;
-    return Math.max(0, Math.ceil(this.#limit - this.#current - this.#last * share));
+    const elapsedMs = this.#turn(nowMs);
+    // Divides last: a rounded share could add a token that `take` refuses.
+    const lastMinute = (this.#last * (limitWindowMs - elapsedMs)) / limitWindowMs;
+    return Math.max(0, Math.ceil(this.#limit - this.#current - lastMinute));
   }
 
   /** Begins a new minute if the last one is over. Returns the milliseconds since its start. */

@@ -452,3 +452,17 @@ test('AUTH-6 a counted address keeps nothing else of the header that it came in'
   expect(heap() - before).toBeLessThan(5e6);
   expect(limiter.size).toBe(2_000);
 });
+
+test('LIMIT-1 a sliding counter lets pass what it says is available, at every tenth of a second', () => {
+  const minute = start / minuteMs;
+  const wrong = Array.from({ length: 600 }, (_, tenth) => start + tenth * 100).flatMap((now) =>
+    Array.from({ length: 60 }, (_, last) => {
+      const bucket = createBucket('sliding_counter', 60, [minute, 0, last + 1]);
+      const available = bucket.available(now);
+      let passed = 0;
+      while (bucket.take(now)) passed++;
+      return passed === available ? [] : [{ now: now - start, last: last + 1, available, passed }];
+    }).flat(),
+  );
+  expect(wrong).toEqual([]);
+});

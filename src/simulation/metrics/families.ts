@@ -151,10 +151,16 @@ const declarations: readonly MetricDeclaration[] = [
   },
 ];
 
-export const metricNames: readonly string[] = [
-  ...declarations.map(({ name }) => name),
-  'smstwin_worlds',
-];
+/** Counts the worlds themselves, so no world has a sample of it. */
+const worldsMetric = {
+  name: 'smstwin_worlds',
+  help: 'Worlds of this process.',
+  type: 'gauge',
+} as const;
+
+export const metricNames: readonly string[] = [...declarations, worldsMetric].map(
+  ({ name }) => name,
+);
 
 /** The largest number of worlds that have samples of their own; more worlds get only totals. */
 export const mostLabelledWorlds = 100;
@@ -191,12 +197,7 @@ export function* familiesOf(
       type,
       values: [...gathered.values()],
     })),
-    {
-      name: 'smstwin_worlds',
-      help: 'Worlds of this process.',
-      type: 'gauge',
-      values: oneSample(worlds.length),
-    },
+    { ...worldsMetric, values: oneSample(worlds.length) },
   ];
 }
 
