@@ -58,6 +58,8 @@ export class IdUse {
   #ofFirst: GatheredIntent[] | undefined;
   /** By recipient and text: the intents with another attempt. Most ids have none. */
   #ofOthers: Map<string, GatheredIntent[]> | undefined;
+  /** The intents that had an attempt since the last seen acceptance under the id. */
+  #unconfirmed: Set<GatheredIntent> | undefined;
 
   giveTo(intent: GatheredIntent, id: string): GatheredIntent {
     this.holder = intent;
@@ -76,6 +78,10 @@ export class IdUse {
       this.#ofOthers.set(recipientAndTextOf(send), [intent]);
     } else if (!intents.includes(intent)) intents.push(intent);
     if (isConfirmed(send)) this.#endAt(send.sentAt);
+    else {
+      this.#unconfirmed ??= new Set();
+      this.#unconfirmed.add(intent);
+    }
     if (!isAccepted(send)) return;
     this.#accepted = { intent, send };
     if (send.reply.status === 202) this.#created = this.#accepted;
@@ -84,8 +90,9 @@ export class IdUse {
 
   /** A seen acceptance under the id ends all that it stands for, a day later. */
   #endAt(confirmedAtMs: number): void {
-    for (const intents of [this.#ofFirst ?? [], ...(this.#ofOthers?.values() ?? [])])
-      for (const one of intents) one.confirmedAtMs = Math.min(one.confirmedAtMs, confirmedAtMs);
+    for (const one of this.#unconfirmed ?? [])
+      one.confirmedAtMs = Math.min(one.confirmedAtMs, confirmedAtMs);
+    this.#unconfirmed = undefined;
   }
 
   /** The intents that had an attempt of this recipient and text. */
