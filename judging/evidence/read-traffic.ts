@@ -6,7 +6,6 @@
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { minuteMs } from '#contract/time.ts';
-import { push } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { FileReading, KnownExchanges, type TextReader } from './file-reading.ts';
 import { harReader } from './har-file.ts';
@@ -107,10 +106,14 @@ class CopiesOfTools {
     const ofProcess = host === '' ? connection?.split(' ', 1)[0] : undefined;
     const source = ofProcess ?? path;
     const key = [method, target, query, body, reply.status, reply.body].join('\n');
-    const known = [...(this.#recent.get(key) ?? []), ...(this.#older.get(key) ?? [])];
+    const known = [...(this.#recent.get(key) ?? []), ...(this.#older.get(key) ?? [])].filter(
+      ({ exchange }) => event.sentAt <= endOf(exchange) + mostApart(exchange),
+    );
+    this.#recent.set(key, known);
+    this.#older.delete(key);
     const first = known.find((each) => this.#areOne(each, event, source));
     if (first === undefined) {
-      push(this.#recent, key, { exchange: event, sources: [source] });
+      known.push({ exchange: event, sources: [source] });
       if (++this.#kept % mostKept === 0) {
         this.#older = this.#recent;
         this.#recent = new Map();
@@ -126,14 +129,27 @@ class CopiesOfTools {
   /** True if two records that say the same are of one exchange. */
   #areOne({ exchange: one, sources }: FirstCopy, other: TrafficExchange, source: string): boolean {
     if (sources.includes(source)) return false;
-    const ends = [one, other].map(({ answeredAt, precisionMs }) => answeredAt + precisionMs);
-    const apartMs = Math.max(one.sentAt, other.sentAt) - Math.min(...ends);
-    // A right service creates a message once. If the clocks of the tools differ, it is not certain
-    // that a wrong one did so twice.
-    if (one.method === 'POST' && one.reply?.status === 202) return apartMs <= mostClocksDiffer;
+    const apartMs = Math.max(one.sentAt, other.sentAt) - Math.min(endOf(one), endOf(other));
+    if (apartMs > mostApart(one)) return false;
     // Two clients that poll at the same time are answered alike.
-    return apartMs <= 0 && sources.some((each) => this.#pairs.has(pairOf(each, source)));
+    return isCreation(one) || sources.some((each) => this.#pairs.has(pairOf(each, source)));
   }
+}
+
+function endOf({ answeredAt, precisionMs }: TrafficExchange): number {
+  return answeredAt + precisionMs;
+}
+
+function isCreation({ method, reply }: TrafficExchange): boolean {
+  return method === 'POST' && reply?.status === 202;
+}
+
+/**
+ * The longest time between two records of the exchange. A right service creates a message once. If
+ * the clocks of the tools differ, it is not certain that a wrong one did so twice.
+ */
+function mostApart(exchange: TrafficExchange): number {
+  return isCreation(exchange) ? mostClocksDiffer : 0;
 }
 
 function pairOf(one: string, other: string): string {
