@@ -136,6 +136,8 @@ export class Plan {
    */
   async #confirm(): Promise<void> {
     if (!this.#isKnown || this.#checkOpen()) return;
+    // The refusals of the race are not among the decisions: nothing is shown where they may count.
+    if (this.#evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
     const now = this.#run.now();
     const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
     const isAffordable = waits.length <= this.#allowance.requests;

@@ -19,12 +19,14 @@ export interface Subject {
 export interface Reply {
   /** 0: no whole reply came. */
   readonly status: number;
-  /** Lower-case names. */
-  readonly headers?: Headers;
+  /** Names in any case, also as the `headers` of a `Response`. */
+  readonly headers?: Headers | Iterable<readonly [name: string, value: string]>;
 }
 
 /** A request and its reply, with their times since the audit began. */
-export interface AuditedExchange extends Subject, Required<Reply> {
+export interface AuditedExchange extends Subject {
+  readonly status: number;
+  readonly headers: Headers;
   /** From 1 on, in the order of sending. */
   readonly number: number;
   /** Since the audit began. */
@@ -149,7 +151,7 @@ export class Run {
     };
     // Listed before its reply, so that requests in flight count towards the budget.
     this.exchanges.push(pending);
-    const { status, headers = {} } = await request(subject);
+    const { status, headers } = readReply(await request(subject));
     const answer = refused.includes(status) ? 'refused' : 'passed';
     const outcome = status === 0 ? 'broken' : answer;
     const answeredAt = this.settings.now();
@@ -173,6 +175,18 @@ export class Run {
     this.#errorsInARow = isError ? this.#errorsInARow + 1 : 0;
     if (this.#errorsInARow >= mostErrorsInARow) throw new Stopped('errors');
   }
+}
+
+/** The reply with headers in lower case. Throws a TypeError for what is no reply. */
+function readReply(reply: Reply): Pick<AuditedExchange, 'status' | 'headers'> {
+  if (typeof reply?.status !== 'number')
+    throw new TypeError(`audit: request must return { status, headers? }, but got ${reply}`);
+  const { status, headers = {} } = reply;
+  const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
+  return {
+    status,
+    headers: Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value])),
+  };
 }
 
 /** What a limiter decided about a request, as far as its times tell. */

@@ -192,22 +192,36 @@ export interface Expectation {
   readonly value: string;
 }
 
-/** A record, so that a missing name does not compile. */
-const questions: Readonly<Record<keyof Statements, true>> = {
-  algorithm: true,
-  limit: true,
-  window_seconds: true,
-  burst: true,
-  refill_per_second: true,
-  keyed_by: true,
-  refusals_spend: true,
-  errors_spend: true,
-  retry_after: true,
-  fields: true,
-  at_once: true,
-  most_in_a_window: true,
+interface ValueForm {
+  readonly pattern: RegExp;
+  readonly words: string;
+}
+
+const oneNumber: ValueForm = { pattern: /^\d+(?:\.\d+)?$/, words: 'a number' };
+const seconds: ValueForm = { ...oneNumber, words: 'seconds, such as 60' };
+const trueOrFalse: ValueForm = { pattern: /^(?:true|false)$/, words: 'true or false' };
+const anyText: ValueForm = { pattern: /./, words: 'a value' };
+const oneAlgorithm: ValueForm = {
+  pattern: new RegExp(`^(?:${Object.keys(algorithmNames).join('|')})$`),
+  words: `an algorithm of ${Object.keys(algorithmNames).join(', ')}`,
 };
-const names = Object.keys(questions) as (keyof Statements)[];
+
+/** A record, so that a missing name does not compile. */
+const valueForms: Readonly<Record<keyof Statements, ValueForm>> = {
+  algorithm: oneAlgorithm,
+  limit: oneNumber,
+  window_seconds: seconds,
+  burst: oneNumber,
+  refill_per_second: oneNumber,
+  keyed_by: anyText,
+  refusals_spend: trueOrFalse,
+  errors_spend: trueOrFalse,
+  retry_after: anyText,
+  fields: anyText,
+  at_once: anyText,
+  most_in_a_window: oneNumber,
+};
+const names = Object.keys(valueForms) as (keyof Statements)[];
 
 /** Reads `algorithm=sliding_log limit=120 window=60`. */
 export function expectValue(text: string): readonly Expectation[] {
@@ -219,10 +233,9 @@ export function expectValue(text: string): readonly Expectation[] {
       const value = pieces.join('=');
       const wanted = word === 'window' ? 'window_seconds' : word;
       const name = names.find((known) => known === wanted);
-      if (name === 'algorithm' && !Object.hasOwn(algorithmNames, value))
-        throw new ValueError(`expected an algorithm of ${Object.keys(algorithmNames).join(', ')}`);
-      if (name !== undefined && value !== '') return { name, value };
-      throw new ValueError(`expected name=value with a name of ${names.join(', ')}`);
+      if (name !== undefined && valueForms[name].pattern.test(value)) return { name, value };
+      if (name !== undefined) throw new ValueError(`${word}: expected ${valueForms[name].words}`);
+      throw new ValueError(`expected name=value with a name of ${names.join(', ')}, window`);
     });
 }
 

@@ -36,6 +36,8 @@ test('an algorithm that no audit knows is refused before anything is asked', asy
 test.each([
   [['http://me:secret@127.0.0.1:9/'], /^url http:\/\/me:…@127.0.0.1:9\/: holds a user/],
   [[silent, '--assumptions', import.meta.filename], /: cannot be written: not a file of assumpt/],
+  [[silent, '--expect', 'window=2s'], /window: expected seconds, such as 60/],
+  [[silent, '--expect', 'limit=120 refusals_spend=no'], /refusals_spend: expected true or false/],
   [[silent, '--expect', 'constructor=1'], /expected name=value with a name of /],
   [[silent, 'more'], /^unexpected argument 'more'/],
 ])('%j is refused', async (argv, message) => {

@@ -1,6 +1,6 @@
 /** The audit of planted limiters on a clock of their own: what it calls certain is true. */
 import { expect, test } from 'vitest';
-import { audit } from '#audit/audit.ts';
+import { audit, type Reply, type Subject } from '#audit/audit.ts';
 import {
   alignedWindow,
   fixedWindow,
@@ -69,3 +69,46 @@ test.each(past)(
     if (keys.certainty === 'certain') expect(keys.value).toEqual(['address']);
   },
 );
+
+test('requests of a race that a short queue delays make answers less exact, not wrong', async () => {
+  const server = new LimitedServer(perKey(slidingLog(9, 3_000, true)));
+  let waiting = 0;
+  const request = async (subject: Subject) => {
+    waiting += 1;
+    const place = waiting;
+    // All of a race have begun.
+    await Promise.resolve();
+    // A connection for which the queue has no room is opened again after a second.
+    if (place === 10) server.now += 1_030;
+    const reply = await server.request(subject);
+    waiting -= 1;
+    return reply;
+  };
+  const { statements } = await audit({ request, ...server.clock });
+  expect(statements.algorithm).toMatchObject({ value: 'sliding_log', certainty: 'certain' });
+  expect(statements.refusals_spend).toMatchObject({ value: true, certainty: 'certain' });
+  expect(statements.at_once.certainty).toBe('undetermined');
+});
+
+test('headers are read in any case, and as those of a Response', async () => {
+  const { request, clock } = new LimitedServer(perKey(fixedWindow(5, 1_000)));
+  const forms = [
+    ({ headers }: Reply) => ({ 'Retry-After': Object(headers)['retry-after'] }),
+    ({ headers }: Reply) => new Headers(headers as Record<string, string>),
+  ];
+  for (const form of forms) {
+    const { statements } = await audit({
+      ...clock,
+      request: async (subject) => {
+        const reply = await request(subject);
+        return reply.status === 429 ? { ...reply, headers: form(reply) } : reply;
+      },
+    });
+    expect(statements.retry_after.value).toBe('exact');
+  }
+});
+
+test('what is no reply is refused', async () => {
+  const request = async () => true as never;
+  await expect(audit({ request })).rejects.toThrow(/request must return \{ status, headers\? \}/);
+});
