@@ -80,7 +80,7 @@ export class Allowance {
     return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs + slowMs);
   }
 
-  /** Until then, an answer that is certain may be confirmed. */
+  /** The latest time at which the audit may still confirm a certain answer. */
   get confirmedMs(): number {
     const [, windowMs] = this.#evidence.windowMs;
     const shortMs = Math.min(openAuditMs, fewWindows * windowMs);

@@ -136,7 +136,7 @@ export class Plan {
    */
   async #confirm(): Promise<void> {
     if (!this.#isKnown || this.#checkOpen()) return;
-    // The refusals of the race are not among the decisions: nothing is shown where they may count.
+    // If refusals may count, those of the race delay the next pass, and no decision says when.
     if (this.#evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
     const now = this.#run.now();
     const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
@@ -193,7 +193,7 @@ export class Plan {
     await this.#run.until(Math.max(this.#run.now() + likely * windows + pauseMarginMs, untested));
   }
 
-  /** In windows of a clock, a race at the begin of one leaves the most time for step 7. */
+  /** If only windows of the clock remain, a race just after a border leaves step 7 the most time. */
   async #pauseBeforeRace(): Promise<void> {
     const { candidates } = this.#evidence;
     if (this.#checkOpen() || !candidates.every(({ family }) => family.name === 'aligned_window'))
@@ -201,7 +201,7 @@ export class Plan {
     const now = this.#run.now();
     const borders = candidates.map(({ version: { windowMs, phase } }) => {
       const [ms, begin] = [windowMs[1], phase[1]];
-      // One that may just have begun is not the next.
+      // Half a window further, so that a window that has just begun is not the next.
       return (Math.floor(now / ms - begin + 0.5) + 1 + begin) * ms;
     });
     this.#run.doing('a pause, until the next window begins');

@@ -192,6 +192,7 @@ export interface Expectation {
   readonly value: string;
 }
 
+/** What a value of `--expect` must look like, and the words for it. */
 interface ValueForm {
   readonly pattern: RegExp;
   readonly words: string;
