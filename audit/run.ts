@@ -25,7 +25,9 @@ export interface Reply {
 
 /** A request and its reply, with their times since the audit began. */
 export interface AuditedExchange extends Subject {
+  /** 0: no whole reply came. */
   readonly status: number;
+  /** Names in lower case. */
   readonly headers: Headers;
   /** From 1 on, in the order of sending. */
   readonly number: number;
