@@ -7,8 +7,9 @@
  * have passed twice, limiters that had counted earlier requests are candidates too. If no other
  * limiter explains the decisions, such limiters are candidates whatever their window.
  */
-import { type Decision, History, hullOf, type Span } from '#judging/limiter/space/decision.ts';
+import { type Decision, hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
+import { History } from '#judging/limiter/space/history.ts';
 import {
   anyLimit,
   type Candidate,

@@ -1,10 +1,9 @@
-/** CLIENT-5, CLIENT-8, CLIENT-9: the outcome of each intent, and how its client reacted to it. */
+/** CLIENT-5, CLIENT-9: each intent is sent once, and is not given up while its outcome is open. */
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { ReportedIntents } from './client-10-reports.ts';
 import {
   areADayApart,
   type ClientExchange,
-  consecutive,
   firstAcceptances,
   isAccepted,
   isUnresolved,
@@ -12,12 +11,10 @@ import {
   messageIdOf,
   readIdOf,
   recipientAndTextOf,
-  refusedForGood,
   statusIn,
   unrecorded,
   wasKnownTo,
 } from './exchange.ts';
-import { recipientOf } from './gathered-intents.ts';
 import {
   attributableAttempts,
   type ClientRecord,
@@ -36,7 +33,6 @@ import {
 
 export const outcomes = {
   'CLIENT-5': sendsOnce,
-  'CLIENT-8': acceptsRefusals,
   'CLIENT-9': givesUpNoIntent,
 } satisfies Judges;
 
@@ -101,49 +97,6 @@ function isBrokenReplay(original: ClientExchange, later: ClientExchange): boolea
 function brokenReplayNotice(original: ClientExchange, later: ClientExchange): Notice {
   const what = `the service accepted request_id ${requestIdOf(later)} twice within 24 hours (SEND-4): that is no fault of the client`;
   return { what, exchanges: [original, later] };
-}
-
-function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
-  const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
-    const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
-    return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
-  };
-  const refusals = exchanges.filter(isFinal);
-  if (refusals.length === 0) return notExercised;
-  const isRepeat = ([refused, later]: readonly [ClientExchange, ClientExchange]) =>
-    isFinal(refused) &&
-    wasKnownTo(later, refused) &&
-    !isNextMonth(refused, later) &&
-    !unclear.areBetween(refused, later) &&
-    // A later success shows that the cause of the refusal was corrected.
-    !(later.reply.status >= 200 && later.reply.status < 300);
-  // Most requests have another target or recipient than any refused one: no key is made of them.
-  const refusedTargets = new Set(refusals.map(({ target }) => target));
-  const refusedRecipients = new Set(refusals.map(recipientOf));
-  const sameRequests = consecutive(exchanges, (one) =>
-    refusedTargets.has(one.target) && refusedRecipients.has(recipientOf(one))
-      ? requestKeyOf(one)
-      : undefined,
-  );
-  const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
-    const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
-    return finding(what, [refused, again]);
-  });
-  return { exercised: refusals.length, findings };
-}
-
-/** Equal for requests that say the same, however their JSON is written. */
-function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
-  const named = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-  const said = named === undefined ? body : JSON.stringify(named);
-  const { name, credential } = caller;
-  return [name, credential, method, target, headers['content-type'], said].join('\n');
-}
-
-/** True if the quota was renewed since the refusal: the later request came in another month. */
-function isNextMonth(refused: ClientExchange, later: ClientExchange): boolean {
-  const monthOf = ({ sentAt }: ClientExchange) => new Date(sentAt).toISOString().slice(0, 7);
-  return refused.reply.status === 402 && monthOf(refused) !== monthOf(later);
 }
 
 function givesUpNoIntent(record: ClientRecord): Judgement {

@@ -4,13 +4,9 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type Decision,
-  Decisions,
-  History,
-  type Version,
-} from '#judging/limiter/space/decision.ts';
+import type { Decision, Version } from '#judging/limiter/space/decision.ts';
 import { families } from '#judging/limiter/space/families.ts';
+import { Decisions, History } from '#judging/limiter/space/history.ts';
 import {
   alignedWindow,
   fixedWindow,

@@ -7,16 +7,9 @@
  * A span is kept whole while the version in its middle is possible: cutting it would drop nothing
  * yet. One with an impossible middle is cut until it is too fine to matter.
  */
-import {
-  type Decision,
-  Histories,
-  type History,
-  type Part,
-  type Span,
-  shortestWindowMs,
-  type Version,
-} from './decision.ts';
+import type { Decision, Span, Version } from './decision.ts';
 import { type Family, families } from './families.ts';
+import { Histories, type History, type Part, shortestWindowMs } from './history.ts';
 
 /** A version of a family, or a span of them. */
 export interface OneVersion {
@@ -130,10 +123,10 @@ function isCounter({ algorithm }: Family): boolean {
 /** The candidate with the limits that also permit the new decisions; empty if none does. */
 function narrowed(candidate: Candidate, histories: Histories): Candidate[] {
   const history = histories.forWindow(candidate.version.windowMs);
-  const part = { ...history.whole, since: history.known };
-  const span = permitted(candidate, history, part);
+  const { changed } = history;
+  const span = permitted(candidate, history, changed);
   if (span === undefined) return [];
-  const middle = candidate.middle && permitted(candidate.middle, history, part);
+  const middle = candidate.middle && permitted(candidate.middle, history, changed);
   const isSame = span === candidate && middle === candidate.middle;
   return [isSame ? candidate : { ...span, middle }];
 }
