@@ -109,7 +109,7 @@ export class Evidence {
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
     const longestMs = Math.min(this.#knownMs * this.#nearFactor, this.#coveredMs);
     return [undefined, 0].some((knownSince) => {
-      const space = new Space(knownSince, manySpans);
+      const space = new Space(knownSince, { few: manySpans });
       space.widen(knownSince === undefined ? this.longestMs : longestMs);
       // Each look goes further into what is neither excluded nor shown to be possible.
       for (let look = 0; look < mostLooks; look += 1) {

@@ -78,7 +78,10 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   for (const benchCase of cases.filter(({ scenario }) => options.scenarios.includes(scenario))) {
     const measurement = await measure(benchCase, options, onProgress);
     onProgress('');
-    const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
+    const result = caseResult(measurement, {
+      slos: options.slos,
+      isOpenLoop: options.perSecond !== undefined,
+    });
     io.out(caseText(result));
     measured.push(result);
   }

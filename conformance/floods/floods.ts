@@ -33,7 +33,7 @@ import {
   readMessageOf,
   recentRequests,
   requestTo,
-} from './limited.ts';
+} from './limited-requests.ts';
 
 export interface Flood {
   readonly account: AccountUnderTest;

@@ -38,30 +38,22 @@ export const outcomes = {
 
 function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
-  const failedReads = new Map<string, ClientExchange>();
-  for (const read of reads) {
-    if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
-    // A message whose id is not recorded may be any that was read.
-    for (const id of ['', readIdOf(read)]) if (!failedReads.has(id)) failedReads.set(id, read);
-  }
-  const wasRepeatable = (earlier: ClientExchange, later: ClientExchange) => {
-    const id = earlier.lacksBody ? '' : messageIdOf(earlier);
-    const read = id === undefined ? undefined : failedReads.get(id);
-    return read !== undefined && wasKnownTo(later, read);
-  };
+  const failedReads = new FailedReads(reads);
   const notices: Notice[] = [];
+  /** The acceptances for which the client answers: no fault of the service made them. */
+  const acceptancesOf = (attempts: readonly ClientExchange[]) => {
+    const accepted = firstAcceptances(attempts);
+    if (accepted.length < 2) return accepted;
+    return accepted.filter((one, index) => {
+      const earlier = accepted.slice(0, index);
+      const original = earlier.find((other) => isBrokenReplay(other, one));
+      if (original !== undefined) notices.push(brokenReplayNotice(original, one));
+      const isResent = index > 0 && earlier.every((other) => failedReads.wereSeen(other, one));
+      return original === undefined && !isResent;
+    });
+  };
   const judgedSends = judgement(
-    judged.map((attempts) => {
-      const accepted = firstAcceptances(attempts);
-      if (accepted.length < 2) return accepted;
-      return accepted.filter((one, index) => {
-        const earlier = accepted.slice(0, index);
-        const original = earlier.find((other) => isBrokenReplay(other, one));
-        if (original !== undefined) notices.push(brokenReplayNotice(original, one));
-        const isResent = index > 0 && earlier.every((other) => wasRepeatable(other, one));
-        return original === undefined && !isResent;
-      });
-    }),
+    judged.map(acceptancesOf),
     (accepted) => accepted.length > 1 && !mayBeSeveral(accepted, unclear),
     (accepted) => {
       const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
@@ -70,6 +62,28 @@ function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
     },
   );
   return { ...judgedSends, notices };
+}
+
+/** The reads that showed the client a failed message, which it may send again. */
+class FailedReads {
+  /** The first such read of each message. */
+  readonly #firstById = new Map<string, ClientExchange>();
+
+  constructor(reads: readonly ClientExchange[]) {
+    for (const read of reads) {
+      if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
+      // A message whose id is not recorded may be any that was read.
+      for (const id of ['', readIdOf(read)])
+        if (!this.#firstById.has(id)) this.#firstById.set(id, read);
+    }
+  }
+
+  /** True if a read had shown that the message of `accepted` failed when `later` was sent. */
+  wereSeen(accepted: ClientExchange, later: ClientExchange): boolean {
+    const id = accepted.lacksBody ? '' : messageIdOf(accepted);
+    const read = id === undefined ? undefined : this.#firstById.get(id);
+    return read !== undefined && wasKnownTo(later, read);
+  }
 }
 
 /** True if an unclear send may have ended the intent between these: they are then several intents. */
@@ -104,15 +118,14 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
   if (isPartial) return notExercised;
   const sends = exchanges.filter(isSend);
   const counts = new SendCounts(unclear.areNone ? [] : sends);
+  /** True if a send that the record does not show whole may go on with the intent. */
   const mayGoOn = ({ attempts }: Intent) => {
     // Another account may go on with a message whose key was refused, or that has a name in the file.
-    const isOfAny =
+    const mayChangeCaller =
       record.reports !== undefined || attempts.some(({ caller }) => caller.account === undefined);
-    const isConcerned = isOfAny || attempts.some((one) => unclear.concern(one));
-    return (
-      isConcerned &&
-      (attempts.some((one) => unclear.maySettle(one, isOfAny)) || counts.areMoreThan(attempts))
-    );
+    if (!mayChangeCaller && !attempts.some((one) => unclear.concern(one))) return false;
+    const scope = mayChangeCaller ? 'any caller' : 'same caller';
+    return attempts.some((one) => unclear.maySettle(one, scope)) || counts.areMoreThan(attempts);
   };
   const unresolved = intents.all.filter(
     (intent) =>

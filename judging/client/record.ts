@@ -125,9 +125,10 @@ export class UnclearSends {
     });
   }
 
-  /** True if one of them, or one of any scope, may have settled an intent with this attempt. */
-  maySettle(attempt: ClientExchange, isOfAny: boolean): boolean {
-    const scopes = isOfAny ? [this.#ofAnyone, ...this.#byScope.values()] : this.#near(attempt);
+  /** True if one of them, of this caller or of any, may have settled an intent with this attempt. */
+  maySettle(attempt: ClientExchange, whose: 'same caller' | 'any caller'): boolean {
+    const scopes =
+      whose === 'any caller' ? [this.#ofAnyone, ...this.#byScope.values()] : this.#near(attempt);
     return scopes.some((sends) => {
       const { openUntil = 0, send } = sends.at(-1) ?? {};
       const isRecent = send !== undefined && send.sentAt >= attempt.sentAt - dayMs;

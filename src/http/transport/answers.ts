@@ -152,7 +152,7 @@ export class Answers {
     try {
       if (outlet.isDone) {
         // The client has left.
-        if (delivery !== undefined) this.#port.replyFinished(delivery, false);
+        if (delivery !== undefined) this.#port.replyFinished(delivery, 'client left');
       } else if (failure !== undefined) {
         this.#port.report(failure);
         this.decline(outlet, this.#port.reply('internalError'), ends);
@@ -210,11 +210,11 @@ export class Answers {
     if (cut === 'hang') {
       // A reply that never comes is not waited for when the server closes.
       this.pending.forget(outlet);
-      outlet.onLeft(() => this.#port.replyFinished(delivery, false));
+      outlet.onLeft(() => this.#port.replyFinished(delivery, 'client left'));
       return;
     }
     const deliver = (): void => {
-      if (delayMs > 0) this.#port.replyFinished(delivery, true);
+      if (delayMs > 0) this.#port.replyFinished(delivery, 'sent');
       this.#cut(outlet, reply, cut);
     };
     const isDelayed =
@@ -225,7 +225,7 @@ export class Answers {
     }
     outlet.onLeft(() => {
       this.pending.forget(outlet);
-      this.#port.replyFinished(delivery, false);
+      this.#port.replyFinished(delivery, 'client left');
     });
   }
 
