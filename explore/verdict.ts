@@ -183,21 +183,28 @@ function miscounted(
   const found = acceptedIn(exchanges);
   const sends = exchanges.filter(isSend);
   if (expected.accepted === undefined) {
-    const counts = { found: totalOf(found), times: expected.total };
-    return miscount('messages', counts, mustSucceed, sends);
+    const counts = { found: totalOf(found), times: expected.total, mustSucceed };
+    return miscount('messages', counts, sends);
   }
   return [...new Set([...expected.accepted.keys(), ...found.keys()])].flatMap((recipient) => {
     const times = expected.accepted?.get(recipient) ?? 0;
     const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
-    const counts = { found: found.get(recipient) ?? 0, times };
-    return miscount(`messages to ${recipient}`, counts, mustSucceed, toRecipient);
+    const counts = { found: found.get(recipient) ?? 0, times, mustSucceed };
+    return miscount(`messages to ${recipient}`, counts, toRecipient);
   });
+}
+
+interface Counts {
+  /** How many messages were accepted, and how many without faults. */
+  readonly found: number;
+  readonly times: number;
+  /** True if the client says that all its messages were accepted. */
+  readonly mustSucceed: boolean;
 }
 
 function miscount(
   noun: string,
-  { found, times }: { readonly found: number; readonly times: number },
-  mustSucceed: boolean,
+  { found, times, mustSucceed }: Counts,
   sends: readonly ClientExchange[],
 ): Failure[] {
   const counts = `${found} ${noun} were accepted, and ${times} without faults`;

@@ -107,8 +107,8 @@ interface ComparedPart {
 }
 
 /**
- * The change of a figure shows what it is; if it did not change, its name does. Other figures are left
- * out, because a number of one day would be wrong on any other.
+ * The change of a figure shows what it is; if it did not change, its name does. Other figures are
+ * left out, because a number of one day would be wrong on any other.
  */
 export function inferStats(before: unknown, after: unknown, part: ComparedPart): unknown {
   const { at } = part;

@@ -1,7 +1,7 @@
 /**
- * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-8: it does not repeat
- * a request that was refused for good. CLIENT-15: no body causes a 400. CLIENT-16: a key is in the
- * `Authorization` header alone.
+ * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-8: it does not
+ * repeat a request that was refused for good. CLIENT-15: no body causes a 400. CLIENT-16: a key is
+ * in the `Authorization` header alone.
  */
 import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';

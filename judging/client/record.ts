@@ -76,8 +76,8 @@ export function lastAttempt({ attempts }: Intent): ClientExchange {
 type UnclearOfScope = { readonly send: ClientExchange; readonly openUntil: number }[];
 
 /**
- * The sends of a record whose content or caller was not recorded. Each may be an attempt at any intent
- * of its scope, its caller and endpoint: what its content could decide is left unjudged.
+ * The sends of a record whose content or caller was not recorded. Each may be an attempt at any
+ * intent of its scope, its caller and endpoint: what its content could decide is left unjudged.
  */
 export class UnclearSends {
   /** `openUntil`: the latest one of the sends so far. */

@@ -75,7 +75,7 @@ export function bucketsOf(trace: Trace): Bucket[] {
   });
 }
 
-/** Equal for requests that spend from one bucket; undefined if there is none, or its owner is unknown. */
+/** Equal for requests that spend from one bucket; undefined if none is known. */
 export function bucketKeyOf({ endpoint, caller }: Exchange): string | undefined {
   const owner = ownerOf(caller);
   const isLimited = endpoint !== undefined && endpoint in documentedLimits;

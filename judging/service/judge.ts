@@ -83,7 +83,7 @@ export class Findings {
   /** The first observation that breaks no rule, but that a reader must hear. */
   firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
 
-  /** Forgets everything, so that another rule can be judged: a new object for each would cost more. */
+  /** Forgets everything. To judge another rule, this costs less than a new object. */
   clear(): void {
     this.exercised = 0;
     this.broken = undefined;

@@ -46,7 +46,7 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
   return (fields.length === 1 && first?.item?.fields) || fields;
 }
 
-/** The global registry without ids: JSON Schema then repeats a nested schema instead of a reference. */
+/** The global registry without ids: JSON Schema then repeats a nested schema, without references. */
 class WithoutIds extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   override get(schema: z.core.$ZodType) {
     const { id: _, ...texts } = z.globalRegistry.get(schema) ?? {};

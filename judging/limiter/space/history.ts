@@ -21,7 +21,7 @@ export interface Part {
  */
 export type PossibleLimits = (history: History, version: Version, part: Part) => Span | undefined;
 
-/** All decisions in order, with sums, so that what was spent between two of them is one subtraction. */
+/** All decisions in order, with sums: what was spent between two of them is one subtraction. */
 export class Decisions {
   readonly all: Decision[] = [];
   readonly #passed = [0];
