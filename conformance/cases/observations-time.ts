@@ -173,7 +173,6 @@ export const timeObservations: readonly Observation[] = [
   }),
 ];
 
-/** An observation that moves time. */
 function movingTime(
   id: `${AssumptionName}/${string}`,
   sendCount: number,

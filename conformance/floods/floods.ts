@@ -38,7 +38,6 @@ import {
 export interface Flood {
   readonly account: AccountUnderTest;
   readonly replies: readonly Reply[];
-  /** The replies with 429. */
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
   /** The first request and its reply. */

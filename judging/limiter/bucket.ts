@@ -30,7 +30,6 @@ export interface Bucket {
 export interface SplitBucket extends Bucket {
   /** The requests that passed and spent a token. */
   readonly granted: readonly Exchange[];
-  /** The 429s. */
   readonly refused: readonly Exchange[];
   /** The tries without a reply, each of which may have spent a token or not. */
   readonly doubtful: readonly Exchange[];

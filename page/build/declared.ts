@@ -11,7 +11,6 @@ import type { DeclaredOperation, Field } from '../field.ts';
 type Json = z.core.JSONSchema.JSONSchema;
 type Shape = Omit<Field, 'name'>;
 
-/** All operations by name. */
 export function declaredOperations(): Readonly<Record<string, DeclaredOperation>> {
   return Object.fromEntries(operations.map((each) => [each.name, declaredOperation(each)]));
 }

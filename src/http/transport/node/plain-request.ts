@@ -151,7 +151,6 @@ export interface PlainHead {
   readonly headers: Readonly<Record<string, string>>;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
-  /** The lines of its headers. */
   readonly lines: string;
   /** Bytes up to the end of the empty line. */
   readonly size: number;
