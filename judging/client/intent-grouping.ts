@@ -92,10 +92,9 @@ class Grouping {
   }
 
   *run(): Generator<undefined, Intents> {
-    let index = 0;
-    for (const send of this.#sends) {
+    for (const [index, send] of this.#sends.entries()) {
       this.#place(send, this.#uses[index]);
-      if (index++ % sendsPerSlice === 0) yield;
+      if (index % sendsPerSlice === 0) yield;
     }
     if (this.#isPartial) this.#markOpenAttempts();
     const unattributable = this.#all.reduce((sum, intent) => sum + unattributableIn(intent), 0);

@@ -140,19 +140,19 @@ export class History {
 
   /** Takes in the latest decision: into the last group if they are close, otherwise into its own. */
   add(): void {
-    const end = this.decisions.all.length;
-    const { from, to, passed, count } = this.decisions.all[end - 1] as Decision;
+    const { all } = this.decisions;
+    const decision = all.at(-1) as Decision;
+    const { from, to, passed, count } = decision;
     const last = this.groups.at(-1);
     const isClose = last !== undefined && to - last.from <= Math.max(this.#withinMs, to - from);
     if (isClose && last.passed === passed)
-      Object.assign(last, { to, end, count: last.count + count });
-    else this.#addGroup();
+      Object.assign(last, { to, end: all.length, count: last.count + count });
+    else this.#addGroup(decision);
   }
 
   /** Makes the latest decision a group of its own. */
-  #addGroup(): void {
+  #addGroup({ from, to, passed, count }: Decision): void {
     const end = this.decisions.all.length;
-    const { from, to, passed, count } = this.decisions.all[end - 1] as Decision;
     const last = this.groups.at(-1);
     if (last === undefined || (passed && !last.passed)) this.blocks.push(this.groups.length);
     this.groups.push({ from, to, passed, count, first: end - 1, end });
@@ -163,7 +163,7 @@ export class History {
     const since = this.groups.length;
     for (const each of further) {
       this.decisions.add(each);
-      this.#addGroup();
+      this.#addGroup(each);
     }
     const judged = judge({ ...this.whole, since });
     for (const _ of further) this.decisions.removeLast();
