@@ -5,6 +5,7 @@
  * failures are findings.
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
+import { workOn } from '#io/event-loop.ts';
 import { candidatesAfter, shuffled } from './candidates.ts';
 import { Confirmation, type ConfirmationOptions } from './confirmation.ts';
 import { isProblem, type Learned, type LearnOptions, learn } from './learn.ts';
@@ -137,21 +138,19 @@ class Search {
 
   async #tryAll(schedules: readonly Schedule[], level: Level): Promise<Run[]> {
     const tried: Schedule[] = [];
-    const waiting = schedules.values();
-    const tryWaiting = async (): Promise<void> => {
-      for (const schedule of waiting) {
-        if (this.#runs.areOver) return;
+    await workOn(schedules.values(), this.#options.jobs, async (schedule) => {
+      if (this.#runs.areOver) return;
+      try {
         const run = await this.#runs.lock.shared(() => this.#runs.try(schedule, this.#learned));
         tried.push(schedule);
         level.done++;
         await this.#confirmation.confirm(run);
         const { count: runs, reachedPoints: points } = this.#runs;
         this.#options.onProgress?.({ ...this.found, runs, points });
+      } catch (error) {
+        this.#runs.endBy(error);
       }
-    };
-    const jobs = Array.from({ length: this.#options.jobs }, tryWaiting);
-    for (const job of await Promise.allSettled(jobs))
-      if (job.status === 'rejected') this.#runs.endBy(job.reason);
+    });
     // Reads the index, because a run that confirms a failure may have reached more points.
     return tried.flatMap((schedule) => this.#runs.index.get(schedule) ?? []);
   }

@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { workOn } from '#io/event-loop.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
 import { freePort } from '#src/http/transport/listening.ts';
@@ -217,16 +218,14 @@ export class Fleet {
   async #startShards(baseUrl: string): Promise<readonly Shard[]> {
     const { shards: count } = this.#options;
     const started: Shard[] = [];
-    let nextIndex = 0;
-    const startInTurn = async () => {
-      for (let index = nextIndex++; index < count; index = nextIndex++)
+    try {
+      // A start keeps a core busy, so as many run at one time as there are cores.
+      await workOn(new Array(count).keys(), availableParallelism(), async (index) => {
         started[index] = await this.#startShard(index, baseUrl);
-    };
-    // A start keeps a core busy, so as many run at one time as there are cores.
-    const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startInTurn);
-    const results = await Promise.allSettled(starts);
-    this.#shards = started.filter((shard) => shard !== undefined);
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+      });
+    } finally {
+      this.#shards = started.filter((shard) => shard !== undefined);
+    }
     return started;
   }
 

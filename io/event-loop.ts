@@ -26,7 +26,7 @@ export async function inSlices<T>(work: Generator<undefined, T>): Promise<T> {
   }
 }
 
-/** Works on items in their order, on `width` of them at one time. */
+/** Works on items in their order, on `width` of them at one time. An error is thrown at the end. */
 export async function workOn<T>(
   items: ArrayIterator<T>,
   width: number,
@@ -36,7 +36,8 @@ export async function workOn<T>(
   const worker = async () => {
     for (const item of items) await work(item);
   };
-  await Promise.all(Array.from({ length: width }, worker));
+  const ends = await Promise.allSettled(Array.from({ length: width }, worker));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 export function atOnce<T>(work: Generator<undefined, T>): T {

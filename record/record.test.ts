@@ -27,7 +27,7 @@ import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Simulator } from '#src/simulator.ts';
 import { expectFits } from '#verify/testkit/expect-fits.ts';
 import { longestRecordedBody } from './passed-exchange.ts';
-import { type RecordOptions, type RunningRecording, startRecording } from './record.ts';
+import { type RecordOptions, startRecording } from './record.ts';
 import { RecordingFile } from './recording-file.ts';
 import { Secrets } from './secrets.ts';
 
@@ -48,7 +48,7 @@ function newFile(): string {
 async function record(
   upstream: string,
   options: Partial<RecordOptions> = {},
-): Promise<RunningRecording & { readonly out: string }> {
+): Promise<Awaited<ReturnType<typeof startRecording>> & { readonly out: string }> {
   const out = options.out ?? newFile();
   const recording = await startRecording({ ...options, upstream: new URL(upstream), out });
   closing.push(() => recording.close());

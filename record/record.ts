@@ -25,8 +25,6 @@ export interface RecordOptions {
   readonly onNotice?: (line: string) => void;
 }
 
-export type RunningRecording = Awaited<ReturnType<typeof startRecording>>;
-
 /** Listens and opens the file. `close` finishes the exchanges in flight and writes them. */
 export async function startRecording(options: RecordOptions) {
   const { upstream, out, host = '127.0.0.1', port = 0, redact = [] } = options;
