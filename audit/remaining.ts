@@ -53,8 +53,9 @@ const alikeForOne = ['fixed_window', 'sliding_log', 'token_bucket', 'prolonged_w
 /** Of limiters that decide alike, one name for all. */
 export function algorithmOf({ family, version }: OneVersion): Algorithm {
   const { name, algorithm, refusals } = family;
-  const isOfOne = version.limit[1] === 1 && refusals === 'free';
-  return isOfOne && alikeForOne.includes(name) ? 'token_bucket' : algorithm;
+  const isOfOne = version.limit[1] === 1 && refusals !== 'spend';
+  if (!isOfOne || !alikeForOne.includes(name)) return algorithm;
+  return refusals === 'block' ? 'fixed_window' : 'token_bucket';
 }
 
 /** How much remains: it falls with each request that shows something. */
