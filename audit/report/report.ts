@@ -67,12 +67,12 @@ export function answerOf({ statements, exchanges }: AuditResult): string {
   const { algorithm, limit, window_seconds: window, at_once: atOnce, ...rest } = statements;
   if (algorithm.value === 'no_limit_seen') return `no limit was seen: ${algorithm.sentence}`;
   if (algorithm.value === 'none_of_these')
-    return `none of the known limiters: ${algorithm.sentence}`;
+    return `${algorithm.sentence.split(': ', 1)[0]}: see algorithm`;
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) return algorithm.sentence;
   const many = `${limit.value ?? limit.sentence}`;
   const time = window.value === null ? window.sentence : `${window.value} s`;
   const isUnknown = limit.value === null && limit.sentence === window.sentence;
-  const figures = isUnknown ? `, undetermined: ${limit.sentence}` : ` of ${many} in ${time}`;
+  const figures = isUnknown ? `, ${limit.sentence}` : ` of ${many} in ${time}`;
   const known = [rest.keyed_by, rest.refusals_spend, rest.retry_after].filter(
     ({ certainty }) => certainty === 'certain',
   );

@@ -148,8 +148,6 @@ interface Count extends Counting {
   readonly begin: number;
 }
 
-const ofClock = { origin: 0, firstWindow: Number.NEGATIVE_INFINITY, rounding: anyRounding };
-
 function counted(
   history: History,
   version: Version,
@@ -158,7 +156,9 @@ function counted(
 ): Span | undefined {
   const { groups, decisions } = history;
   const first = groups[begin]?.first ?? 0;
-  const count: Count = { ...ofClock, ...how, history, version, begin: first };
+  const { isSliding, rounding = anyRounding, origin = 0 } = how;
+  const { firstWindow = Number.NEGATIVE_INFINITY } = how;
+  const count: Count = { isSliding, rounding, origin, firstWindow, history, version, begin: first };
   let [least, most] = version.limit;
   for (let n = since - 1; n < until && least <= most; n += 1) {
     const g = n < since ? history.suspect : n;
@@ -166,11 +166,13 @@ function counted(
     const i = judgedIn(groups[g] as Group);
     const decision = decisions.all[i] as Decision;
     const { passed } = decision;
-    if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
-    else most = Math.min(most, mostAnywhere(count, decision, i));
     const [lowest, last] = windowsOf(count, decision);
-    if (last - lowest > manyWindows) continue;
     const from = Math.max(lowest, count.firstWindow);
+    if (last > from) {
+      if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
+      else most = Math.min(most, mostAnywhere(count, decision, i));
+    }
+    if (last - lowest > manyWindows) continue;
     let bound = passed ? Number.POSITIVE_INFINITY : 0;
     for (
       let number = from;
