@@ -219,12 +219,3 @@ test('what is still possible is said, and the first requests that show it', asyn
   const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
   expect(text).toMatch(/ {2}algorithm +- +undetermined +.* \[#\d+, #\d+, #\d+ and \d+ more\]/);
 });
-
-test('what contradicts all known limiters is said once', async () => {
-  const { request, clock } = new LimitedServer(workers(window, 7));
-  const result = await learn({ request, ...clock, ...audited });
-  const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
-  expect(text.split('by the answers before it, request #')).toHaveLength(2);
-  expect(text).toMatch(/^.*: no known limiter answers like this one: see algorithm\n/);
-  expect(text).toMatch(/ {2}limit +- +undetermined +not learned: see algorithm\n/);
-});
