@@ -5,14 +5,7 @@ import { type Askers, keyedBy } from '#audit/keyed-by.ts';
 import { answerOf, reportText } from '#audit/report/report.ts';
 import { optionAdvice } from '#audit/statement.ts';
 import { flagAdvice } from '#cli/audit/audited-requests.ts';
-import {
-  fixedWindow,
-  LimitedServer,
-  perKey,
-  slidingLog,
-  tokenBucket,
-  workers,
-} from './limiters.ts';
+import { fixedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
 
 const window = () => perKey(fixedWindow(5, 4_000));
 
