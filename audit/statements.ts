@@ -1,7 +1,8 @@
 /** Turns what an audit has seen into its statements. */
 import { grouped } from '#io/grouped.ts';
-import { History, type Span } from '#judging/limiter/space/decision.ts';
+import type { Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
+import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';

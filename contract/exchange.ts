@@ -10,6 +10,8 @@ export interface TrafficExchange {
    */
   readonly sentAt: number;
   readonly answeredAt: number;
+  /** The clock that measured both times. Two clocks may differ by any time. */
+  readonly clock?: string | undefined;
   /** The precision of the file: each of the two times may really be later by less than this. */
   readonly precisionMs: number;
   /** True if the file does not say when the reply came: `answeredAt` is then `sentAt`. */
@@ -42,6 +44,8 @@ export interface TrafficExchange {
   readonly isForced: boolean;
   /** True for a 429 that a simulator was scripted to answer: its limiter may not have refused. */
   readonly isScripted?: boolean | undefined;
+  /** True if it may be a second record, by another tool, of an exchange that came before. */
+  readonly mayBeCopy?: boolean | undefined;
   /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
   /** True if a fault gave the client the reply with a garbled body. */

@@ -6,11 +6,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn } from '#audit/audit.ts';
 import { HttpRequests } from '#audit/http-requests.ts';
+import { differencesFrom, expectValue } from '#audit/report/expectations.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
   assumptionsText,
-  differencesFrom,
-  expectValue,
   type Reported,
   reportJson,
   reportMarkdown,
@@ -23,8 +22,6 @@ import {
   fileValue,
   headerLine,
   isLoopback,
-  ownReport,
-  reportOf,
   webAddress,
   wholeNumber,
   writableFile,
@@ -43,6 +40,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
+import { ownReport, reportOf } from '#io/report-flag.ts';
 import { progressTo } from '#io/terminal.ts';
 import {
   askersOf,

@@ -45,6 +45,12 @@ function isLikely(created: number, { headers, sentAt }: Reply): boolean {
   return sinceStampMs > -secondMs && sinceStampMs < dateMs + secondMs;
 }
 
+/** The difference of two offsets that replies showed in the same way. */
+function apart(one: Ahead | undefined, other: Ahead | undefined): Ahead | undefined {
+  if (one === undefined || other === undefined) return undefined;
+  return { least: one.least - other.most, most: one.most - other.least };
+}
+
 export class ClockOffset {
   #seen: Ahead | undefined;
   #byDate: Ahead | undefined;
@@ -61,6 +67,11 @@ export class ClockOffset {
     return this.#seen ?? this.#byDate ?? unknownOffset;
   }
 
+  /** The bounds of the other clock's time minus this one's; undefined if no reply shows them. */
+  behind(other: ClockOffset): Ahead | undefined {
+    return apart(this.#seen, other.#seen) ?? apart(this.#byDate, other.#byDate);
+  }
+
   /** Takes a reply, which may show the offset. */
   note(reply: Reply): void {
     const { status, json, sentAt, answeredAt } = reply;
@@ -72,5 +83,30 @@ export class ClockOffset {
     const seen = { least: created - answeredAt - clusterMs, most: created - sentAt + clusterMs };
     this.#seen = around(this.#seen, seen);
     this.widest = around(this.widest, seen);
+  }
+}
+
+/** What several recorders' clocks show of one target: it alone says how far they are apart. */
+export class Clocks {
+  readonly #offsets = new Map<string, ClockOffset>();
+
+  /** The offset of a clock; clocks without a name are one. */
+  of(name = ''): ClockOffset {
+    const offset = this.#offsets.get(name) ?? new ClockOffset({ needsDate: false });
+    this.#offsets.set(name, offset);
+    return offset;
+  }
+
+  /** The most by which two of the clocks may differ. */
+  get spreadMs(): number {
+    if (this.#offsets.size < 2) return 0;
+    const [first, ...others] = this.#offsets.values();
+    let [least, most] = [0, 0];
+    for (const other of others) {
+      const bounds = first?.behind(other) ?? { least: Number.NEGATIVE_INFINITY, most: 0 };
+      least = Math.min(least, bounds.least);
+      most = Math.max(most, bounds.most);
+    }
+    return most - least;
   }
 }

@@ -45,7 +45,8 @@ export interface Sender {
   readonly deviceId?: string;
 }
 
-export interface Exchange extends Pick<TrafficExchange, 'method' | 'path' | 'query' | 'headers'> {
+export interface Exchange
+  extends Pick<TrafficExchange, 'method' | 'path' | 'query' | 'headers' | 'clock'> {
   readonly body?: string | undefined;
   /** The body, if it is a JSON object. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
@@ -75,6 +76,7 @@ export interface RequestKnowledge<R extends RequestParts> {
 interface RequestParts extends Pick<RequestOptions, 'method' | 'path' | 'headers' | 'body'> {
   /** Undefined if the path has it. */
   readonly query?: string;
+  readonly clock?: string | undefined;
 }
 
 /** The route of a path. The last slash of a limited endpoint may be missing (`trailingSlash`). */
@@ -116,6 +118,7 @@ export function exchangeOf<R extends RequestParts>(
     reply,
     sentAt: reply.sentAt,
     answeredAt: reply.answeredAt,
+    clock: request.clock,
     isRetried: reply.interruptions > 0,
   };
 }

@@ -7,6 +7,7 @@ import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
+import { type Ahead, Clocks } from './clock-offset.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 import { RecordedReply } from './recorded-reply.ts';
 
@@ -25,11 +26,17 @@ export function exchangesOfTraffic(
   keyNames.delete('');
   const isCallerShown = traffic.some((one) => one.showsCredential);
   const record = { keys, keyNames, callers: new Map(), isCallerShown };
-  const exchanges = traffic
-    .toSorted((a, b) => a.sentAt - b.sentAt)
-    .map((each, index) => exchangeOf(each, index + 1, record));
+  const inOrder = traffic.toSorted((a, b) => a.sentAt - b.sentAt);
+  const exchanges = inOrder.map((each, index) => exchangeOf(each, index + 1, record));
   setOverlaps(exchanges, leastLateMs);
-  return { exchanges, otherReadings: () => otherReadingsOf(exchanges) };
+  const clocks = inOrder.map(({ clock = '' }) => clock);
+  return {
+    exchanges,
+    otherReadings: function* () {
+      yield* readingsByOneClock(exchanges, clocks);
+      yield* otherReadingsOf(exchanges);
+    },
+  };
 }
 
 /** An exchange that is not complete yet: its overlaps depend on later ones. */
@@ -159,6 +166,48 @@ function leastLateMs({ precisionMs = 0 }: ClientExchange): number {
 
 function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): number {
   return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
+}
+
+/** In place of how far two clocks are apart that no reply compares. */
+const anyTime: Ahead = { least: -1e12, most: 1e12 };
+
+/**
+ * If one file has the lines of several recorders: with their times by the clock of the first one, each
+ * recorder and the next as far apart as they may be, in one direction and in the other.
+ */
+function* readingsByOneClock(
+  exchanges: readonly MutableExchange[],
+  clocks: readonly string[],
+): Generator<Reading> {
+  const [first, ...others] = new Set(clocks);
+  if (others.length === 0) return;
+  const offsets = new Clocks();
+  for (const [at, { reply }] of exchanges.entries()) offsets.of(clocks[at]).note(reply);
+  const own = offsets.of(first);
+  const ahead = new Map(
+    others.map((name, nth) => {
+      const { least, most } = own.behind(offsets.of(name)) ?? anyTime;
+      return [name, nth % 2 === 0 ? [least, most] : [most, least]];
+    }),
+  );
+  const times = exchanges.map(({ sentAt, answeredAt }) => ({ sentAt, answeredAt }));
+  try {
+    for (const bound of [0, 1]) {
+      for (const [at, exchange] of exchanges.entries()) {
+        const aheadMs = ahead.get(clocks[at] ?? '')?.[bound] ?? 0;
+        const { sentAt, answeredAt } = times[at] ?? exchange;
+        Object.assign(exchange, { sentAt: sentAt - aheadMs, answeredAt: answeredAt - aheadMs });
+      }
+      const reading = exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
+      renumber(reading);
+      setOverlaps(reading, leastLateMs);
+      yield reading;
+    }
+  } finally {
+    for (const [at, exchange] of exchanges.entries()) Object.assign(exchange, times[at]);
+    renumber(exchanges);
+    setOverlaps(exchanges, leastLateMs);
+  }
 }
 
 /** Each reading changes the exchanges themselves: copies would cost more than to judge them. */

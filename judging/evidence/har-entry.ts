@@ -101,6 +101,7 @@ export function exchangeOfEntry(entry: HarEntry, reading: FileReading): TrafficE
   return {
     sentAt,
     answeredAt: sentAt + Math.max(0, time),
+    clock: reading.path,
     // An exchange that took less than no time was not measured.
     lacksEnd: time < 0 || undefined,
     precisionMs: own === undefined ? precisionOf(startedDateTime) : 0,

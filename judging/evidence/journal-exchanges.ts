@@ -75,6 +75,7 @@ function exchangeOfEntry(
   return {
     sentAt: time,
     answeredAt: time + (delivery?.delayMs ?? 0),
+    clock: reading.path,
     precisionMs: 0,
     host: '',
     method: request.method,

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import type { NoticeTaker } from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
+import { TrafficJudge } from '../recorded/judge-recorded.ts';
 import { FileReading, KnownExchanges } from './file-reading.ts';
 import { listsOfText, readTraffic } from './read-traffic.ts';
 import { KeyNames } from './reading.ts';
@@ -151,9 +152,11 @@ test.each([
 });
 
 test.each([
-  ['two clients', 'hello', 'good-bye', 4],
-  ['one client, which both tools recorded', 'hello', 'hello', 2],
-])('equal polls of %s are counted', async (_, ofProxy, ofBrowser, expected) => {
+  ['two clients', 'hello', 'good-bye', 0, 4, 1],
+  ['one client, which both tools recorded', 'hello', 'hello', 0, 2, 0],
+  ['one client, by two clocks', 'hello', 'hello', 5_000, 3, 1],
+  ['two clients, an hour apart', 'hello', 'good-bye', 3_600_000, 4, 0],
+])('equal polls of %s are counted', async (_, ofProxy, ofBrowser, laterMs, expected, doubtful) => {
   const poll = { method: 'GET', path: '/api/v1/tasks/', headers: {}, body: '' };
   const recorded = JSON.parse(recordedLine(ofProxy));
   recorded.reply.body = ofProxy;
@@ -162,7 +165,7 @@ test.each([
   const entries = [
     entry,
     {
-      startedDateTime: at,
+      startedDateTime: new Date(Date.parse(at) + laterMs).toISOString(),
       time: 1,
       request: { method: 'GET', url: 'http://h/api/v1/tasks/', headers: [] },
       response: { status: 202, headers: [], content: { text: '[]' } },
@@ -171,7 +174,36 @@ test.each([
   const named = [join(folder, 'proxy.ndjson'), join(folder, 'browser.har')] as const;
   writeFileSync(named[0], [recorded, polled].map((line) => JSON.stringify(line)).join('\n'));
   writeFileSync(named[1], JSON.stringify({ log: { entries } }));
-  let count = 0;
-  for await (const events of readTraffic(named, () => {})) count += events.length;
-  expect(count).toBe(expected);
+  const said: string[] = [];
+  const events: TrafficEvent[] = [];
+  for await (const list of readTraffic(named, (line) => said.push(line))) events.push(...list);
+  expect(events).toHaveLength(expected);
+  const mayBeCopies = events.filter((event) => event !== 'cut' && event.mayBeCopy);
+  expect(mayBeCopies).toHaveLength(doubtful);
+  expect(said.filter((line) => line.includes('may be in two files'))).toHaveLength(doubtful);
+});
+
+test('polls that two tools may both have recorded exceed no limit, and those of one tool do', async () => {
+  const key = 'Bearer key:0123456789ab';
+  const limits = async (perMinute: number) => {
+    const judge = new TrafficJudge({ isComplete: true, joined: [], rules: ['LIMIT-4'] });
+    const files = ['a', 'b'].map((process) => {
+      const file = join(folder, `${process}.ndjson`);
+      const lines = Array.from({ length: 3 * perMinute }, (_, nth) => {
+        const time = new Date(Date.parse(at) + (nth * 60_000) / perMinute).toISOString();
+        const reply = { status: 200, headers: { date: new Date(time).toUTCString() }, body: '[]' };
+        const headers = { authorization: key };
+        const request = { method: 'GET', path: '/api/v1/sms/received/', headers, body: '' };
+        const steady = { process, sent_ms: Date.parse(time), answered_ms: Date.parse(time) + 2 };
+        return JSON.stringify({ sent: time, answered: time, steady, client: 'c', request, reply });
+      });
+      writeFileSync(file, lines.join('\n'));
+      return file;
+    });
+    for await (const events of readTraffic(files, () => {}))
+      for (const one of events) judge.take(one);
+    judge.end();
+    return judge.findings.get('LIMIT-4')?.broken !== undefined;
+  };
+  expect([await limits(100), await limits(200)]).toEqual([false, true]);
 });

@@ -3,7 +3,12 @@
  * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not,
  * and is known by its content.
  */
-import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import {
+  lacksBody,
+  type NoticeTaker,
+  type TrafficEvent,
+  type TrafficExchange,
+} from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { minuteMs } from '#contract/time.ts';
 import { counted } from '#io/terminal.ts';
@@ -42,13 +47,18 @@ export async function* readTraffic(
     const start = head.at;
     head.at = heads.length === 1 ? head.list.length : start + 1;
     const list = head.list.slice(start, head.at);
-    yield copies === undefined ? list : list.filter((event) => !copies.has(event, head.path));
+    yield copies === undefined ? list : list.flatMap((event) => copies.firstOf(event) ?? []);
     if (hasNext(head)) continue;
     await takeNext(head);
     heads = heads.filter(hasNext);
   }
   const twice = known.copies + (copies?.found ?? 0);
   if (twice > 0) onNotice(`${counted(twice, 'exchange')} read twice; counted once`);
+  const doubtful = copies?.doubtful ?? 0;
+  if (doubtful > 0)
+    onNotice(
+      `${counted(doubtful, 'exchange')} may be in two files: no limit fails by counting them`,
+    );
 }
 
 /** What comes next of a file: an event of a list of events, of which a piece of the text has one. */
@@ -78,78 +88,103 @@ function timeOf({ list, at }: Head): number {
 
 /** An exchange that may come again from another tool. */
 interface FirstCopy {
-  readonly exchange: TrafficExchange;
+  readonly sentAt: number;
+  readonly endsAt: number;
   /** The sources that had it. */
   readonly sources: string[];
+}
+
+/** The exchanges that say the same. */
+interface Alike {
+  readonly firsts: FirstCopy[];
+  /** By source: the first of them that may still be the first copy of its next exchange. */
+  readonly next: Map<string, number>;
 }
 
 /** The clocks of two tools that recorded one exchange differ by less. */
 const mostClocksDiffer = 10 * minuteMs;
 const mostKept = 20_000;
+/** So many of the latest exchanges are compared by their times. */
+const latestFew = 8;
 
 /** Tells an exchange that two tools recorded, in texts of their own, from two equal exchanges. */
 class CopiesOfTools {
   found = 0;
+  /** How many exchanges may be copies or not. */
+  doubtful = 0;
   #kept = 0;
-  /** By what the exchange says, in two generations. */
-  #recent = new Map<string, FirstCopy[]>();
-  #older = new Map<string, FirstCopy[]>();
+  /** By what the exchanges say, in two generations. */
+  #recent = new Map<string, Alike>();
+  #older = new Map<string, Alike>();
   /** Pairs of sources that recorded one creation, so both recorded the same client. */
   readonly #pairs = new Set<string>();
 
-  /** True if a file of another tool had the exchange already. */
-  has(event: TrafficEvent, path: string): boolean {
-    if (event === 'cut') return false;
-    const { host, connection, method, path: target, query, body, reply } = event;
-    if (body === undefined || reply?.body === undefined) return false;
-    // One proxy writes several files, whose lines name its process.
-    const ofProcess = host === '' ? connection?.split(' ', 1)[0] : undefined;
-    const source = ofProcess ?? path;
-    const key = [method, target, query, body, reply.status, reply.body].join('\n');
-    const known = [...(this.#recent.get(key) ?? []), ...(this.#older.get(key) ?? [])].filter(
-      ({ exchange }) => event.sentAt <= endOf(exchange) + mostApart(exchange),
-    );
-    this.#recent.set(key, known);
-    this.#older.delete(key);
-    const first = known.find((each) => this.#areOne(each, event, source));
+  /** The event as it counts; undefined if a file of another tool had it already. */
+  firstOf(event: TrafficEvent): TrafficEvent | undefined {
+    if (event === 'cut') return event;
+    const copy = this.#copyOf(event);
+    if (copy === 'certain') this.found++;
+    if (copy !== 'possible') return copy === undefined ? event : undefined;
+    this.doubtful++;
+    return { ...event, mayBeCopy: true };
+  }
+
+  #copyOf(event: TrafficExchange): 'certain' | 'possible' | undefined {
+    const { method, path, query, body, reply, sentAt, clock: source = '' } = event;
+    // Another tool may have kept the body.
+    if (lacksBody(event)) return 'possible';
+    const key = [method, path, query, body ?? '', reply?.status, reply?.body].join('\n');
+    const alike: Alike = this.#recent.get(key) ??
+      this.#older.get(key) ?? { firsts: [], next: new Map() };
+    this.#recent.set(key, alike);
+    const { firsts, next } = alike;
+    const isOther = (first: FirstCopy | undefined) =>
+      first !== undefined && !first.sources.includes(source);
+    let at = next.get(source) ?? 0;
+    while (at < firsts.length && (!isOther(firsts[at]) || isPast(firsts[at], sentAt))) at++;
+    const isCertain = (first: FirstCopy) => isOther(first) && this.#areOne(first, event);
+    const latest = firsts.slice(-latestFew).findLastIndex(isCertain);
+    if (latest >= 0) at = Math.max(0, firsts.length - latestFew) + latest;
+    const first = firsts[at];
+    next.set(source, first === undefined ? at : Math.max(at + 1, next.get(source) ?? 0));
     if (first === undefined) {
-      known.push({ exchange: event, sources: [source] });
-      if (++this.#kept % mostKept === 0) {
-        this.#older = this.#recent;
-        this.#recent = new Map();
-      }
-      return false;
+      firsts.push({ sentAt, endsAt: event.answeredAt + event.precisionMs, sources: [source] });
+      this.#forget(alike, sentAt);
+      return undefined;
     }
-    for (const other of first.sources) this.#pairs.add(pairOf(other, source));
+    if (latest >= 0) for (const other of first.sources) this.#pairs.add(pairOf(other, source));
     first.sources.push(source);
-    this.found++;
-    return true;
+    return latest < 0 ? 'possible' : 'certain';
   }
 
-  /** True if two records that say the same are of one exchange. */
-  #areOne({ exchange: one, sources }: FirstCopy, other: TrafficExchange, source: string): boolean {
-    if (sources.includes(source)) return false;
-    const apartMs = Math.max(one.sentAt, other.sentAt) - Math.min(endOf(one), endOf(other));
-    if (apartMs > mostApart(one)) return false;
-    // Two clients that poll at the same time are answered alike.
-    return isCreation(one) || sources.some((each) => this.#pairs.has(pairOf(each, source)));
+  /**
+   * True if two records that say the same are of one exchange. A right service creates a message
+   * once; two clients that poll at the same time are answered alike.
+   */
+  #areOne(
+    first: FirstCopy,
+    { method, reply, sentAt, answeredAt, precisionMs, clock = '' }: TrafficExchange,
+  ): boolean {
+    if (method === 'POST' && reply?.status === 202) return !isPast(first, sentAt);
+    const areTogether = first.sentAt <= answeredAt + precisionMs && sentAt <= first.endsAt;
+    return areTogether && first.sources.some((each) => this.#pairs.has(pairOf(each, clock)));
+  }
+
+  #forget({ firsts, next }: Alike, nowMs: number): void {
+    if (++this.#kept % mostKept === 0) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
+    }
+    const half = firsts.length >> 1;
+    if (half < latestFew || !isPast(firsts[half], nowMs)) return;
+    firsts.splice(0, half);
+    for (const [source, at] of next) next.set(source, Math.max(0, at - half));
   }
 }
 
-function endOf({ answeredAt, precisionMs }: TrafficExchange): number {
-  return answeredAt + precisionMs;
-}
-
-function isCreation({ method, reply }: TrafficExchange): boolean {
-  return method === 'POST' && reply?.status === 202;
-}
-
-/**
- * The longest time between two records of the exchange. A right service creates a message once. If
- * the clocks of the tools differ, it is not certain that a wrong one did so twice.
- */
-function mostApart(exchange: TrafficExchange): number {
-  return isCreation(exchange) ? mostClocksDiffer : 0;
+/** True if no other tool's record of the exchange comes at this time or later. */
+function isPast(first: FirstCopy | undefined, atMs: number): boolean {
+  return first !== undefined && first.endsAt < atMs - mostClocksDiffer;
 }
 
 function pairOf(one: string, other: string): string {
@@ -228,6 +263,7 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
   return {
     sentAt,
     answeredAt,
+    clock: line.steady?.process ?? reading.path,
     precisionMs,
     dateShiftMs,
     connection: connection === undefined ? undefined : `${line.steady?.process} ${connection}`,

@@ -4,6 +4,7 @@
  * group is judged.
  */
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
+import type { Clocks } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import type { Recorded, Trace } from '../service/judge.ts';
 
@@ -157,6 +158,23 @@ export class Buckets {
     const kept = all.filter(({ sentAt }) => sentAt > keptFrom);
     this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
   }
+}
+
+/**
+ * The exchanges with times by the clock of the first one: wide enough for any difference of the
+ * clocks that their replies permit. Those whose clock cannot be compared are left out.
+ */
+export function byOneClock(exchanges: readonly Exchange[], clocks: Clocks): readonly Exchange[] {
+  const clock = exchanges[0]?.clock;
+  const own = clocks.of(clock);
+  const moved = exchanges.flatMap((one): Exchange[] => {
+    if (one.clock === clock) return [one];
+    const ahead = own.behind(clocks.of(one.clock));
+    if (ahead === undefined) return [];
+    const [sentAt, answeredAt] = [one.sentAt - ahead.most, one.answeredAt - ahead.least];
+    return [{ ...one, sentAt, answeredAt, clock, ahead: own.widest }];
+  });
+  return inOrder(moved);
 }
 
 /** Sorts exchanges by the time when they were sent. */

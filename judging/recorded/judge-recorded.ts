@@ -6,6 +6,8 @@
  */
 import { lacksBody, type TrafficEvent, type TrafficExchange } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
+import { minuteMs } from '#contract/time.ts';
+import { grouped } from '#io/grouped.ts';
 import { type Ahead, around } from '../evidence/clock-offset.ts';
 import {
   type Exchange,
@@ -17,7 +19,7 @@ import {
 import { judges } from '../service/all.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Judge, type Recorded } from '../service/judge.ts';
-import { Buckets, Groups, GroupTraces, inOrder } from './groups.ts';
+import { Buckets, byOneClock, Groups, GroupTraces, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
 import { type GroupKind, type RecordedRule, recordedRules } from './recorded-rules.ts';
@@ -54,6 +56,8 @@ type RulesOfFilter = Omit<RecordedRule, 'group'> & {
 /** Whether a message of this length is too long depends on the unit of length (SEND-6). */
 const longMessage = 1_400;
 const mostLongSends = 1_000;
+/** If clocks may differ by more, a bucket may be judged before the other clock's part of it is read. */
+const mostSpreadMs = minuteMs;
 
 export class TrafficJudge {
   readonly findings = new Map<RuleId, RuleFinding>();
@@ -106,7 +110,7 @@ export class TrafficJudge {
   /** Takes the next line of the recording; `cut` means that exchanges are missing here. */
   take(event: TrafficEvent): void {
     if (event === 'cut') {
-      this.end();
+      this.#judgeOpen();
       this.#knownSince = Number.POSITIVE_INFINITY;
       this.#dateShift = undefined;
       return;
@@ -118,7 +122,11 @@ export class TrafficJudge {
     if (exchange.reply.status === 429) this.throttled++;
     this.#noteTimes(event);
     if (exchange.endpoint !== undefined) this.#knowledge.noteAccount(exchange);
-    this.#buckets.add(event.host, exchange, this.#knownSince);
+    // Like a request without a reply, a copy may have spent a token or not.
+    const spender = event.mayBeCopy
+      ? this.#knowledge.exchangeOf({ ...event, isScripted: true })
+      : exchange;
+    this.#buckets.add(event.host, spender, this.#knownSince);
     if (!isWhole(event)) return;
     this.#options.observations?.note(exchange);
     this.#addToMessages(event.host, exchange);
@@ -162,8 +170,16 @@ export class TrafficJudge {
     this.#requestIds.add(this.#nameAt(host, `${prefix}${owner}\n${id}`), exchange);
   }
 
-  /** Judges all groups that are still open. */
+  /** Judges what is still open. Files whose clocks cannot be compared do not show who spent first. */
   end(): void {
+    this.#judgeOpen();
+    if (this.#knowledge.clocks.spreadMs <= mostSpreadMs) return;
+    const missing = 'needs files whose clocks agree to a minute, as `Date` and `created_at` show';
+    for (const id of this.findings.keys())
+      if (recordedRules[id]?.needsAll) this.findings.set(id, { exercised: 0, proof: [], missing });
+  }
+
+  #judgeOpen(): void {
     this.#buckets.endAll();
     this.#messages.endAll();
     this.#requestIds.endAll();
@@ -179,9 +195,28 @@ export class TrafficJudge {
   ): void {
     if (group.length === 0) return;
     if (kind === 'message' || kind === 'request_id') this.#options.observations?.noteGroup(group);
-    const traces = new GroupTraces(group, since, this.#recorded());
+    const { clocks } = this.#knowledge;
+    const knownSince = since + clocks.spreadMs;
+    const clock = group[0]?.clock;
+    if (group.every((one) => one.clock === clock))
+      this.#judgeByOneClock(kind, group, knownSince, !isFlood);
+    else {
+      // What one clock shows is exact; of several, the times are as wide as the clocks may differ.
+      for (const part of grouped(group, (one) => one.clock ?? '').values())
+        this.#judgeByOneClock(kind, part, knownSince, false);
+      this.#judgeByOneClock(kind, byOneClock(group, clocks), knownSince, !isFlood);
+    }
+  }
+
+  #judgeByOneClock(
+    kind: GroupKind,
+    group: readonly Exchange[],
+    since: number,
+    isWhole: boolean,
+  ): void {
+    const traces = new GroupTraces(group, since, this.#recorded(group[0]?.clock, isWhole));
     for (const { fits, needsAll, rules: rulesOfFilter } of this.#rulesOf[kind]) {
-      if (needsAll && isFlood) continue;
+      if (needsAll && !isWhole) continue;
       const trace = traces.of(fits);
       if (trace === undefined) continue;
       for (const { judge, finding } of rulesOfFilter) {
@@ -193,10 +228,10 @@ export class TrafficJudge {
   }
 
   /** What is known so far of the recording's completeness. */
-  #recorded(): Recorded {
+  #recorded(clock: string | undefined, isWhole: boolean): Recorded {
     return {
-      ahead: this.#knowledge.seenAhead,
-      isComplete: this.#options.isComplete,
+      ahead: this.#knowledge.clocks.of(clock).ahead,
+      isComplete: this.#options.isComplete && isWhole,
       isOneAccount: this.#knowledge.isOneAccount,
       spanErrorMs: this.#dateShift === undefined ? 0 : this.#dateShift.most - this.#dateShift.least,
     };

@@ -5,7 +5,7 @@
  * conclude anything from a difference of accounts.
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { type Ahead, ClockOffset } from '../evidence/clock-offset.ts';
+import { type Ahead, ClockOffset, Clocks } from '../evidence/clock-offset.ts';
 import {
   type Caller,
   type Exchange,
@@ -34,7 +34,9 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
   readonly #isAccepted = new Map<string, boolean>();
   /** By account: one object for all its exchanges. */
   readonly #callers = new Map<string, Caller>();
-  readonly #clock = new ClockOffset({ needsDate: false });
+  readonly clocks = new Clocks();
+  /** The offset of the clock by which the exchange that is made was recorded. */
+  #clock = new ClockOffset({ needsDate: false });
   /** The number of requests whose credential was not recorded. */
   #nameless = 0;
 
@@ -46,11 +48,6 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
         this.unseen.add(key);
       }
     }
-  }
-
-  /** The offset that new messages have shown, or `unknownOffset`. Narrower than `aheadOf`. */
-  get seenAhead(): Ahead {
-    return this.#clock.ahead;
   }
 
   aheadOf(reply: Reply): Ahead {
@@ -73,6 +70,7 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
 
   /** The exchange as judges see it. It does not hold the recorded one, as many are held at once. */
   exchangeOf(recorded: TrafficExchange): Exchange {
+    this.#clock = this.clocks.of(recorded.clock);
     // A scripted 429 does not say whether the limiter counted the request.
     const reply = new RecordedReply(recorded, recorded.isScripted ? 0 : recorded.reply?.status);
     const exchange = exchangeOf(recorded, reply, this);
@@ -92,10 +90,10 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     this.unseen.delete(key);
     const name = `${host}${key}`;
     if (status === 401) {
-      this.#noteAccepted(name, false);
+      this.#noteKey(name, 'refused');
       return { isNew: false, key: 'wrong', ...(address && { address }) };
     }
-    if (status >= 200 && status < 300) this.#noteAccepted(name, true);
+    if (status >= 200 && status < 300) this.#noteKey(name, 'accepted');
     // A 429 does not show whether the key is valid.
     if (status === 429 && this.#isAccepted.get(name) !== true)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
@@ -115,7 +113,9 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     return refusal && { is: refusal.is };
   }
 
-  #noteAccepted(name: string, isAccepted: boolean): void {
+  /** Keeps the last answer to a key, for the keys that were used last. */
+  #noteKey(name: string, answer: 'accepted' | 'refused'): void {
+    const isAccepted = answer === 'accepted';
     if (this.#isAccepted.get(name) === isAccepted) return;
     this.#isAccepted.delete(name);
     this.#isAccepted.set(name, isAccepted);

@@ -5,13 +5,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { algorithmOf } from '#audit/remaining.ts';
-import {
-  type Decision,
-  Decisions,
-  History,
-  type Version,
-} from '#judging/limiter/space/decision.ts';
+import type { Decision, Version } from '#judging/limiter/space/decision.ts';
 import { families } from '#judging/limiter/space/families.ts';
+import { Decisions, History } from '#judging/limiter/space/history.ts';
 import {
   alignedWindow,
   fixedWindow,

@@ -65,6 +65,22 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
       answeredAt: one.answeredAt + rng.below(40),
     }));
   }
+  if (chosen('of two clocks')) {
+    // Both clocks may run ahead, each by anything up to the span that a recorder's clock is off.
+    const byMs = rng.below(2) * rng.below(600_000) - rng.below(600_000);
+    exchanges = exchanges
+      .map((one) =>
+        rng.fraction() < 0.5
+          ? { ...one, clock: 'one' }
+          : {
+              ...one,
+              clock: 'other',
+              sentAt: one.sentAt + byMs,
+              answeredAt: one.answeredAt + byMs,
+            },
+      )
+      .sort((one, other) => one.sentAt - other.sentAt);
+  }
   if (chosen('shuffled')) {
     for (let at = 1; at < exchanges.length; at++) {
       const [one, other] = [exchanges[at - 1], exchanges[at]];

@@ -1,7 +1,8 @@
 /** What counters permit: how they round, and when their windows begin anew. */
 import { expect, test } from 'vitest';
 import { slidingCounter, slidingCounterFromFirst } from './counters.ts';
-import { type Decision, History, type PossibleLimits } from './decision.ts';
+import type { Decision } from './decision.ts';
+import { History, type PossibleLimits } from './history.ts';
 import { Space } from './space.ts';
 
 const version = {
