@@ -1,6 +1,7 @@
 /** The audit of planted limiters with one fault each: a statement or its sentence names it. */
 import { expect, test } from 'vitest';
 import { type AuditOptions, audit, type Statements } from '#audit/audit.ts';
+import { reportText } from '#audit/report/report.ts';
 import {
   blocking,
   type Decision,
@@ -53,7 +54,7 @@ const rows: readonly Row[] = [
     fault: 'a window that each request prolongs',
     bench: () => new LimitedServer(perKey(prolonged(120, 60_000))),
     ...none,
-    says: 'prolongs',
+    says: 'it ends after a pause',
   },
   {
     fault: 'a wait that is rounded down',
@@ -118,9 +119,13 @@ const rows: readonly Row[] = [
 
 test.each(rows)('$fault is named', async ({ bench, options, statement, value, says }) => {
   const { request, clock } = bench();
-  const { statements } = await audit({ request, ...clock, ...options });
+  const result = await audit({ request, ...clock, ...options });
+  const { statements } = result;
   expect(statements[statement]).toMatchObject({ value, certainty: 'certain' });
   expect(statements[statement].sentence).toContain(says);
+  // A long sentence stands in one row alone.
+  const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
+  if (value === none.value) expect(text.split(says)).toHaveLength(2);
 });
 
 test('a restart in a block does not look like windows of the clock', async () => {

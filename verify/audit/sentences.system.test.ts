@@ -5,14 +5,7 @@ import { type Askers, keyedBy } from '#audit/keyed-by.ts';
 import { answerOf, reportText } from '#audit/report/report.ts';
 import { optionAdvice } from '#audit/statement.ts';
 import { flagAdvice } from '#cli/audit/audited-requests.ts';
-import {
-  fixedWindow,
-  LimitedServer,
-  perKey,
-  slidingLog,
-  tokenBucket,
-  workers,
-} from './limiters.ts';
+import { fixedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
 
 const window = () => perKey(fixedWindow(5, 4_000));
 
@@ -218,13 +211,4 @@ test('what is still possible is said, and the first requests that show it', asyn
   expect(algorithm.sentence).toMatch(/still possible: .*a token bucket of [\d.]+( to [\d.]+)? in /);
   const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
   expect(text).toMatch(/ {2}algorithm +- +undetermined +.* \[#\d+, #\d+, #\d+ and \d+ more\]/);
-});
-
-test('what contradicts all known limiters is said once', async () => {
-  const { request, clock } = new LimitedServer(workers(window, 7));
-  const result = await learn({ request, ...clock, ...audited });
-  const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
-  expect(text.split('by the answers before it, request #')).toHaveLength(2);
-  expect(text).toMatch(/^.*: no known limiter answers like this one: see algorithm\n/);
-  expect(text).toMatch(/ {2}limit +- +undetermined +not learned: see algorithm\n/);
 });

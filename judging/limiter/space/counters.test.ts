@@ -1,13 +1,10 @@
-/**
- * What counters permit: where their border is not known exactly, how they round, and when they
- * begin anew.
- */
+/** What counters permit: how they round, and when their windows begin anew. */
 import { expect, test } from 'vitest';
-import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
+import { slidingCounter, slidingCounterFromFirst } from './counters.ts';
 import type { Decision } from './decision.ts';
 import { History, type PossibleLimits } from './history.ts';
+import { Space } from './space.ts';
 
-const at = (from: number, passed: boolean) => ({ from, to: from + 15, passed, count: 1 });
 const version = {
   limit: [1, 20] as const,
   windowMs: [1_000, 1_000] as const,
@@ -15,10 +12,6 @@ const version = {
   refusalsSpend: false,
   knownSince: Number.NEGATIVE_INFINITY,
 };
-
-function limits(decisions: readonly Decision[]) {
-  return limitsOf(alignedWindow, decisions, version);
-}
 
 function limitsOf(
   possibleLimits: PossibleLimits,
@@ -30,14 +23,6 @@ function limitsOf(
 }
 
 const exactly = (from: number, passed: boolean, count = 1) => ({ from, to: from, passed, count });
-
-test('a window that has refused a request lets none pass before its end', () => {
-  // The first request may be in this window or in the one before: either, but not both.
-  const decisions = [at(0, true), at(100, true), at(200, true), at(300, false)];
-  expect(limits(decisions)).toEqual([2, 3]);
-  expect(limits([...decisions, at(500, true)])).toBeUndefined();
-  expect(limits([...decisions, at(1_100, true)])).toEqual([2, 3]);
-});
 
 test('a counter rounds alike each time', () => {
   // A share of 0.93 refused a request, and a share of 0.63 let one pass.
@@ -53,4 +38,15 @@ test('a request after a window without any opens the windows anew, as in HAProxy
   const refusals = [exactly(2_150, false), exactly(3_090, false)];
   const counter = { ...version, limit: [1, 100] as const, phase: [0, 0] as const };
   expect(limitsOf(slidingCounterFromFirst, [...passes, ...refusals], counter)).toEqual([20, 20]);
+});
+
+test('windows that an earlier request has opened are followed, and opened anew after a pause', () => {
+  // A request at -300 ms opened windows of a second: the first requests end one, the next begin one.
+  const before = [exactly(600, true, 20), exactly(760, true, 2), exactly(770, false)];
+  // By the same windows, the last one would pass.
+  const after = [exactly(5_000, true, 20), exactly(5_050, false), exactly(5_950, false)];
+  const space = new Space(0);
+  space.widen(3_000);
+  space.update([...before, ...after]);
+  expect(space.candidates.some(({ family }) => family.isFromFirst)).toBe(true);
 });

@@ -18,7 +18,10 @@ function latest({ version: { windowMs, phase }, origin }: Count, number: number)
 }
 
 /** The numbers of the first and the last window that may hold a decision. */
-function windowsOf({ version, origin }: Count, { from, to }: Decision): Span {
+function windowsOf(
+  { version, origin }: Pick<Count, 'version' | 'origin'>,
+  { from, to }: Decision,
+): Span {
   const { windowMs, phase } = version;
   const [begin, end] = [from - origin, to - origin];
   const first = Math.floor(begin / windowMs[begin < 0 ? 0 : 1] - phase[1]);
@@ -37,6 +40,9 @@ export const slidingCounter = alwaysRounded((rounding, history, version, part) =
   counted(history, version, part, { isSliding: true, rounding }),
 );
 
+/** Stands for a request before all that are known: it opened windows at any phase. */
+const earlier = -1;
+
 /**
  * The same counters, of windows whose first one is opened by a request after a window without any.
  * Where a window may or may not have had one, either may explain what follows.
@@ -48,10 +54,17 @@ export const slidingCounterFromFirst = alwaysRounded(
     // Before a pause that is surely long enough, nothing matters.
     let i = Math.min(since, until - 1);
     while (i > 0 && pauseBefore(groups, i)[0] < 2 * version.windowMs[1]) i -= 1;
-    let openers: readonly number[] = [i];
-    for (; i < until && limit !== undefined; i += 1) {
+    const isKnown = i > 0 || version.knownSince === Number.NEGATIVE_INFINITY;
+    let openers: readonly number[] = [isKnown ? i : earlier];
+    for (let end = i; i < until && limit !== undefined; i = end) {
       openers = openersAt(history, version, openers, i);
-      if (i >= since) limit = sinceOpeners(history, { ...version, limit }, openers, i, rounding);
+      end = i + 1;
+      // What one has opened is judged together as far as no other may open windows.
+      const isSame = () => openersAt(history, version, openers, end) === openers;
+      while (openers.length === 1 && end < until && isSame()) end += 1;
+      const part = { since: Math.max(i, since), until: end };
+      if (end > since)
+        limit = sinceOpeners(history, { ...version, limit }, openers, part, rounding);
     }
     return limit;
   },
@@ -87,51 +100,70 @@ function pauseBefore(groups: readonly Group[], i: number): Span {
 /** Those of the openers whose windows may go on, and the group itself if it may open one. */
 function openersAt(
   history: History,
-  { windowMs }: Version,
+  version: Version,
   openers: readonly number[],
   i: number,
 ): readonly number[] {
+  const { windowMs } = version;
   const [before, after] = [history.groups[i - 1], history.groups[i] as Group];
   if (before === undefined || after.to - before.from < windowMs[0]) return openers;
   if (after.from - before.to >= 2 * windowMs[1]) return [i];
   let opens = false;
   const going = openers.filter((opener) => {
-    const { from, to } = openerOf(history, opener);
-    const windowOf = (at: Decision): Span => [
-      Math.max(0, Math.floor((at.from - to) / windowMs[1])),
-      Math.max(0, Math.floor((at.to - from) / windowMs[0])),
-    ];
+    const windowOf = windowsSince(history, version, opener);
     const [last, now] = [windowOf(before), windowOf(after)];
     opens ||= now[1] >= last[0] + 2;
     return opener === i || now[0] <= last[1] + 1;
   });
-  return opens ? [...going, i] : going;
+  if (opens) return [...going, i];
+  return going.length === openers.length ? openers : going;
+}
+
+/** The numbers of the windows that may hold a decision, if this group has opened the first. */
+function windowsSince(history: History, version: Version, opener: number) {
+  if (opener === earlier) return (at: Decision) => windowsOf({ version, origin: 0 }, at);
+  const { windowMs } = version;
+  const { from, to } = openerOf(history, opener);
+  return (at: Decision): Span => [
+    Math.max(0, Math.floor((at.from - to) / windowMs[1])),
+    Math.max(0, Math.floor((at.to - from) / windowMs[0])),
+  ];
 }
 
 function openerOf({ groups, decisions }: History, number: number): Decision {
   return decisions.all[(groups[number] as Group).first] as Decision;
 }
 
-/** The limits that permit the group, if one of these has opened the windows. */
+/** The limits that permit the groups, if one of these has opened the windows. */
 function sinceOpeners(
   history: History,
   version: Version,
   openers: readonly number[],
-  i: number,
+  judged: Pick<Part, 'since' | 'until'>,
   rounding: Span,
 ): Span | undefined {
   const spans = openers.map((begin) => {
+    if (begin === earlier) {
+      const part = { begin: 0, ...judged };
+      return counted(history, version, part, { isSliding: true, rounding });
+    }
     const { from, to } = openerOf(history, begin);
     const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
-    const part = { begin, since: i, until: i + 1 };
+    const part = { begin, ...judged };
     const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
-    return counted(history, { ...version, phase }, part, how);
+    // The windows that it opens hold nothing from before it.
+    const opened = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
+    return counted(history, opened, part, how);
   });
   return hullOf(spans);
 }
 
-/** How windows count. */
-interface Counting {
+/** What a count by windows looks at. */
+interface Count {
+  readonly history: History;
+  readonly version: Version;
+  /** The number of the first decision that counts. */
+  readonly begin: number;
   readonly isSliding: boolean;
   readonly rounding: Span;
   /** Windows are numbered from this time on. */
@@ -140,19 +172,11 @@ interface Counting {
   readonly firstWindow: number;
 }
 
-/** What a count by windows looks at. */
-interface Count extends Counting {
-  readonly history: History;
-  readonly version: Version;
-  /** The number of the first decision that counts. */
-  readonly begin: number;
-}
-
 function counted(
   history: History,
   version: Version,
   { begin, since, until }: Part,
-  how: Partial<Counting> & Pick<Counting, 'isSliding'>,
+  how: Partial<Count> & Pick<Count, 'isSliding'>,
 ): Span | undefined {
   const { groups, decisions } = history;
   const first = groups[begin]?.first ?? 0;

@@ -75,16 +75,17 @@ export class Space {
     if (longestMs < this.#longestMs * leastGrowth) return;
     const added = families.flatMap((family): Candidate[] => {
       const least = isCounter(family) ? shortestCounterMs : shortestWindowMs;
+      // A request before those that are known may have opened windows at any time.
+      const isOpened = family.isFromFirst && this.#knownSince !== Number.NEGATIVE_INFINITY;
+      const hasPhase = family.hasPhase || isOpened;
       const version: Version = {
         limit: [1, anyLimit],
         windowMs: [Math.max(this.#longestMs, least), longestMs],
-        phase: family.hasPhase ? [0, 1] : [0, 0],
+        phase: hasPhase ? [0, 1] : [0, 0],
         refusalsSpend: family.refusals === 'spend',
         knownSince: this.#knownSince,
       };
-      // If something may have come before, it answers like a counter of the clock.
-      const isAlike = family.isFromFirst && this.#knownSince !== Number.NEGATIVE_INFINITY;
-      if (longestMs <= least || isAlike) return [];
+      if (longestMs <= least) return [];
       return [{ family, version, middle: { family, version } }];
     });
     this.#longestMs = longestMs;
