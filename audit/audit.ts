@@ -13,7 +13,7 @@ import {
   type StopReason,
   type Subject,
 } from './run.ts';
-import type { Statements } from './statement.ts';
+import { type Advice, optionAdvice, type Statements } from './statement.ts';
 import { statementsOf } from './statements.ts';
 
 export type { AuditedExchange, Headers, Reply, StopReason, Subject } from './run.ts';
@@ -70,6 +70,8 @@ export interface AuditSettings extends AuditOptions {
   readonly differencesOf?: (subject: Subject) => readonly string[];
   /** What may tell callers apart: `keyed_by` is certain only if each of them was tried. */
   readonly differences?: readonly string[];
+  /** How answers name an option to set. Default: as `audit()` names it. */
+  readonly advice?: Advice;
   /** Called before each request. */
   readonly onProgress?: (exchanges: readonly AuditedExchange[], doing: string) => void;
   /** Interrupts the audit. */
@@ -99,6 +101,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     ],
     differencesOf = (other) => (other.path === path ? [by] : differencesIn(other.path, path)),
     differences = [by, 'path', 'query'],
+    advice = optionAdvice,
   } = options;
   const run = newRun(options);
   const evidence = new Evidence(maxWindow * roomForWindow);
@@ -112,7 +115,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
   }
   const { keyTests, races } = plan.finish();
   const { exchanges, requests } = run;
-  const askers = { exchanges, keyTests, others, differencesOf, differences };
+  const askers = { exchanges, keyTests, others, differencesOf, differences, advice };
   const statements = statementsOf({ ...askers, evidence, races });
   const seconds = Math.round(run.now()) / 1_000;
   return { requests, seconds, statements, exchanges, stopped };

@@ -7,8 +7,9 @@
  * have passed twice, limiters that had counted earlier requests are candidates too. If no other
  * limiter explains the decisions, such limiters are candidates whatever their window.
  */
-import { type Decision, History, hullOf, type Span } from '#judging/limiter/space/decision.ts';
+import { type Decision, hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
+import { History } from '#judging/limiter/space/history.ts';
 import {
   anyLimit,
   type Candidate,
@@ -108,7 +109,7 @@ export class Evidence {
       decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
     const longestMs = Math.min(this.#knownMs * this.#nearFactor, this.#coveredMs);
     return [undefined, 0].some((knownSince) => {
-      const space = new Space(knownSince, manySpans);
+      const space = new Space(knownSince, { few: manySpans });
       space.widen(knownSince === undefined ? this.longestMs : longestMs);
       // Each look goes further into what is neither excluded nor shown to be possible.
       for (let look = 0; look < mostLooks; look += 1) {

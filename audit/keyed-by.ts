@@ -4,7 +4,7 @@
  */
 import { isEverShared, type KeyTest } from './keys.ts';
 import type { AuditedExchange, Subject } from './run.ts';
-import { certain, list, type Statement, undetermined } from './statement.ts';
+import { type Advice, certain, list, type Statement, undetermined } from './statement.ts';
 
 /** Who was asked, besides the first caller. */
 export interface Askers {
@@ -16,6 +16,7 @@ export interface Askers {
   readonly differencesOf: (subject: Subject) => readonly string[];
   /** What may tell callers apart; `header` stands for any. */
   readonly differences: readonly string[];
+  readonly advice: Advice;
 }
 
 /** `isDoubted`: a request that passed may have had a token that just came back. */
@@ -75,7 +76,7 @@ function errorOf({ subject, exchanges: numbers }: KeyTest, exchanges: readonly A
 
 /** Why it is open whether limiters tell callers apart by this, and what to do. */
 function adviceFor(difference: string, askers: Askers): string {
-  const { others, keyTests, exchanges, differencesOf } = askers;
+  const { others, keyTests, exchanges, differencesOf, advice } = askers;
   const first = exchanges[0]?.path ?? '/';
   const test = keyTests.find(({ subject }) => differencesOf(subject).includes(difference));
   const error = test && errorOf(test, exchanges);
@@ -83,20 +84,21 @@ function adviceFor(difference: string, askers: Askers): string {
     return `${targetOf(test.subject, difference)} was answered ${error}: name one that your service answers like the first`;
   if (test !== undefined) {
     const [one, other] = [partsOf(first), partsOf(test.subject.path)];
-    return `${test.subject.path} has a limit of its own, by its path or by its query: add --vary-path '${other.path}${one.query}' --vary-path '${one.path}${other.query}'`;
+    const both = advice('paths', `${other.path}${one.query}`, `${one.path}${other.query}`);
+    return `${test.subject.path} has a limit of its own, by its path or by its query: add ${both}`;
   }
   const named = others.find((other) => differencesOf(other).includes(difference));
   if (named !== undefined) return `${targetOf(named, difference)} was not asked, or did not answer`;
   if (difference === 'path')
-    return 'no other path was asked: add --vary-path with another path of your service';
+    return `no other path was asked: add another path of your service with ${advice('paths')}`;
   if (difference === 'query')
-    return `no other query was asked: add --vary-path '${partsOf(first).path}?x=1'`;
+    return `no other query was asked: add ${advice('paths', `${partsOf(first).path}?x=1`)}`;
   if (difference === 'address')
     return 'no other address was asked: an audit has two only if its target is on 127.0.0.1';
   const name = wordFor([difference]);
   return difference === 'header'
-    ? "no other header was asked: add --caller 'Name: a, b'"
-    : `all requests had the same ${name}: add --caller '${name}: a, b'`;
+    ? `no other header was asked: add ${advice('callers', 'Name: a, b')}`
+    : `all requests had the same ${name}: add ${advice('callers', `${name}: a, b`)}`;
 }
 
 function partsOf(path: string): { readonly path: string; readonly query: string } {

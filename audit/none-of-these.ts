@@ -8,6 +8,7 @@ import { type Candidate, Space } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import type { AuditedExchange } from './run.ts';
 import {
+  type Advice,
   type AlgorithmValue,
   certain,
   list,
@@ -29,7 +30,10 @@ const oftenMixed = 2;
 const fewestSpaced = 8;
 
 /** What is known if no request was refused. Errors may be how this limiter refuses. */
-export function withoutRefusal(exchanges: readonly AuditedExchange[]): Statement<AlgorithmValue> {
+export function withoutRefusal(
+  exchanges: readonly AuditedExchange[],
+  advice: Advice,
+): Statement<AlgorithmValue> {
   const error = exchanges.findLast(({ status }) => status >= 400);
   const alike = exchanges.filter(({ status }) => status === error?.status);
   const before = (alike[0]?.number ?? 1) - 1;
@@ -37,7 +41,7 @@ export function withoutRefusal(exchanges: readonly AuditedExchange[]): Statement
   if (error !== undefined && (before > 0 || wait !== undefined)) {
     const saying = wait === undefined ? '' : ` with Retry-After ${wait}`;
     return undetermined(
-      `${before} passed, then ${alike.length} were answered ${error.status}${saying}: if that is how it refuses, add --refused ${error.status}`,
+      `${before} passed, then ${alike.length} were answered ${error.status}${saying}: if that is how it refuses, add ${advice('refused', `${error.status}`)}`,
       alike.map(({ number }) => number),
     );
   }
@@ -64,19 +68,19 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {
   const { decisions, numbers, longestMs } = evidence;
   const contradiction = firstContradicted(decisions, longestMs);
-  const none = 'none of the known limiters answers like this one';
+  const none = 'no known limiter answers like this one';
   // The search over all answers is coarser than over their beginnings: it may find no such answer.
   if (contradiction === decisions.length) return [none, turningPoints(evidence)];
   const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
-  const did =
-    decisions[contradiction]?.passed === false
-      ? `all that fit the answers before would let request #${number} pass, but it was refused`
-      : `all that fit the answers before would refuse request #${number}, but it passed`;
+  const [must, did] =
+    decisions[contradiction]?.passed === false ? ['pass', 'was refused'] : ['be refused', 'passed'];
   const faults = faultsOf(evidence, contradiction);
   const shown = [before, number, ...faults.flatMap((fault) => fault.shown)];
+  const causes = faults.length === 1 ? 'a possible cause' : 'possible causes';
   const words =
-    faults.length === 0 ? '' : `, as where ${list(faults.map(({ sentence }) => sentence))}`;
-  return [`${none}: ${did}${words}`, [...shown, ...turningPoints(evidence)]];
+    faults.length === 0 ? '' : `; ${causes}: ${list(faults.map(({ sentence }) => sentence))}`;
+  const sentence = `${none}: by the answers before it, request #${number} had to ${must}, but it ${did}${words}`;
+  return [sentence, [...shown, ...turningPoints(evidence)]];
 }
 
 interface Fault {

@@ -43,6 +43,8 @@ const pastWindows = 2.6;
 const requestBeforeBurst = 0.35;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
+/** A race comes at this share of a window of the clock. */
+const lateInWindow = 0.6;
 /** After this many windows the next request surely passes. */
 const surelyNext = 1.1;
 /** After this many bursts in a row that show nothing new, the audit sends no more. */
@@ -193,19 +195,21 @@ export class Plan {
     await this.#run.until(Math.max(this.#run.now() + likely * windows + pauseMarginMs, untested));
   }
 
-  /** If only windows of the clock remain, a race just after a border leaves step 7 the most time. */
+  /**
+   * If only windows of the clock remain, races late in one: the next request passes after its end,
+   * while one that any other limiter refuses for most of such a window is still refused then.
+   */
   async #pauseBeforeRace(): Promise<void> {
     const { candidates } = this.#evidence;
     if (this.#checkOpen() || !candidates.every(({ family }) => family.name === 'aligned_window'))
       return this.#pause();
     const now = this.#run.now();
-    const borders = candidates.map(({ version: { windowMs, phase } }) => {
+    const times = candidates.map(({ version: { windowMs, phase } }) => {
       const [ms, begin] = [windowMs[1], phase[1]];
-      // Half a window further, so that a window that has just begun is not the next.
-      return (Math.floor(now / ms - begin + 0.5) + 1 + begin) * ms;
+      return (Math.floor(now / ms - begin) + 1 + begin + lateInWindow) * ms;
     });
-    this.#run.doing('a pause, until the next window begins');
-    await this.#run.until(Math.max(...borders) + pauseMarginMs);
+    this.#run.doing('a pause, until the next window is half over');
+    await this.#run.until(Math.max(...times));
   }
 
   /** Step 5, with further bursts after a pause while they are useful. */

@@ -53,8 +53,9 @@ const alikeForOne = ['fixed_window', 'sliding_log', 'token_bucket', 'prolonged_w
 /** Of limiters that decide alike, one name for all. */
 export function algorithmOf({ family, version }: OneVersion): Algorithm {
   const { name, algorithm, refusals } = family;
-  const isOfOne = version.limit[1] === 1 && refusals === 'free';
-  return isOfOne && alikeForOne.includes(name) ? 'token_bucket' : algorithm;
+  const isOfOne = version.limit[1] === 1 && refusals !== 'spend';
+  if (!isOfOne || !alikeForOne.includes(name)) return algorithm;
+  return refusals === 'block' ? 'fixed_window' : 'token_bucket';
 }
 
 /** How much remains: it falls with each request that shows something. */
@@ -149,6 +150,9 @@ export function bestBurst(
       const at = begin + soonest + ((latest - soonest) * (step + 0.5)) / times;
       if (at - now > timeMs || at - begin > horizonMs) break;
       if (at < (lead.at(-1) ?? 0) + paceMs) continue;
+      const leastScored = leastCost + (at - now) / timeMs + (lead.length + 1) / requests;
+      // Even if it separated all, another is better.
+      if (best !== undefined && 1 / leastScored <= best.score) continue;
       const { separated, expected, count } = outcomesAt(evidence, at, paceMs, lead);
       if (lead.length + count > requests || separated < leastSeparated) continue;
       const cost = leastCost + (at - now) / timeMs + (lead.length + expected) / requests;
@@ -171,7 +175,7 @@ function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): read
   if (limit === 1) return [[0]];
   const overMs = longest - shortest;
   const [spread, after] = [Math.min(limit - 1, mostSpread), Math.min(limit - 2, mostSpread)];
-  return [
+  const leads = [
     row(1, 0, 0),
     row(limit >> 1, 0, 0),
     row(limit, 0, 0),
@@ -179,6 +183,8 @@ function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): read
     [0, ...row(after, shortest, overMs / Math.max(1, after))],
     [0, ...row(Math.ceil(limit / 3), longest / 2, 0)],
   ];
+  // For a small limit, some are the same.
+  return [...new Map(leads.map((lead) => [String(lead), lead])).values()];
 }
 
 interface Sampled {

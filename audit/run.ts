@@ -2,6 +2,7 @@
  * The requests of one audit: it paces and counts them, keeps their exchanges, and stops when the
  * budget or the time is used up. It never sends a request again.
  */
+import { inspect } from 'node:util';
 import type { Decision } from '#judging/limiter/space/decision.ts';
 
 /** Headers of a request or reply, by name in lower case. */
@@ -181,8 +182,12 @@ export class Run {
 
 /** The reply with headers in lower case. Throws a TypeError for what is no reply. */
 function readReply(reply: Reply): Pick<AuditedExchange, 'status' | 'headers'> {
-  if (typeof reply?.status !== 'number')
-    throw new TypeError(`audit: request must return { status, headers? }, but got ${reply}`);
+  if (typeof reply?.status !== 'number') {
+    const got = inspect(reply, { depth: 0, breakLength: Number.POSITIVE_INFINITY });
+    throw new TypeError(
+      `audit: request must return { status, headers? } with a number as status, but got ${got}`,
+    );
+  }
   const { status, headers = {} } = reply;
   const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
   return {

@@ -80,6 +80,24 @@ export function undetermined(
   return { value: null, certainty: 'undetermined', sentence, exchanges };
 }
 
+/** An option of `audit()` that an answer may advise to set. */
+export type AdvisedOption = 'callers' | 'maxWindow' | 'paths' | 'refused';
+
+/** Names an option, and what to add to it, in the words of the command or of the function. */
+export type Advice = (option: AdvisedOption, ...values: readonly string[]) => string;
+
+/** Digits and letters need no quotes. */
+export function quoted(value: string): string {
+  return /^\w+$/.test(value) ? value : `'${value}'`;
+}
+
+/** The advice of `audit()`. */
+export const optionAdvice: Advice = (option, ...values) => {
+  if (values.length === 0) return option;
+  const added = option === 'callers' ? 'a second name' : values.map(quoted).join(', ');
+  return `${added} to ${option}`;
+};
+
 /** The number with the fewest digits in a span: people choose round limits. */
 export function roundest(least: number, most: number): number {
   for (let digits = 1; digits <= 15; digits += 1) {

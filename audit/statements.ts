@@ -1,7 +1,8 @@
 /** Turns what an audit has seen into its statements. */
 import { grouped } from '#io/grouped.ts';
-import { History, type Span } from '#judging/limiter/space/decision.ts';
+import type { Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
+import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';
@@ -11,6 +12,7 @@ import { algorithmOf, sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import {
+  type Advice,
   type AlgorithmValue,
   algorithmNames,
   certain,
@@ -65,27 +67,32 @@ type Facts = Pick<
   'algorithm' | 'limit' | 'window_seconds' | 'burst' | 'refill_per_second' | 'refusals_spend'
 >;
 
-function factsOf({ evidence, exchanges }: Seen): Facts {
+/** A long reason is said once. */
+const saidOnce = undetermined('not learned: see algorithm');
+
+function factsOf({ evidence, exchanges, advice }: Seen): Facts {
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) {
-    const algorithm = withoutRefusal(exchanges);
+    const algorithm = withoutRefusal(exchanges, advice);
     return { ...all(undetermined(`no request of ${exchanges.length} was refused`)), algorithm };
   }
   const turning = turningPoints(evidence);
-  const reason = whyUnknown(evidence);
-  if (reason !== undefined) return all(undetermined(reason, turning));
+  const reason = whyUnknown(evidence, advice);
+  if (reason !== undefined) return { ...all(saidOnce), algorithm: undetermined(reason, turning) };
   if (evidence.candidates.length > 0) return knownFacts(evidence, turning);
   const [sentence, shown] = whyNone(evidence);
   const algorithm = certain('none_of_these' as const, sentence, shown);
-  return { ...all(undetermined(sentence, shown)), algorithm };
+  return { ...all(saidOnce), algorithm };
 }
 
 /** Why nothing is certain of a limiter that refused; undefined if something may be. */
-function whyUnknown(evidence: Evidence): string | undefined {
+function whyUnknown(evidence: Evidence, advice: Advice): string | undefined {
   const { candidates } = evidence;
   if (evidence.isAfterOthers)
     return 'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
   if (candidates.length === 0)
-    return evidence.isLongerPossible ? 'its window may be longer than --max-window' : undefined;
+    return evidence.isLongerPossible
+      ? `its window may be longer than ${advice('maxWindow')}`
+      : undefined;
   if (!evidence.isPastCovered)
     return `the audit was too short to allow for what was sent before it; ${remaining(candidates)}`;
   // Only a candidate with a `middle` certainly holds a possible version.

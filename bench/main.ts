@@ -5,9 +5,9 @@
  */
 import { bearerHeader } from '#conformance/target/client.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
-import { ownReport } from '#io/flag-values.ts';
 import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { writeOwn } from '#io/own-file.ts';
+import { ownReport } from '#io/report-flag.ts';
 import { progressTo } from '#io/terminal.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit, remoteAudit } from './limit-audit.ts';
@@ -78,7 +78,10 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   for (const benchCase of cases.filter(({ scenario }) => options.scenarios.includes(scenario))) {
     const measurement = await measure(benchCase, options, onProgress);
     onProgress('');
-    const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
+    const result = caseResult(measurement, {
+      slos: options.slos,
+      isOpenLoop: options.perSecond !== undefined,
+    });
     io.out(caseText(result));
     measured.push(result);
   }

@@ -39,7 +39,8 @@ export async function measure(
       running.hyperexpress = await startServer({ kind: 'hyperexpress' });
     const { started, messageIds } = service;
     const caller = { ...started, to: '+12025550199', messageIds };
-    const makeWorkload = () => workloadOf(benchCase, caller, options.baseUrl === undefined);
+    const mayLimit = options.baseUrl !== undefined;
+    const makeWorkload = () => workloadOf(benchCase, caller, { mayLimit });
     const onLoad = (line: string) => onProgress(`${benchCase.name}: ${line}`);
     const rounds = await loadInTurn(running, options, makeWorkload, onLoad);
     if (rounds === undefined)

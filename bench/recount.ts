@@ -97,7 +97,6 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** The result of an audit. */
 export type AuditRun = ReturnType<typeof auditRun>;
 
 /** `sent`: how many requests were sent; the entries must show all of them. */
@@ -137,7 +136,6 @@ function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string
   return doubts;
 }
 
-/** True if a limit was broken. */
 export function isBroken({ endpoints }: AuditRun): boolean {
   return endpoints.some(({ over, under }) => over > 0 || under > 0);
 }

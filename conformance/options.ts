@@ -11,8 +11,6 @@ import {
   headerValue,
   oneOf,
   phoneNumber,
-  reportKinds,
-  reportValue,
   wholeNumber,
   writableFile,
 } from '#io/flag-values.ts';
@@ -31,6 +29,7 @@ import {
   ValueError,
 } from '#io/flags.ts';
 import { givenAs, refuseAlone } from '#io/given-flags.ts';
+import { reportKinds, reportValue } from '#io/report-flag.ts';
 import { readReport } from '#judging/report/comparison.ts';
 import { expectedFile, readExpectations } from '#judging/report/expected.ts';
 import { discoveredFile } from '#judging/report/outcome.ts';

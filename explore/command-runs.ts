@@ -80,7 +80,7 @@ export class CommandRuns {
     );
   }
 
-  /** Listens on Node's server, which can reset a connection. Throws if no client can use the world. */
+  /** Listens on Node's server, which can reset connections. Throws if no client can use the world. */
   async start(): Promise<void> {
     credentialsOf(this.#simulator.readyFile());
     await this.#simulator.listen({ control: {}, transport: 'node' });

@@ -4,9 +4,8 @@
  * A failure that does not repeat is unstable.
  */
 import type { FaultName, Schedule } from '#contract/fault-schedule.ts';
-import { Findings, shrink } from './findings.ts';
 import { controlProblem, type Learned } from './learn.ts';
-import { scheduleKey } from './schedule.ts';
+import { scheduleKey, shapeOf, shrink, simplerSchedules } from './schedule.ts';
 import { type Finding, findingOf, kindOfRun } from './search-result.ts';
 import type { SearchRuns } from './search-runs.ts';
 import type { Run } from './verdict.ts';
@@ -112,5 +111,53 @@ export class Confirmation {
       this.#runs.endBy(error);
       return { ...findingOf(run), isShrunk: false };
     }
+  }
+}
+
+/**
+ * The findings of a search. Each lists the schedules that fail for the same cause: those with more
+ * or stronger faults, and those with the same faults at other messages.
+ */
+class Findings {
+  readonly #faults: readonly FaultName[];
+  /** The findings, by kind of failure and by the shape of their own schedule (`shapeOf`). */
+  readonly #byShape = new Map<string, Finding>();
+  /** The findings, by kind of failure and by each schedule that they list. */
+  readonly #bySchedule = new Map<string, Finding>();
+
+  constructor(faults: readonly FaultName[]) {
+    this.#faults = faults;
+  }
+
+  get all(): Finding[] {
+    return [...this.#byShape.values()].sort((a, b) => a.schedule.length - b.schedule.length);
+  }
+
+  /** The finding of a simpler schedule that fails alike, or of these faults at another message. */
+  findAlike(schedule: Schedule, kind: string): Finding | undefined {
+    const same = this.#byShape.get(`${kind}; ${shapeOf(schedule)}`);
+    if (same !== undefined) return same;
+    for (const simpler of simplerSchedules(schedule, this.#faults)) {
+      const finding = this.#bySchedule.get(`${kind}; ${scheduleKey(simpler)}`);
+      if (finding !== undefined) return finding;
+    }
+    return undefined;
+  }
+
+  /** Adds a finding, or its schedule to one of the same shape; returns the one that stays. */
+  add(finding: Finding, kind: string): Finding {
+    const shape = `${kind}; ${shapeOf(finding.schedule)}`;
+    const kept = this.#byShape.get(shape) ?? finding;
+    this.#byShape.set(shape, kept);
+    this.addSchedule(kept, finding.schedule, kind);
+    return kept;
+  }
+
+  /** Lists a schedule that fails for the same cause with a finding. */
+  addSchedule(finding: Finding, schedule: Schedule, kind: string): void {
+    const key = `${kind}; ${scheduleKey(schedule)}`;
+    if (this.#bySchedule.has(key)) return;
+    this.#bySchedule.set(key, finding);
+    if (scheduleKey(finding.schedule) !== scheduleKey(schedule)) finding.also.push(schedule);
   }
 }

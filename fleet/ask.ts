@@ -101,7 +101,7 @@ export function bodyText({ body = '' }: Pick<ShardRequest, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
-/** The JSON value of a body: `{}` if it is empty, undefined if it is not JSON (a shard refuses it). */
+/** The JSON value of a body: `{}` if it is empty, undefined if a shard will refuse it as no JSON. */
 export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
   const text = bodyText(request);
   try {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError } from '#io/command-error.ts';
-import { freePort } from '#src/http/transport/listen-on.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { shardName } from './haproxy-config.ts';
 

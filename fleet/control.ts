@@ -190,7 +190,8 @@ export class FleetControl implements ControlAnswers {
     const waiting = haproxy.isReady
       ? await haproxy.countWaiting(down).catch(() => undefined)
       : undefined;
-    const own = shardFamilies(this.#parts, waiting, type.includes('openmetrics'));
+    const isOpenMetrics = type.includes('openmetrics');
+    const own = shardFamilies(this.#parts, waiting, { isOpenMetrics });
     const body = joinedMetrics(texts, isOfWorld ? new Map() : own);
     return passedReply({ status: 200, headers: { 'content-type': type }, body });
   }

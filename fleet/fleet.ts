@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
-import { freePort } from '#src/http/transport/listen-on.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
 import type { Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';

@@ -75,7 +75,11 @@ export const shardMetrics: readonly ShardMetric[] = [
 ];
 
 /** The lines of each metric family about shards, by the name of the family. */
-export function shardFamilies(parts: Parts, waiting: Waiting, isOpenMetrics: boolean) {
+export function shardFamilies(
+  parts: Parts,
+  waiting: Waiting,
+  { isOpenMetrics }: { readonly isOpenMetrics: boolean },
+) {
   return new Map(
     shardMetrics.map(({ name, help, type, read }) => {
       // In OpenMetrics, `_total` belongs to the sample and not to the family.

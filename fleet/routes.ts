@@ -53,7 +53,6 @@ export class Routes {
     return this.#worlds.get(worldId)?.shard;
   }
 
-  /** True if a world has this name. */
   hasName(name: string): boolean {
     return this.worlds.some((world) => world.name === name);
   }

@@ -27,6 +27,28 @@ export class UsageError extends CommandError {
   }
 }
 
+/** Another process listens on the port. */
+export class PortInUseError extends CommandError {
+  override readonly name = 'PortInUseError';
+  /** The address that was tried. */
+  readonly host: string;
+  /** The port that was tried. */
+  readonly port: number;
+  constructor(host: string, port: number) {
+    super(3, `port ${port} on ${host} is in use; choose another, or 0 for a free one`);
+    this.host = host;
+    this.port = port;
+  }
+}
+
+/** A port that cannot be bound for any other reason; the message is one line for the user. */
+export class ListenError extends CommandError {
+  override readonly name = 'ListenError';
+  constructor(message: string) {
+    super(2, message);
+  }
+}
+
 /** The first line of a library's message. Later lines often quote the input, keys included. */
 export function firstLine(message: string): string {
   return (message.split('\n', 1)[0] ?? '').replace(/:$/, '');

@@ -1,6 +1,7 @@
 /**
- * Real timers, and long work that leaves turns of the event loop to others. Such work is a
- * generator that yields every few hundred microseconds: a port calls `inSlices`, a method `atOnce`.
+ * Real timers, work on several items at one time, and long work that leaves turns of the event loop
+ * to others. Such work is a generator that yields every few hundred microseconds: a port calls
+ * `inSlices`, a method `atOnce`.
  */
 import timers from 'node:timers';
 
@@ -23,6 +24,19 @@ export async function inSlices<T>(work: Generator<undefined, T>): Promise<T> {
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/** Works on items in their order, on `width` of them at one time. */
+export async function workOn<T>(
+  items: ArrayIterator<T>,
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  // The workers share the iterator, so that each item is taken once.
+  const worker = async () => {
+    for (const item of items) await work(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
 }
 
 export function atOnce<T>(work: Generator<undefined, T>): T {

@@ -46,6 +46,18 @@ const printable = /[\x20-\x7e]{7}/;
 /** How deep JSON texts within JSON texts are read. */
 const mostNested = 3;
 
+/** A member that the reading of a text has reached. */
+interface Reached {
+  readonly member: Member;
+  readonly value: string;
+  /** The value with the JSON in it rewritten. */
+  readonly inner: string;
+  readonly texts: Texts;
+}
+
+/** Returns the value that takes the place of the member's. */
+type Step = (reached: Reached) => Generator<undefined, string>;
+
 export class ExchangeRedaction {
   readonly #secrets: Secrets;
   readonly #redactor: Redactor;
@@ -68,50 +80,20 @@ export class ExchangeRedaction {
 
   /** Learns from all parts, and returns them with all that was learned replaced. */
   *redacted(parts: readonly Part[]): Generator<undefined, readonly string[]> {
+    const learn: Step = (reached) => this.#learned(reached);
     for (const [text, reading] of parts) {
       for (const [, all = '', user = '', password] of text.matchAll(userInfo))
         for (const key of [all, password || user]) this.learnKey(key);
-      yield* this.#rewritten(text, reading, 'learn');
+      yield* rewritten(text, reading, learn);
     }
+    const replace: Step = (reached) => this.#replaced(reached);
     const results: string[] = [];
-    for (const [text, reading] of parts)
-      results.push(yield* this.#rewritten(text, reading, 'replace'));
+    for (const [text, reading] of parts) results.push(yield* rewritten(text, reading, replace));
     return results;
   }
 
-  /** Learns from a text, or returns it with what was learned replaced, member by member. */
-  *#rewritten(
-    text: string,
-    { form, texts }: Reading,
-    step: 'learn' | 'replace',
-    depth = 0,
-  ): Generator<undefined, string> {
-    const isJson = form === 'body' && /^\s*[[{"]/.test(text);
-    const isRead = isJson ? valueIn(text) !== undefined : form !== 'body';
-    yield;
-    const edits: Edit[] = [];
-    const otherForm = form === 'body' ? 'field' : form;
-    for (const member of membersIn(text, isJson ? 'json' : otherForm)) {
-      const content = text.slice(member.start, member.end);
-      const value = member.kind === 'number' ? content : decodeContent(content, member.form);
-      const isNested = depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined;
-      const nested: Reading = { form: 'body', texts };
-      yield;
-      const inner = isNested ? yield* this.#rewritten(value, nested, step, depth + 1) : value;
-      if (step === 'learn') yield* this.#learn(member, value, texts);
-      const result = step === 'learn' ? value : yield* this.#replaced(member, value, inner, texts);
-      if (result !== value) edits.push({ ...member, text: encodeContent(result, member) });
-    }
-    if (text === '' || (isRead && form !== 'parameter')) return edited(text, edits);
-    // A secret can be written across members of other texts: these are also read as a whole.
-    const name = isRead ? '' : 'body';
-    const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
-    if (step === 'replace') return yield* this.#replaced(whole, text, text, texts);
-    yield* this.#learn(whole, text, texts);
-    return text;
-  }
-
-  *#learn(member: Member, value: string, texts: Texts): Generator<undefined, void> {
+  /** Learns what the value says, and returns it as it is. */
+  *#learned({ member, value, texts }: Reached): Generator<undefined, string> {
     if (isSecret(member)) this.learnKey(value.replace(/^"(.*)"$/, '$1'));
     const plain = yield* plainOf(value);
     // A key of the service may be anywhere, such as that of another account in a message.
@@ -123,15 +105,11 @@ export class ExchangeRedaction {
       for (const text of new Set([value, plain]))
         this.#texts.add(text, yield* this.#redactor.textInSlices(text));
     }
+    return value;
   }
 
-  /** The value with all that was learned replaced. `inner`: it with nested JSON replaced. */
-  *#replaced(
-    member: Member,
-    value: string,
-    inner: string,
-    texts: Texts,
-  ): Generator<undefined, string> {
+  /** The value with all that was learned replaced. */
+  *#replaced({ member, value, inner, texts }: Reached): Generator<undefined, string> {
     if (isSecret(member)) return this.learnKey(value);
     if (isPlain(value)) return value;
     const hidden = this.#redactor.textInSlices(value);
@@ -164,6 +142,36 @@ export class ExchangeRedaction {
     }
     return false;
   }
+}
+
+/** The text with each member rewritten by `step`, also those of JSON within JSON. */
+function* rewritten(
+  text: string,
+  { form, texts }: Reading,
+  step: Step,
+  depth = 0,
+): Generator<undefined, string> {
+  const isJson = form === 'body' && /^\s*[[{"]/.test(text);
+  // The members of broken JSON, and of a body in any other form, may not be all that it says.
+  const areMembersAll = isJson ? valueIn(text) !== undefined : form !== 'body';
+  yield;
+  const edits: Edit[] = [];
+  const otherForm = form === 'body' ? 'field' : form;
+  for (const member of membersIn(text, isJson ? 'json' : otherForm)) {
+    const content = text.slice(member.start, member.end);
+    const value = member.kind === 'number' ? content : decodeContent(content, member.form);
+    const isNested = depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined;
+    const nested: Reading = { form: 'body', texts };
+    yield;
+    const inner = isNested ? yield* rewritten(value, nested, step, depth + 1) : value;
+    const result = yield* step({ member, value, inner, texts });
+    if (result !== value) edits.push({ ...member, text: encodeContent(result, member) });
+  }
+  if (text === '' || (areMembersAll && form !== 'parameter')) return edited(text, edits);
+  // A secret can be written across members of other texts: these are also read as a whole.
+  const name = areMembersAll ? '' : 'body';
+  const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
+  return yield* step({ member: whole, value: text, inner: text, texts });
 }
 
 /** The long words of a text, decoded as base64 from each of the four alignments. */

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { workOn } from '#io/event-loop.ts';
 import { type RecordedLine, readLine } from '#judging/evidence/recorded-line.ts';
 import { bin } from '#verify/testkit/processes/program.ts';
 import { runs, seed } from '#verify/testkit/runs.ts';
@@ -84,15 +85,10 @@ async function tried(port: number, items: readonly string[]): Promise<string[]> 
         .on('error', reject)
         .end();
     });
-  let next = 0;
-  const work = async () => {
-    for (let index = next++; index < items.length; index = next++) {
-      answers[index] = await exchanged(port, items[index] ?? '');
-      if (index % neighbourEvery === 0)
-        expect(await neighbour(index)).toBe(`200 neighbour ${index}`);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await workOn(items.entries(), atOnce, async ([index, item]) => {
+    answers[index] = await exchanged(port, item);
+    if (index % neighbourEvery === 0) expect(await neighbour(index)).toBe(`200 neighbour ${index}`);
+  });
   agent.destroy();
   return answers;
 }

@@ -50,7 +50,7 @@ export class KnownNumbers {
     }
   }
 
-  /** Learns a run of digits if it is a number; false if it is not. `isCertain`: no check is needed. */
+  /** Learns a run of digits if it is a number; false if not. `isCertain`: no check is needed. */
   #learnRun(run: string, isCertain: boolean): boolean {
     const all = run.replace(/\D/g, '');
     const digits = all.replace(/^00/, '');

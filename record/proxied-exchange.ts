@@ -50,7 +50,6 @@ export function hasOpenExchange(socket: Socket): boolean {
   return (openExchanges.get(socket) ?? 0) > 0;
 }
 
-/** The number of each connection of a client. */
 const connectionNumbers = new WeakMap<Socket, number>();
 let lastConnectionNumber = 0;
 

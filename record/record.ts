@@ -2,8 +2,7 @@
 import type { TlsPair } from '#src/config/tls.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
-import { listenOn } from '#src/http/transport/listen-on.ts';
-import { checkAddress } from '#src/http/transport/listening.ts';
+import { checkAddress, listenOn } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
 import { LineMaker } from './line-maker.ts';
 import type { Body, PassedExchange } from './passed-exchange.ts';

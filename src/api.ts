@@ -16,6 +16,7 @@ import {
 } from './simulator.ts';
 
 export type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
+export { ListenError, PortInUseError } from '#io/command-error.ts';
 export { SettingsError } from '#io/mistakes.ts';
 export {
   type MatcherResult,
@@ -24,7 +25,6 @@ export {
 } from '#judging/client/report-json.ts';
 export { JournalError } from '#judging/evidence/journal-error.ts';
 export type { SettingsInput } from './config/settings.ts';
-export { ListenError, PortInUseError } from './http/transport/listening.ts';
 export type { ControlOptions, Listening, ListenOptions } from './ports.ts';
 export { OperationRefused } from './sim/errors.ts';
 export type { ReadyFile, SimulatorOptions } from './simulator.ts';

@@ -1,17 +1,10 @@
 /**
- * The reports of an audit: JSON for programs, text and Markdown for people, assumptions for `serve`;
- * and what differs from `--expect`.
+ * The reports of an audit: JSON for programs, text and Markdown for people, and assumptions for
+ * `serve`. Text and Markdown also list what differs from `--expect`.
  */
-
-import { ValueError } from '#io/flags.ts';
 import type { AuditResult } from '../audit.ts';
 import type { StopReason } from '../run.ts';
-import {
-  type AlgorithmValue,
-  algorithmNames,
-  type Statement,
-  type Statements,
-} from '../statement.ts';
+import type { AlgorithmValue, Statement, Statements } from '../statement.ts';
 
 export interface Reported {
   readonly url: string;
@@ -74,12 +67,12 @@ export function answerOf({ statements, exchanges }: AuditResult): string {
   const { algorithm, limit, window_seconds: window, at_once: atOnce, ...rest } = statements;
   if (algorithm.value === 'no_limit_seen') return `no limit was seen: ${algorithm.sentence}`;
   if (algorithm.value === 'none_of_these')
-    return `none of the known limiters: ${algorithm.sentence}`;
+    return `${algorithm.sentence.split(': ', 1)[0]}: see algorithm`;
   if (exchanges.every(({ outcome }) => outcome !== 'refused')) return algorithm.sentence;
   const many = `${limit.value ?? limit.sentence}`;
   const time = window.value === null ? window.sentence : `${window.value} s`;
   const isUnknown = limit.value === null && limit.sentence === window.sentence;
-  const figures = isUnknown ? `, undetermined: ${limit.sentence}` : ` of ${many} in ${time}`;
+  const figures = isUnknown ? `, ${limit.sentence}` : ` of ${many} in ${time}`;
   const known = [rest.keyed_by, rest.refusals_spend, rest.retry_after].filter(
     ({ certainty }) => certainty === 'certain',
   );
@@ -184,79 +177,4 @@ export function assumptionsText({ algorithm, limit, window_seconds, ...rest }: S
   if (retryAfter.value !== 'exact' && retryAfter.value !== null)
     missing.push(`a Retry-After that is ${retryAfter.value}: set it by a fault`);
   return `${[...lines, ...missing.map((line) => `# Missing: ${line}`)].join('\n')}\n`;
-}
-
-/** What `--expect` asks of a statement. */
-export interface Expectation {
-  readonly name: keyof Statements;
-  readonly value: string;
-}
-
-/** What a value of `--expect` must look like, and the words for it. */
-interface ValueForm {
-  readonly pattern: RegExp;
-  readonly words: string;
-}
-
-const oneNumber: ValueForm = { pattern: /^\d+(?:\.\d+)?$/, words: 'a number' };
-const seconds: ValueForm = { ...oneNumber, words: 'seconds, such as 60' };
-const trueOrFalse: ValueForm = { pattern: /^(?:true|false)$/, words: 'true or false' };
-const anyText: ValueForm = { pattern: /./, words: 'a value' };
-const oneAlgorithm: ValueForm = {
-  pattern: new RegExp(`^(?:${Object.keys(algorithmNames).join('|')})$`),
-  words: `an algorithm of ${Object.keys(algorithmNames).join(', ')}`,
-};
-
-/** A record, so that a missing name does not compile. */
-const valueForms: Readonly<Record<keyof Statements, ValueForm>> = {
-  algorithm: oneAlgorithm,
-  limit: oneNumber,
-  window_seconds: seconds,
-  burst: oneNumber,
-  refill_per_second: oneNumber,
-  keyed_by: anyText,
-  refusals_spend: trueOrFalse,
-  errors_spend: trueOrFalse,
-  retry_after: anyText,
-  fields: anyText,
-  at_once: anyText,
-  most_in_a_window: oneNumber,
-};
-const names = Object.keys(valueForms) as (keyof Statements)[];
-
-/** Reads `algorithm=sliding_log limit=120 window=60`. */
-export function expectValue(text: string): readonly Expectation[] {
-  return text
-    .trim()
-    .split(/\s+/)
-    .map((part) => {
-      const [word = '', ...pieces] = part.split('=');
-      const value = pieces.join('=');
-      const wanted = word === 'window' ? 'window_seconds' : word;
-      const name = names.find((known) => known === wanted);
-      if (name !== undefined && valueForms[name].pattern.test(value)) return { name, value };
-      if (name !== undefined) throw new ValueError(`${word}: expected ${valueForms[name].words}`);
-      throw new ValueError(`expected name=value with a name of ${names.join(', ')}, window`);
-    });
-}
-
-/** A line for each statement that is not as expected, or not certain. */
-export function differencesFrom(
-  expectations: readonly Expectation[],
-  statements: Statements,
-): readonly string[] {
-  return expectations.flatMap(({ name, value }) => {
-    const { value: actual, certainty, sentence } = statements[name];
-    const isCertain = certainty === 'certain';
-    if (isCertain && valueText(actual) === value) return [];
-    const shown = isCertain ? valueText(actual) : certainty;
-    return [`${name}: expected ${value}, but ${shown} (${sentence})`];
-  });
-}
-
-/** Fields are as expected (`true`) if all of them are. */
-function valueText(value: unknown): string {
-  if (Array.isArray(value)) return value.join(',');
-  if (value === null || typeof value !== 'object') return String(value);
-  return String(Object.values(value).every((each) => each === true));
 }

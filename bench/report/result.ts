@@ -28,7 +28,10 @@ const plottedPercentiles = [
 /** Replaces 0, which a histogram of Node does not accept. */
 const lowestPercentile = 0.001;
 
-export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpenLoop: boolean) {
+export function caseResult(
+  measurement: Measurement,
+  { slos, isOpenLoop }: { readonly slos: readonly Slo[]; readonly isOpenLoop: boolean },
+) {
   const { case: benchCase, rounds } = measurement;
   const loads = rounds.service.map(({ load }) => load);
   // The floor is the bare handler; the ratio is invalid if its load is.

@@ -103,10 +103,14 @@ function sends(ids: RequestIds, ...also: readonly number[]): BenchCase['workload
   return (caller) => ({ requests: [sendOf(caller, ids)], expects: [202, ...also] });
 }
 
-/** `isOwn`: the bench started the service. Another may have limits, so a 429 is not an error. */
-export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean): Workload {
+/** `mayLimit`: the service may have limits that the bench did not set, so a 429 is no error. */
+export function workloadOf(
+  benchCase: BenchCase,
+  caller: Caller,
+  { mayLimit }: { readonly mayLimit: boolean },
+): Workload {
   const { requests, expects } = benchCase.workload(caller);
-  return { requests, expects: isOwn ? expects : [...expects, 429] };
+  return { requests, expects: mayLimit ? [...expects, 429] : expects };
 }
 
 function sendOf({ apiKey, to, from }: Caller, ids: RequestIds): RequestTemplate {

@@ -63,11 +63,13 @@ async function sendMessages(
     const reply = await client.request(request);
     const id = Object(reply.json).message_id as unknown;
     // The id becomes part of a path.
-    const found = `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}`;
     const isUsable = reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id);
     if (isUsable) messageIds.push(id);
     else if (messageIds.length > 0) break;
-    else throw new UsageError(`${found}; expected 202 with a message_id`);
+    else {
+      const answer = `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}`;
+      throw new UsageError(`${answer}; expected 202 with a message_id`);
+    }
   }
   client.close();
   return messageIds;

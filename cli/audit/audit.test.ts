@@ -39,6 +39,9 @@ test.each([
   [[silent, '--expect', 'window=2s'], /window: expected seconds, such as 60/],
   [[silent, '--expect', 'limit=120 refusals_spend=no'], /refusals_spend: expected true or false/],
   [[silent, '--expect', 'constructor=1'], /expected name=value with a name of /],
+  [[silent, '--vary-path', 'other', '--dry-run'], /expected a path or a query, such as \/other or/],
+  [[silent, '--vary-path', '//other', '--dry-run'], /expected a path or a query, such as \/other/],
+  [[silent, '--body', '@/no/such/file', '--dry-run'], /^--body \/no\/such\/file: /],
   [[silent, 'more'], /^unexpected argument 'more'/],
 ])('%j is refused', async (argv, message) => {
   const refusal = { exitCode: 2, message: expect.stringMatching(message) };

@@ -6,11 +6,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn } from '#audit/audit.ts';
 import { HttpRequests } from '#audit/http-requests.ts';
+import { differencesFrom, expectValue } from '#audit/report/expectations.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
   assumptionsText,
-  differencesFrom,
-  expectValue,
   type Reported,
   reportJson,
   reportMarkdown,
@@ -23,8 +22,6 @@ import {
   fileValue,
   headerLine,
   isLoopback,
-  ownReport,
-  reportOf,
   webAddress,
   wholeNumber,
   writableFile,
@@ -43,8 +40,17 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
+import { ownReport, reportOf } from '#io/report-flag.ts';
 import { progressTo } from '#io/terminal.ts';
-import { askersOf, callerLine, callersOf, methodValue, templateOf } from './audited-requests.ts';
+import {
+  askersOf,
+  callerLine,
+  callersOf,
+  flagAdvice,
+  methodValue,
+  pathValue,
+  templateOf,
+} from './audited-requests.ts';
 
 /** Checked before the audit, so that no result is lost. */
 const ownAssumptions: OwnKind = {
@@ -73,7 +79,7 @@ const auditFlags = [
     "a header of different callers: 'Name: a, b' or Name=a,b",
     callerLine,
   ),
-  list('--vary-path <path>', 'another path or query that may share the limit', String),
+  list('--vary-path <path>', 'another path or query that may share the limit', pathValue),
   heading('How far'),
   flag(
     '--max-window <duration>',
@@ -127,11 +133,12 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * minuteMs);
   refuseTooLong(flags, timeoutMs);
   const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
+  // Before a dry run ends, which shows whether the files can be read.
+  const template = templateOf(flags);
   if (flags.dryRun) {
     io.out(plan);
     return 0;
   }
-  const template = templateOf(flags);
   const callers = callersOf(url, flags);
   const requests = new HttpRequests(url, template, callers, replyTimeoutMs);
   const interrupt = new AbortController();
@@ -142,6 +149,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
     const result = await learn({
       ...askersOf(url, callers, template, flags),
       request: requests.request,
+      advice: flagAdvice,
       now: () => performance.timeOrigin + performance.now(),
       // An interrupt ends the wait early; the run then sees it.
       sleep: (ms) => setTimeout(ms, undefined, { signal: interrupt.signal }).catch(() => {}),

@@ -2,6 +2,7 @@
 import { type AuditSettings, differencesIn } from '#audit/audit.ts';
 import type { Caller, Template } from '#audit/http-requests.ts';
 import type { Headers } from '#audit/run.ts';
+import { type Advice, quoted } from '#audit/statement.ts';
 import { UsageError } from '#io/command-error.ts';
 import { headerLine, joinedHeaders } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
@@ -39,6 +40,24 @@ function rawRequest(file: string): Template {
   const body = rest.join('\n\n');
   return { method, headers: joinedHeaders(headers), body: body === '' ? undefined : body };
 }
+
+export function pathValue(text: string): string {
+  if (/^[/?](?!\/)/.test(text)) return text;
+  throw new ValueError('expected a path or a query, such as /other or ?x=1');
+}
+
+const flagOf = {
+  callers: '--caller',
+  maxWindow: '--max-window',
+  paths: '--vary-path',
+  refused: '--refused',
+} as const;
+
+/** Answers of the command advise its flags. */
+export const flagAdvice: Advice = (option, ...values) =>
+  values.length === 0
+    ? flagOf[option]
+    : values.map((value) => `${flagOf[option]} ${quoted(value)}`).join(' ');
 
 export function methodValue(text: string): string {
   if (/^[A-Za-z]{1,20}$/.test(text)) return text.toUpperCase();

@@ -6,7 +6,7 @@
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { UsageError } from '#io/command-error.ts';
-import { duration, fileValue, reportValue } from '#io/flag-values.ts';
+import { duration, fileValue } from '#io/flag-values.ts';
 import {
   addArgument,
   addFlags,
@@ -18,6 +18,7 @@ import {
   newCommand,
   readFlags,
 } from '#io/flags.ts';
+import { reportValue } from '#io/report-flag.ts';
 import { counted } from '#io/terminal.ts';
 import { isOfAccount } from '#judging/client/client-records.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
@@ -75,7 +76,7 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
   const { strict = false, partial = false, grace, account } = flags;
   const expected = flags.expected === undefined ? [] : readExpectations(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, hasAccount, ...options } = await trafficOf(file, io, partial);
+  const { exchanges, hasAccount, ...options } = await trafficOf(file, io, { isPartial: partial });
   const missing = account.find((name) => !hasAccount(name));
   if (missing !== undefined)
     throw new UsageError(`--account ${missing}: the record has no such account`);
@@ -96,7 +97,11 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
 }
 
 /** Reads the exchanges of a file of any kind. Throws a CommandError. */
-async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
+async function trafficOf(
+  file: string,
+  io: CommandIo,
+  { isPartial }: { readonly isPartial: boolean },
+) {
   const print = noticesTo(io, 'smstwin referee');
   const notices: string[] = [];
   let lack: string | undefined;

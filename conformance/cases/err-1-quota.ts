@@ -3,7 +3,7 @@
  * whose messages are delivered, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
 import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
-import { flood } from '../floods/limited.ts';
+import { flood } from '../floods/limited-requests.ts';
 import { about, type Case } from '../run/case.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
 import { tooLongMessage } from './similar-values.ts';

@@ -8,7 +8,7 @@ import { documentedLimits, type LimitedEndpoint, limitedEndpoints } from '#contr
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
-import { flood, passed, requestTo, waitForNewMinute } from '../floods/limited.ts';
+import { flood, passed, requestTo, waitForNewMinute } from '../floods/limited-requests.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 import { paths, unknownId } from '../run/trial.ts';

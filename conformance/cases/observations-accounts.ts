@@ -8,7 +8,7 @@ import { dayMs, isoTime } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
-import { flood } from '../floods/limited.ts';
+import { flood } from '../floods/limited-requests.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
 import { recorded } from '../run/recording.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';

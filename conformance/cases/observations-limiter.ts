@@ -6,7 +6,7 @@ import { documentedLimits } from '#contract/limits.ts';
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';
-import { flood, passed, waitForNewMinute } from '../floods/limited.ts';
+import { flood, passed, waitForNewMinute } from '../floods/limited-requests.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
 import { judged } from '../run/judge-case.ts';
 import { recorded } from '../run/recording.ts';
@@ -81,9 +81,6 @@ async function countPasses(t: Trial, account: AccountUnderTest, times: number): 
   return (await flood(times, () => t.send(account))).filter(passed).length;
 }
 
-/** Half of a bucket, and what returns of it during a flood, permit no more passes than this. */
-const mostPassesOfHalf = 100;
-
 /** True if all tokens return at one moment, even though they were spent at two moments. */
 async function returnsAtOnce(
   t: Trial,
@@ -93,14 +90,21 @@ async function returnsAtOnce(
   await t.advance((waitSeconds + 1) * secondMs);
   const passes = await countPasses(t, account, documentedLimits.send + 1);
   if (passes === 0 || waitSeconds <= soonSeconds) return false;
-  await t.advance(hourMs);
   // A sliding window also refills completely if everything was spent at one instant.
-  const other = await t.account();
+  await t.advance(hourMs);
+  return halvesReturnTogether(t, await t.account());
+}
+
+/** Half of a bucket, and what returns of it during a flood, permit no more passes than this. */
+const mostPassesOfHalf = 100;
+
+/** Spends a bucket in two halves. True if the second half returns with the first one. */
+async function halvesReturnTogether(t: Trial, account: AccountUnderTest): Promise<boolean> {
   await waitForNewMinute(t);
-  await flood(documentedLimits.send / 2, () => t.send(other));
+  await flood(documentedLimits.send / 2, () => t.send(account));
   await t.advance(apartMs);
-  await flood(documentedLimits.send / 2, () => t.send(other));
-  const refusal = await t.send(other);
+  await flood(documentedLimits.send / 2, () => t.send(account));
+  const refusal = await t.send(account);
   await t.advance(verify.given(() => verify.retryAfter(refusal)) * secondMs);
-  return (await countPasses(t, other, documentedLimits.send + 1)) > mostPassesOfHalf;
+  return (await countPasses(t, account, documentedLimits.send + 1)) > mostPassesOfHalf;
 }

@@ -19,8 +19,7 @@ import { floodOf } from '../floods/floods.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
 import { recorded } from '../run/recording.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
-import { inferReceived } from '../steps/infer-received.ts';
-import { inferStats } from '../steps/infer-stats.ts';
+import { inferReceived, inferStats } from '../steps/infer-reads.ts';
 import { invalidFieldOf, provokeRefusals, redirectOf, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */

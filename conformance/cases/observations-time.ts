@@ -5,7 +5,7 @@
 import type { AssumptionName } from '#contract/assumptions.ts';
 import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
-import { flood } from '../floods/limited.ts';
+import { flood } from '../floods/limited-requests.ts';
 import { about, type Observation } from '../run/case.ts';
 import { type AccountUnderTest, paths } from '../run/trial.ts';
 import { largestAccepted } from '../steps/probe.ts';
@@ -173,7 +173,6 @@ export const timeObservations: readonly Observation[] = [
   }),
 ];
 
-/** An observation that moves time. */
 function movingTime(
   id: `${AssumptionName}/${string}`,
   sendCount: number,

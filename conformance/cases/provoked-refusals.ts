@@ -15,7 +15,6 @@ import * as verify from '#judging/service/expectations.ts';
 import { namesField } from '#judging/service/named-fields.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 
-/** Refusals of one kind. */
 export interface ProvokedRefusal {
   readonly kind: Refusal;
   /** The template's name, if it differs from the kind. */

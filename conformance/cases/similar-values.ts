@@ -40,7 +40,6 @@ export function otherSpellings(number: string): string[] {
 /** The first letter on each key of a phone. */
 const keypad = ['', '', 'A', 'D', 'G', 'J', 'M', 'P', 'T', 'W'];
 
-/** The digits of a number as a JSON number. */
 export function asJsonNumber(number: string): number {
   return Number(number.slice(1));
 }

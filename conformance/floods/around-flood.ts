@@ -20,7 +20,7 @@ import {
   readMessageOf,
   recentRequests,
   requestTo,
-} from './limited.ts';
+} from './limited-requests.ts';
 
 /** After this time without requests, every permitted bucket is full. */
 export const fullAgainMs = 2 * minuteMs + 1_000;

@@ -33,12 +33,11 @@ import {
   readMessageOf,
   recentRequests,
   requestTo,
-} from './limited.ts';
+} from './limited-requests.ts';
 
 export interface Flood {
   readonly account: AccountUnderTest;
   readonly replies: readonly Reply[];
-  /** The replies with 429. */
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
   /** The first request and its reply. */

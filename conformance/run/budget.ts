@@ -47,7 +47,7 @@ export class BucketLedger {
   readonly #entries = new Map<Bucket, Entry[]>();
 
   /** `isSuccess`: the request surely spent a token. Refusals and replays may spend none. */
-  note(bucket: Bucket, at: number, isSuccess: boolean): void {
+  note(bucket: Bucket, at: number, { isSuccess }: Pick<Entry, 'isSuccess'>): void {
     const entries = this.#recent(bucket, at);
     entries.push({ at, isSuccess });
     this.#entries.set(bucket, entries);

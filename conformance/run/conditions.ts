@@ -103,7 +103,8 @@ const explainsForMs = 3 * minuteMs;
  * spent before the run may explain it in its first minute. `log`: in the order of sending.
  */
 function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: number): boolean {
-  const { endpoint, caller, sentAt, ahead } = refused;
+  const { caller, sentAt, ahead } = refused;
+  const endpoint = refused.endpoint as LimitedEndpoint;
   if (sentAt - startedAt <= minuteMs) return true;
   const exchanges = log.filter(
     (each) =>
@@ -113,8 +114,8 @@ function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: num
       each.sentAt <= refused.answeredAt,
   );
   const bucket = {
-    name: `${endpoint}`,
-    limit: limitOf(endpoint as LimitedEndpoint),
+    endpoint,
+    limit: limitOf(endpoint),
     isOfAddress: false,
     exchanges,
     knownSince: Math.max(startedAt, sentAt - explainsForMs),

@@ -17,7 +17,7 @@ const item = (id: string, parts: Partial<Item> = {}): Item => ({
 });
 
 function spend(ledger: BucketLedger, bucket: Bucket, times: number, at: number): void {
-  for (let i = 0; i < times; i += 1) ledger.note(bucket, at, true);
+  for (let i = 0; i < times; i += 1) ledger.note(bucket, at, { isSuccess: true });
 }
 
 /** Starts every item that can start, finishes it at once, and returns the order. */
@@ -111,9 +111,9 @@ describe('a flood', () => {
 
 test('a ledger knows the last minute, and waits for what may not have spent a token', () => {
   const ledger = new BucketLedger();
-  ledger.note('send', 0, true);
-  ledger.note('send', 30_000, false);
-  ledger.note('send', 62_000, true);
+  ledger.note('send', 0, { isSuccess: true });
+  ledger.note('send', 30_000, { isSuccess: false });
+  ledger.note('send', 62_000, { isSuccess: true });
   expect(ledger.msUntilRoom('send', 118, 62_000)).toBe(0);
   expect(ledger.msUntilRoom('send', 119, 62_000)).toBe(29_000);
   expect(ledger.msUntilQuiet('send', 62_000)).toBe(29_000);

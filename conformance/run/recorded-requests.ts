@@ -105,7 +105,7 @@ export class RecordedRequests {
     if (bucket === undefined || !isCounted) return;
     const isReplay = method === 'POST' && status === 200;
     const isSuccess = status >= 200 && status < 300 && !isReplay;
-    this.target.ledger.note(bucket, answeredAt, isSuccess);
+    this.target.ledger.note(bucket, answeredAt, { isSuccess });
   }
 
   /** Does the work once all earlier work of this kind in the run is over. */

@@ -3,6 +3,7 @@
  * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
  * cases share one account, and the schedule (`order.ts`) decides what starts when.
  */
+import { workOn } from '#io/event-loop.ts';
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import type { Profile, SkipReason, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';
@@ -91,17 +92,17 @@ class Suite {
     const last = this.#cases.filter(({ isLast }) => isLast === true);
     const execute = (anyCase: AnyCase, skip?: SkipReason) => this.#execute(anyCase, skip);
     const isSkipped = (anyCase: AnyCase) => this.#skips.has(anyCase);
-    await workOn(first.filter(isSkipped), 1, execute);
+    await workOn(first.filter(isSkipped).values(), 1, execute);
     const runnable = first.filter((anyCase) => !isSkipped(anyCase));
     await this.#runInOrder(runnable, this.#target, execute);
-    await workOn(last, 1, execute);
+    await workOn(last.values(), 1, execute);
   }
 
   async #runInOrder(cases: readonly AnyCase[], target: Target, execute: Execute): Promise<void> {
     if (target.hasControl) {
       const { together, alone } = arrange(cases);
-      await workOn(together, casesAtOnce, execute);
-      await workOn(alone, 1, execute);
+      await workOn(together.values(), casesAtOnce, execute);
+      await workOn(alone.values(), 1, execute);
     } else {
       const isStopped = () => this.#isStopped;
       await runScheduled(cases, target, { execute, isStopped, print: this.#options.onWait });
@@ -207,16 +208,6 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
     together: sorted.filter((anyCase) => !runsAlone(anyCase)),
     alone: sorted.filter(runsAlone),
   };
-}
-
-/** Works on items in their order, on `atOnce` of them at a time. */
-async function workOn<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
-  // The workers share this iterator, so that each item is taken once.
-  const remaining = items.values();
-  const worker = async () => {
-    for (const item of remaining) await work(item);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
 /** The result of a case after it was run again. */

@@ -198,7 +198,7 @@ function withoutControl(cases: readonly AnyCase[], capabilities: Capabilities): 
     } else {
       const { item } = decision;
       for (const [bucket, count] of entriesOf(item.spends))
-        for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, true);
+        for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
       running.push({ item, untilMs: nowMs + item.seconds * 1000 });
       sends += sendsIn(item.spends);
       throttled += item.throttled;

@@ -1,7 +1,7 @@
 /** Follows messages from deadline to deadline of a simulator, so that all times are exact. */
 import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses } from '#judging/service/histories.ts';
-import { flood } from '../floods/limited.ts';
+import { flood } from '../floods/limited-requests.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
 import { recipients } from '../target/target.ts';
 

@@ -14,7 +14,7 @@ import {
   pollsAtPickup,
 } from '#judging/service/histories.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
-import { flood } from '../floods/limited.ts';
+import { flood } from '../floods/limited-requests.ts';
 import type { RequiredEvidence } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';

@@ -137,7 +137,7 @@ export class Control {
     const { method } = route;
     const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id));
     const isQuery = method === 'GET' || method === 'DELETE';
-    const query = isQuery && isObject(input) ? `?${new URLSearchParams(input as never)}` : '';
+    const query = isQuery && isObject(input) ? queryOf(input) : '';
     const hasBody = !isQuery && input !== undefined;
     return this.#client.request({
       method,
@@ -286,6 +286,12 @@ export class Control {
     );
     this.#operations = new Map(found);
   }
+}
+
+function queryOf(input: Readonly<Record<string, unknown>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(input)) query.set(name, String(value));
+  return `?${query}`;
 }
 
 /** One of the numbers reserved for fiction. After the last one, they begin again. */

@@ -2,7 +2,7 @@
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
-import { asksForWait as mayAskForWait } from '../evidence/reading.ts';
+import { asksForWait } from '../evidence/reading.ts';
 import {
   areApart,
   areWithin,
@@ -36,8 +36,8 @@ export const retryAfter = {
 type Retry = readonly [refused: ClientExchange, retry: ClientExchange];
 
 /** True for a refusal with this status whose `Retry-After` the client saw and could read. */
-function asksForWait({ reply, retryAfterMs, isSeen }: ClientExchange, refusal: number): boolean {
-  return reply.status === refusal && retryAfterMs !== undefined && isSeen;
+function hasSeenWait({ reply, retryAfterMs, isSeen }: ClientExchange, status: number): boolean {
+  return reply.status === status && retryAfterMs !== undefined && isSeen;
 }
 
 /** When the wait that the refusal asks for ends, in epoch milliseconds. */
@@ -46,7 +46,7 @@ function waitEndMs({ sentAt, retryAfterMs = 0 }: ClientExchange): number {
 }
 
 function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
-  if (!record.exchanges.some((exchange) => asksForWait(exchange, status))) return notExercised;
+  if (!record.exchanges.some((exchange) => hasSeenWait(exchange, status))) return notExercised;
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
     .filter(
@@ -79,46 +79,53 @@ const shownExchanges = 20;
 
 /** What the rules do not judge: waits that cannot be read, that are missing, or of other errors. */
 function noticesOn(record: ClientRecord): readonly Notice[] {
-  if (!record.exchanges.some(({ reply }) => mayAskForWait(reply.status))) return [];
-  const isRefused = ({ reply, isSeen }: ClientExchange) =>
-    (reply.status === 429 || reply.status === 503) && isSeen && !reply.lacksHeaders;
-  const unread = record.exchanges.filter(
-    (one) => isRefused(one) && one.retryAfter !== undefined && one.retryAfterMs === undefined,
-  );
+  if (!record.exchanges.some(({ reply }) => asksForWait(reply.status))) return [];
   const series = seriesOf(record);
-  const hurried = series
-    .flatMap((requests) => otherErrors.flatMap((status) => retriesOf(requests, status)))
-    .filter(([refused, retry]) => isDuringWait(refused, retry));
-  const loops = series.flatMap((requests) => {
+  return [...unreadableWaits(record), ...tightLoops(series), ...hurriedRetries(series)];
+}
+
+/** True for a refusal that the client saw, with its headers in the record. */
+function isSeenRefusal({ reply, isSeen }: ClientExchange): boolean {
+  return (reply.status === 429 || reply.status === 503) && isSeen && !reply.lacksHeaders;
+}
+
+function noticeOf(what: string, exchanges: readonly ClientExchange[]): Notice {
+  return { what, exchanges: exchanges.slice(0, shownExchanges) };
+}
+
+function unreadableWaits({ exchanges }: ClientRecord): readonly Notice[] {
+  const unread = exchanges.filter(
+    (one) => isSeenRefusal(one) && one.retryAfter !== undefined && one.retryAfterMs === undefined,
+  );
+  const [first] = unread;
+  if (first === undefined) return [];
+  const refusals = counted(unread.length, 'refusal');
+  const what = `the Retry-After of ${refusals} says no wait that can be read (the first: ${first.retryAfter}): whether the client waits is not judged`;
+  return [noticeOf(what, unread)];
+}
+
+function tightLoops(series: Series): readonly Notice[] {
+  return series.flatMap((requests) => {
     const tight = requests.filter((later, index) => {
       const refused = requests[index - 1];
-      const isBlind = refused?.reply.status === 429 && isRefused(refused);
+      const isBlind = refused?.reply.status === 429 && isSeenRefusal(refused);
       return isBlind && refused.retryAfterMs === undefined && areWithin(tightMs, refused, later);
     });
-    return tight.length < fewestTight ? [] : [tight];
+    if (tight.length < fewestTight) return [];
+    const what = `${tight.length} retries each came within a second of a 429 that names no wait: a tight loop; make growing pauses`;
+    return [noticeOf(what, tight)];
   });
-  const notice = (what: string, exchanges: readonly ClientExchange[]) =>
-    exchanges.length === 0 ? [] : [{ what, exchanges: exchanges.slice(0, shownExchanges) }];
-  return [
-    ...notice(
-      `the Retry-After of ${counted(unread.length, 'refusal')} says no wait that can be read (the first: ${unread[0]?.retryAfter}): whether the client waits is not judged`,
-      unread,
-    ),
-    ...loops.flatMap((tight) =>
-      notice(
-        `${tight.length} retries each came within a second of a 429 that names no wait: a tight loop; make growing pauses`,
-        tight,
-      ),
-    ),
-    ...hurried
-      .slice(0, shownExchanges)
-      .flatMap(([refused, retry]) =>
-        notice(
-          `the retry of a ${refused.reply.status} came before its Retry-After (${refused.retryAfter}) was over`,
-          [refused, retry],
-        ),
-      ),
-  ];
+}
+
+function hurriedRetries(series: Series): readonly Notice[] {
+  const retries = series.flatMap((requests) =>
+    otherErrors.flatMap((status) => retriesOf(requests, status)),
+  );
+  const hurried = retries.filter(([refused, retry]) => isDuringWait(refused, retry));
+  return hurried.slice(0, shownExchanges).map(([refused, retry]) => {
+    const what = `the retry of a ${refused.reply.status} came before its Retry-After (${refused.retryAfter}) was over`;
+    return noticeOf(what, [refused, retry]);
+  });
 }
 
 /** True if the request certainly came before the wait was over. */
@@ -167,7 +174,7 @@ function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
     // An answer that is neither a 429 nor an error of the service ends the wait.
     if (exchange.reply.status !== 429 && exchange.reply.status < 500 && exchange.isSeen)
       refused = undefined;
-    if (asksForWait(exchange, status)) notSeenYet.push(exchange);
+    if (hasSeenWait(exchange, status)) notSeenYet.push(exchange);
   }
   return retries;
 }
@@ -175,7 +182,7 @@ function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
 function holdsBackOthers(record: ClientRecord): Judgement {
   const { exchanges, graceMs, isCutAtStart } = record;
   // In a record that is cut at its start, a request may retry one that is not in the record.
-  if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange, 429)))
+  if (isCutAtStart || !exchanges.some((exchange) => hasSeenWait(exchange, 429)))
     return notExercised;
   /** Made for the first candidate: most records have none. */
   let retries: PossibleRetries | undefined;
@@ -197,7 +204,7 @@ function holdsBackOthers(record: ClientRecord): Judgement {
       retries ??= new PossibleRetries(record);
       if (!retries.has(exchange, refused)) findings.push(coveredFinding(refused, exchange));
     }
-    if (!asksForWait(exchange, 429)) continue;
+    if (!hasSeenWait(exchange, 429)) continue;
     exercised++;
     if (!isCovered) refusals.set(key, exchange);
   }

@@ -1,6 +1,7 @@
 /**
- * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
- * a 400. CLIENT-16: a key is in the `Authorization` header alone.
+ * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-8: it does not
+ * repeat a request that was refused for good. CLIENT-15: no body causes a 400. CLIENT-16: a key is
+ * in the `Authorization` header alone.
  */
 import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
@@ -8,13 +9,16 @@ import { bodyOf, isSend, requestIdOf } from '../evidence/exchange.ts';
 import {
   areADayApart,
   type ClientExchange,
+  consecutive,
   isInFlight,
   isRefusal,
   isUnresolved,
   mayBeAccepted,
   recipientAndTextOf,
   refusedForGood,
+  wasKnownTo,
 } from './exchange.ts';
+import { recipientOf } from './gathered-intents.ts';
 import {
   type ClientRecord,
   finding,
@@ -22,6 +26,7 @@ import {
   type Judgement,
   type Judges,
   judgement,
+  notExercised,
   spanText,
 } from './record.ts';
 
@@ -30,6 +35,7 @@ export const requests = {
   'CLIENT-4': givesAnId,
   'CLIENT-6': reusesNoId,
   'CLIENT-7': retriesWithinADay,
+  'CLIENT-8': acceptsRefusals,
   'CLIENT-15': sendsValidBodies,
   'CLIENT-16': keepsItsKey,
 } satisfies Judges;
@@ -137,6 +143,49 @@ function retriesOfKnownIds({ attempts }: Intent) {
       firstOf.set(key, attempt);
   }
   return retries;
+}
+
+function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
+  const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
+    const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
+    return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
+  };
+  const refusals = exchanges.filter(isFinal);
+  if (refusals.length === 0) return notExercised;
+  const isRepeat = ([refused, later]: readonly [ClientExchange, ClientExchange]) =>
+    isFinal(refused) &&
+    wasKnownTo(later, refused) &&
+    !isNextMonth(refused, later) &&
+    !unclear.areBetween(refused, later) &&
+    // A later success shows that the cause of the refusal was corrected.
+    !(later.reply.status >= 200 && later.reply.status < 300);
+  // Most requests have another target or recipient than any refused one: no key is made of them.
+  const refusedTargets = new Set(refusals.map(({ target }) => target));
+  const refusedRecipients = new Set(refusals.map(recipientOf));
+  const sameRequests = consecutive(exchanges, (one) =>
+    refusedTargets.has(one.target) && refusedRecipients.has(recipientOf(one))
+      ? requestKeyOf(one)
+      : undefined,
+  );
+  const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
+    const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
+    return finding(what, [refused, again]);
+  });
+  return { exercised: refusals.length, findings };
+}
+
+/** Equal for requests that say the same, however their JSON is written. */
+function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
+  const named = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  const said = named === undefined ? body : JSON.stringify(named);
+  const { name, credential } = caller;
+  return [name, credential, method, target, headers['content-type'], said].join('\n');
+}
+
+/** True if the quota was renewed since the refusal: the later request came in another month. */
+function isNextMonth(refused: ClientExchange, later: ClientExchange): boolean {
+  const monthOf = ({ sentAt }: ClientExchange) => new Date(sentAt).toISOString().slice(0, 7);
+  return refused.reply.status === 402 && monthOf(refused) !== monthOf(later);
 }
 
 /** Characters of a refused body's reply that a finding shows. */

@@ -1,10 +1,9 @@
-/** CLIENT-5, CLIENT-8, CLIENT-9: the outcome of each intent, and how its client reacted to it. */
+/** CLIENT-5, CLIENT-9: each intent is sent once, and is not given up while its outcome is open. */
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { ReportedIntents } from './client-10-reports.ts';
 import {
   areADayApart,
   type ClientExchange,
-  consecutive,
   firstAcceptances,
   isAccepted,
   isUnresolved,
@@ -12,12 +11,10 @@ import {
   messageIdOf,
   readIdOf,
   recipientAndTextOf,
-  refusedForGood,
   statusIn,
   unrecorded,
   wasKnownTo,
 } from './exchange.ts';
-import { recipientOf } from './gathered-intents.ts';
 import {
   attributableAttempts,
   type ClientRecord,
@@ -36,36 +33,27 @@ import {
 
 export const outcomes = {
   'CLIENT-5': sendsOnce,
-  'CLIENT-8': acceptsRefusals,
   'CLIENT-9': givesUpNoIntent,
 } satisfies Judges;
 
 function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
-  const failedReads = new Map<string, ClientExchange>();
-  for (const read of reads) {
-    if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
-    // A message whose id is not recorded may be any that was read.
-    for (const id of ['', readIdOf(read)]) if (!failedReads.has(id)) failedReads.set(id, read);
-  }
-  const wasRepeatable = (earlier: ClientExchange, later: ClientExchange) => {
-    const id = earlier.lacksBody ? '' : messageIdOf(earlier);
-    const read = id === undefined ? undefined : failedReads.get(id);
-    return read !== undefined && wasKnownTo(later, read);
-  };
+  const failedReads = new FailedReads(reads);
   const notices: Notice[] = [];
+  /** The acceptances for which the client answers: no fault of the service made them. */
+  const acceptancesOf = (attempts: readonly ClientExchange[]) => {
+    const accepted = firstAcceptances(attempts);
+    if (accepted.length < 2) return accepted;
+    return accepted.filter((one, index) => {
+      const earlier = accepted.slice(0, index);
+      const original = earlier.find((other) => isBrokenReplay(other, one));
+      if (original !== undefined) notices.push(brokenReplayNotice(original, one));
+      const isResent = index > 0 && earlier.every((other) => failedReads.wereSeen(other, one));
+      return original === undefined && !isResent;
+    });
+  };
   const judgedSends = judgement(
-    judged.map((attempts) => {
-      const accepted = firstAcceptances(attempts);
-      if (accepted.length < 2) return accepted;
-      return accepted.filter((one, index) => {
-        const earlier = accepted.slice(0, index);
-        const original = earlier.find((other) => isBrokenReplay(other, one));
-        if (original !== undefined) notices.push(brokenReplayNotice(original, one));
-        const isResent = index > 0 && earlier.every((other) => wasRepeatable(other, one));
-        return original === undefined && !isResent;
-      });
-    }),
+    judged.map(acceptancesOf),
     (accepted) => accepted.length > 1 && !mayBeSeveral(accepted, unclear),
     (accepted) => {
       const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
@@ -74,6 +62,28 @@ function sendsOnce({ intents, reads, unclear }: ClientRecord): Judgement {
     },
   );
   return { ...judgedSends, notices };
+}
+
+/** The reads that showed the client a failed message, which it may send again. */
+class FailedReads {
+  /** The first such read of each message. */
+  readonly #firstById = new Map<string, ClientExchange>();
+
+  constructor(reads: readonly ClientExchange[]) {
+    for (const read of reads) {
+      if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
+      // A message whose id is not recorded may be any that was read.
+      for (const id of ['', readIdOf(read)])
+        if (!this.#firstById.has(id)) this.#firstById.set(id, read);
+    }
+  }
+
+  /** True if a read had shown that the message of `accepted` failed when `later` was sent. */
+  wereSeen(accepted: ClientExchange, later: ClientExchange): boolean {
+    const id = accepted.lacksBody ? '' : messageIdOf(accepted);
+    const read = id === undefined ? undefined : this.#firstById.get(id);
+    return read !== undefined && wasKnownTo(later, read);
+  }
 }
 
 /** True if an unclear send may have ended the intent between these: they are then several intents. */
@@ -103,63 +113,19 @@ function brokenReplayNotice(original: ClientExchange, later: ClientExchange): No
   return { what, exchanges: [original, later] };
 }
 
-function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
-  const isFinal = ({ reply, isSeen, method, body, lacksBody }: ClientExchange) => {
-    const isRequestKnown = method === 'GET' || body !== '' || !lacksBody;
-    return isSeen && refusedForGood.includes(reply.status) && isRequestKnown;
-  };
-  const refusals = exchanges.filter(isFinal);
-  if (refusals.length === 0) return notExercised;
-  const isRepeat = ([refused, later]: readonly [ClientExchange, ClientExchange]) =>
-    isFinal(refused) &&
-    wasKnownTo(later, refused) &&
-    !isNextMonth(refused, later) &&
-    !unclear.areBetween(refused, later) &&
-    // A later success shows that the cause of the refusal was corrected.
-    !(later.reply.status >= 200 && later.reply.status < 300);
-  // Most requests have another target or recipient than any refused one: no key is made of them.
-  const refusedTargets = new Set(refusals.map(({ target }) => target));
-  const refusedRecipients = new Set(refusals.map(recipientOf));
-  const sameRequests = consecutive(exchanges, (one) =>
-    refusedTargets.has(one.target) && refusedRecipients.has(recipientOf(one))
-      ? requestKeyOf(one)
-      : undefined,
-  );
-  const findings = [...sameRequests].filter(isRepeat).map(([refused, again]) => {
-    const what = `the same request came again after a ${refused.reply.status}, which is final: correct the request, or stop`;
-    return finding(what, [refused, again]);
-  });
-  return { exercised: refusals.length, findings };
-}
-
-/** Equal for requests that say the same, however their JSON is written. */
-function requestKeyOf({ caller, method, target, headers, fields, body }: ClientExchange): string {
-  const named = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-  const said = named === undefined ? body : JSON.stringify(named);
-  const { name, credential } = caller;
-  return [name, credential, method, target, headers['content-type'], said].join('\n');
-}
-
-/** True if the quota was renewed since the refusal: the later request came in another month. */
-function isNextMonth(refused: ClientExchange, later: ClientExchange): boolean {
-  const monthOf = ({ sentAt }: ClientExchange) => new Date(sentAt).toISOString().slice(0, 7);
-  return refused.reply.status === 402 && monthOf(refused) !== monthOf(later);
-}
-
 function givesUpNoIntent(record: ClientRecord): Judgement {
   const { intents, isPartial, unclear, reports = [], exchanges } = record;
   if (isPartial) return notExercised;
   const sends = exchanges.filter(isSend);
   const counts = new SendCounts(unclear.areNone ? [] : sends);
+  /** True if a send that the record does not show whole may go on with the intent. */
   const mayGoOn = ({ attempts }: Intent) => {
     // Another account may go on with a message whose key was refused, or that has a name in the file.
-    const isOfAny =
+    const mayChangeCaller =
       record.reports !== undefined || attempts.some(({ caller }) => caller.account === undefined);
-    const isConcerned = isOfAny || attempts.some((one) => unclear.concern(one));
-    return (
-      isConcerned &&
-      (attempts.some((one) => unclear.maySettle(one, isOfAny)) || counts.areMoreThan(attempts))
-    );
+    if (!mayChangeCaller && !attempts.some((one) => unclear.concern(one))) return false;
+    const scope = mayChangeCaller ? 'any caller' : 'same caller';
+    return attempts.some((one) => unclear.maySettle(one, scope)) || counts.areMoreThan(attempts);
   };
   const unresolved = intents.all.filter(
     (intent) =>

@@ -191,7 +191,6 @@ export function statusIn(exchange: ClientExchange): string {
   return exchange.lacksBody ? unrecorded : String(bodyOf(exchange)['status']);
 }
 
-/** The id of the message that was read. */
 export function readIdOf(read: ClientExchange): string {
   return messageIdOf(read) ?? matchRoute(read.target)?.id ?? '';
 }

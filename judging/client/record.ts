@@ -76,8 +76,8 @@ export function lastAttempt({ attempts }: Intent): ClientExchange {
 type UnclearOfScope = { readonly send: ClientExchange; readonly openUntil: number }[];
 
 /**
- * The sends of a record whose content or caller was not recorded. Each may be an attempt at any intent
- * of its scope, its caller and endpoint: what its content could decide is left unjudged.
+ * The sends of a record whose content or caller was not recorded. Each may be an attempt at any
+ * intent of its scope, its caller and endpoint: what its content could decide is left unjudged.
  */
 export class UnclearSends {
   /** `openUntil`: the latest one of the sends so far. */
@@ -125,9 +125,10 @@ export class UnclearSends {
     });
   }
 
-  /** True if one of them, or one of any scope, may have settled an intent with this attempt. */
-  maySettle(attempt: ClientExchange, isOfAny: boolean): boolean {
-    const scopes = isOfAny ? [this.#ofAnyone, ...this.#byScope.values()] : this.#near(attempt);
+  /** True if one of them, of this caller or of any, may have settled an intent with this attempt. */
+  maySettle(attempt: ClientExchange, whose: 'same caller' | 'any caller'): boolean {
+    const scopes =
+      whose === 'any caller' ? [this.#ofAnyone, ...this.#byScope.values()] : this.#near(attempt);
     return scopes.some((sends) => {
       const { openUntil = 0, send } = sends.at(-1) ?? {};
       const isRecent = send !== undefined && send.sentAt >= attempt.sentAt - dayMs;

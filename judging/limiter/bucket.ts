@@ -2,14 +2,14 @@
  * A bucket as the judges of limits see it, the windows and minutes by which it may count, and the
  * certain excess in one of them.
  */
+import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Ahead, unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 
 /** The requests that spend from one limit: those to one endpoint from one account or address. */
 export interface Bucket {
-  /** The endpoint. */
-  readonly name: string;
+  readonly endpoint: LimitedEndpoint;
   /** Requests per minute. */
   readonly limit: number;
   /** Calls without an account are answered 401 until their address is throttled. */
@@ -30,7 +30,6 @@ export interface Bucket {
 export interface SplitBucket extends Bucket {
   /** The requests that passed and spent a token. */
   readonly granted: readonly Exchange[];
-  /** The 429s. */
   readonly refused: readonly Exchange[];
   /** The tries without a reply, each of which may have spent a token or not. */
   readonly doubtful: readonly Exchange[];

@@ -16,7 +16,7 @@ function at(second: number, status: number, tookMs = 10): Exchange {
 function bucket(exchanges: readonly Exchange[], more: Partial<Bucket> = {}): Bucket {
   const knownSince = Number.NEGATIVE_INFINITY;
   return {
-    name: 'received',
+    endpoint: 'received',
     limit,
     isOfAddress: false,
     exchanges,

@@ -108,12 +108,12 @@ function* contradictions(
   }
 }
 
-function tooMany({ exchange, passed, spanMs }: Excess, { limit, name }: Bucket): Unexplained {
+function tooMany({ exchange, passed, spanMs }: Excess, { limit, endpoint }: Bucket): Unexplained {
   return {
     exchange,
     passed,
     isTooFew: false,
-    expected: `429 for ${name} after ${limit} requests in a minute`,
+    expected: `429 for ${endpoint} after ${limit} requests in a minute`,
     actual: `${passed} passed within ${(spanMs / secondMs).toFixed(1)} s`,
   };
 }
@@ -129,13 +129,13 @@ export function passedBefore({ exchanges }: Bucket, refusal: Exchange): number {
 }
 
 function tooFew(refusal: Exchange, bucket: Bucket): Unexplained {
-  const { limit, name } = bucket;
+  const { limit, endpoint } = bucket;
   const passed = passedBefore(bucket, refusal);
   return {
     exchange: refusal,
     passed,
     isTooFew: true,
-    expected: `no 429 for ${name} before ${limit} requests in a minute`,
+    expected: `no 429 for ${endpoint} before ${limit} requests in a minute`,
     actual: `429 after ${passed} that passed in the last minute`,
   };
 }

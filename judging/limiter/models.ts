@@ -141,7 +141,7 @@ interface Instant {
   readonly latest: number;
 }
 
-/** The most ways to place the intervals that are tried. More ways would only find more explanations. */
+/** The most ways to place the intervals that are tried. More would only find more explanations. */
 const mostWays = 2_000;
 
 /**

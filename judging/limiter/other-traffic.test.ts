@@ -11,7 +11,7 @@ function exchange(at: number, status: number, more: object, json?: object): Exch
 }
 
 const bucket = {
-  name: 'send',
+  endpoint: 'send' as const,
   limit: 120,
   isOfAddress: false,
   knownSince: 0,

@@ -159,7 +159,7 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
       areSeen: true,
     };
   }
-  if (bucket.name === 'tasks' && isPolledByOthers(bucket)) {
+  if (bucket.endpoint === 'tasks' && isPolledByOthers(bucket)) {
     return possible(
       'a device that no other client polls: a token that this run did not spend came back',
     );

@@ -14,7 +14,7 @@ import * as verify from '../service/expectations.ts';
 import { type Findings, spanErrorOf, type Trace } from '../service/judge.ts';
 import { othersIn } from './other-traffic.ts';
 import { firstThat } from './space/decision.ts';
-import { bucketNameOf, bucketsOf } from './throttle.ts';
+import { bucketKeyOf, bucketsOf } from './throttle.ts';
 
 export const retryAfterJudges = {
   'ERR-3': judgeRetryAfter,
@@ -40,7 +40,7 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
       const expected = `between 1 and ${longestWaitSeconds} seconds`;
       verify.that(isPermitted, expected, refusal.reply);
     });
-    const requests = buckets.get(bucketNameOf(refusal) ?? '');
+    const requests = buckets.get(bucketKeyOf(refusal) ?? '');
     const wait = requests && waitAfter(trace, refusal, requests);
     if (wait === undefined) continue;
     judgeEarlyRequests(trace, wait, findings);
@@ -56,7 +56,7 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
 }
 
 function limited429sIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter((each) => isRefused(each) && bucketNameOf(each) !== undefined);
+  return exchanges.filter((each) => isRefused(each) && bucketKeyOf(each) !== undefined);
 }
 
 function noteMissing429(trace: Trace, findings: Findings): void {
@@ -78,7 +78,7 @@ interface BucketRequests {
 function requestsIn({ exchanges, hasExactTimes }: Trace): ReadonlyMap<string, BucketRequests> {
   const isRough = (one: Exchange) =>
     mayHaveRestarted(one) || (!hasExactTimes && one.reply.isLate === true);
-  const buckets = grouped(exchanges, (one) => bucketNameOf(one) ?? '');
+  const buckets = grouped(exchanges, (one) => bucketKeyOf(one) ?? '');
   return new Map(
     [...buckets].map(([name, requests]) => {
       const exactFrom = requests.findLastIndex(isRough) + 1;

@@ -32,13 +32,13 @@ export const throttleJudges = {
 function limitOn(endpoint: LimitedEndpoint): Judge {
   return (trace, findings) => {
     for (const bucket of bucketsOf(trace))
-      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
+      if (bucket.endpoint === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
     judgeNotQueued(trace, findings, [429]);
   };
 }
 
-/** What is further back explains no reply. */
-const keptMs = longestReachMs + minuteMs;
+/** What is further back than this explains no reply. */
+const lookBackMs = longestReachMs + minuteMs;
 
 /**
  * The buckets that the case used, with what the run spent from them in the minutes before. Where
@@ -47,25 +47,27 @@ const keptMs = longestReachMs + minuteMs;
 export function bucketsOf(trace: Trace): Bucket[] {
   const firstUses = new Map<string, Exchange>();
   for (const exchange of trace.exchanges) {
-    const name = bucketNameOf(exchange);
-    if (name !== undefined && !firstUses.has(name)) firstUses.set(name, exchange);
+    const key = bucketKeyOf(exchange);
+    if (key !== undefined && !firstUses.has(key)) firstUses.set(key, exchange);
   }
   return [...firstUses.values()].map((first) => {
-    const isInBucket = ({ endpoint, caller }: Exchange) =>
-      endpoint === first.endpoint && ownerOf(caller) === ownerOf(first.caller);
+    const endpoint = first.endpoint as LimitedEndpoint;
+    const isInBucket = (one: Exchange) =>
+      one.endpoint === endpoint && ownerOf(one.caller) === ownerOf(first.caller);
     const last = trace.exchanges.findLast(isInBucket) ?? first;
     const ofBucket = trace.log.filter(isInBucket);
     const exchanges = ofBucket.filter(
-      ({ answeredAt, sentAt }) => answeredAt > first.sentAt - keptMs && sentAt <= last.answeredAt,
+      ({ answeredAt, sentAt }) =>
+        answeredAt > first.sentAt - lookBackMs && sentAt <= last.answeredAt,
     );
     const isCut = exchanges[0] !== ofBucket[0];
     const knownSince = first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince;
     return {
-      name: `${first.endpoint}`,
-      limit: documentedLimits[first.endpoint as LimitedEndpoint],
+      endpoint,
+      limit: documentedLimits[endpoint],
       isOfAddress: first.caller.account === undefined,
       exchanges,
-      knownSince: isCut ? Math.max(knownSince, first.sentAt - keptMs) : knownSince,
+      knownSince: isCut ? Math.max(knownSince, first.sentAt - lookBackMs) : knownSince,
       hasExactTimes: trace.hasExactTimes,
       ahead: trace.recorded?.ahead ?? last.ahead,
       spanErrorMs: spanErrorOf(trace),
@@ -73,8 +75,8 @@ export function bucketsOf(trace: Trace): Bucket[] {
   });
 }
 
-/** The bucket that a request spends from; undefined if its owner is unknown. */
-export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
+/** Equal for requests that spend from one bucket; undefined if none is known. */
+export function bucketKeyOf({ endpoint, caller }: Exchange): string | undefined {
   const owner = ownerOf(caller);
   const isLimited = endpoint !== undefined && endpoint in documentedLimits;
   return isLimited && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
@@ -86,9 +88,9 @@ function ownerOf({ account, address }: Exchange['caller']): string | undefined {
 }
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
-  const need = needOf(trace, bucket);
-  if (need !== undefined) {
-    findings.lack(new verify.PreconditionMissing(need));
+  const missing = missingPrecondition(trace, bucket);
+  if (missing !== undefined) {
+    findings.lack(new verify.PreconditionMissing(missing));
     return;
   }
   const { recorded } = trace;
@@ -108,7 +110,7 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
 }
 
 /** What a judgement needs and these exchanges lack; undefined if nothing. */
-function needOf({ hasExactTimes }: Trace, { exchanges }: Bucket): string | undefined {
+function missingPrecondition({ hasExactTimes }: Trace, { exchanges }: Bucket): string | undefined {
   if (exchanges.some(mayHaveRestarted))
     return 'needed a target that stays up: a connection broke twice in a row, so it may have restarted';
   const isTooLate = !hasExactTimes && exchanges.some(({ reply }) => reply.isLate);

@@ -90,10 +90,10 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     this.unseen.delete(key);
     const name = `${host}${key}`;
     if (status === 401) {
-      this.#noteAccepted(name, false);
+      this.#noteKey(name, 'refused');
       return { isNew: false, key: 'wrong', ...(address && { address }) };
     }
-    if (status >= 200 && status < 300) this.#noteAccepted(name, true);
+    if (status >= 200 && status < 300) this.#noteKey(name, 'accepted');
     // A 429 does not show whether the key is valid.
     if (status === 429 && this.#isAccepted.get(name) !== true)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
@@ -113,7 +113,9 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     return refusal && { is: refusal.is };
   }
 
-  #noteAccepted(name: string, isAccepted: boolean): void {
+  /** Keeps the last answer to a key, for the keys that were used last. */
+  #noteKey(name: string, answer: 'accepted' | 'refused'): void {
+    const isAccepted = answer === 'accepted';
     if (this.#isAccepted.get(name) === isAccepted) return;
     this.#isAccepted.delete(name);
     this.#isAccepted.set(name, isAccepted);

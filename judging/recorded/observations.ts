@@ -66,7 +66,7 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   errorBody: (one) => {
     const isSimple = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
     if (!isSimple || one.reply.status !== 400) return undefined;
-    const { invalid, open } = validityOf(one, false);
+    const { invalid, open } = validityOf(one, { hasExactTimes: false });
     const [field] = invalid;
     if (field === undefined || invalid.length + open.length !== 1) return undefined;
     return single.errorBodyOf(one.reply, field);

@@ -77,10 +77,7 @@ function repeatsFields({ body = '' }: Exchange): boolean {
 
 /** A send that is not a replay, or whose body is not a JSON object; its body was recorded. */
 function isMalformed(one: Exchange): boolean {
-  return isFirstUseOrMalformed(one) && one.body !== undefined;
-}
-
-function isFirstUseOrMalformed(one: Exchange): boolean {
+  if (one.body === undefined) return false;
   if (one.fields !== undefined) return isFirstUse(one);
   const { status } = one.reply;
   return isMessageSend(one) && one.caller.key === 'valid' && status >= 200 && status < 500;

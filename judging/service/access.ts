@@ -140,7 +140,7 @@ function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
 
 /** True for a send whose other fields are valid, and that is not a replay. */
 function isPlain(trace: Trace, send: Exchange): boolean {
-  const { invalid, open } = validityOf(send, trace.hasExactTimes);
+  const { invalid, open } = validityOf(send, trace);
   const isOther = (name: string) => name !== 'from' && name !== 'from_number';
   const isSound = send.fields !== undefined && ![...invalid, ...open].some(isOther);
   return trace.recorded !== undefined || (isSound && earlierUse(trace, send) === undefined);

@@ -83,7 +83,7 @@ export class Findings {
   /** The first observation that breaks no rule, but that a reader must hear. */
   firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
 
-  /** Forgets everything, so that another rule can be judged: a new object for each would cost more. */
+  /** Forgets everything. To judge another rule, this costs less than a new object. */
   clear(): void {
     this.exercised = 0;
     this.broken = undefined;
@@ -94,15 +94,15 @@ export class Findings {
   }
 
   /**
-   * Runs a check at a place where the rule applies. The check throws if the rule is broken. `of`:
-   * for a check that many places share, so that no function is made for each.
+   * Runs a check at a place where the rule applies. The check throws if the rule is broken. Many
+   * places may share one check, which gets the `place`: no function is made for each.
    */
   judge<T = undefined>(
     proof: readonly Exchange[],
-    check: (of: T) => void,
-    of = undefined as T,
+    check: (place: T) => void,
+    place = undefined as T,
   ): void {
-    if (this.#holds(proof, check, of)) this.exercised += 1;
+    if (this.#holds(proof, check, place)) this.exercised += 1;
   }
 
   /** Judges one condition; `actual` says what was found instead of `expected`. */
@@ -148,9 +148,9 @@ export class Findings {
     else this.#missing = what;
   }
 
-  #holds<T>(proof: readonly Exchange[], check: (of: T) => void, of: T): boolean {
+  #holds<T>(proof: readonly Exchange[], check: (place: T) => void, place: T): boolean {
     try {
-      check(of);
+      check(place);
       return true;
     } catch (error) {
       if (error instanceof RuleBroken) {

@@ -15,7 +15,7 @@ export const quotaJudges = { 'ERR-1': judgeQuotas } as const;
 function judgeQuotas(trace: Trace, findings: Findings): void {
   for (const send of trace.exchanges) {
     const { quota } = send.caller;
-    const { invalid, open } = validityOf(send, trace.hasExactTimes);
+    const { invalid, open } = validityOf(send, trace);
     const isNewMessage = isMessageSend(send) && earlierUse(trace, send) === undefined;
     const isValid = invalid.length + open.length === 0;
     if (isNewMessage && isValid && send.reply.status !== 0 && quota !== undefined)

@@ -27,11 +27,10 @@ const judgeReplays: Judge = (trace, findings) => {
     const hasId = isMessageSend(send) && requestIdOf(send) !== undefined;
     if (!hasId || send.caller.key !== 'valid' || undecided.includes(send.reply.status)) continue;
     const original = originalOf(trace, send);
-    if (original !== undefined && !isRefusalBefore(trace, send, original))
-      judgeReplay(trace, send, original, findings);
+    const isReplay = original !== undefined && !isRefusalBefore(trace, send, original);
+    if (isReplay) judgeReplay(trace, send, original, findings);
     else if (trace.recorded === undefined) judgeFirstUse(trace, send, findings);
-    // A recording may lack the original: then judge only that the reply shows its own request_id.
-    else if (send.reply.status === 200) requireOwnId(send, findings);
+    else judgeWithoutOriginal(send, findings);
   }
   judgeNoSecondMessage(trace, findings);
 };
@@ -84,7 +83,7 @@ function isRefusalBefore({ log }: Trace, send: Exchange, original: Exchange): bo
  */
 function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   const { reply, sender } = send;
-  const { invalid } = validityOf(send, trace.hasExactTimes);
+  const { invalid } = validityOf(send, trace);
   const wasRefused = earlierUse(trace, send) !== undefined;
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
   // A connection may have broken before its 202 arrived.
@@ -109,7 +108,7 @@ function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings:
   const isRecorded = trace.recorded !== undefined;
   const errorMs = spanErrorOf(trace);
   if (send.sentAt - original.answeredAt > dayMs + errorMs) {
-    judgeExpiredId(send, original, isRecorded, findings);
+    judgeExpiredId(trace, send, original, findings);
     return;
   }
   // At the 24-hour border either answer is right.
@@ -133,22 +132,22 @@ function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings:
 }
 
 function judgeExpiredId(
+  { recorded }: Trace,
   send: Exchange,
   original: Exchange,
-  isRecorded: boolean,
   findings: Findings,
 ): void {
   findings.judge([original, send], () => {
     // In a recording, a message that is missing may have taken the id meanwhile.
-    if (!isRecorded) verify.accepted(send.reply);
+    if (recorded === undefined) verify.accepted(send.reply);
     const isNew = messageIdOf(send) !== messageIdOf(original);
     verify.that(isNew, 'a new message_id after 24 hours', send.reply);
   });
 }
 
 /** True for a 400 that the send's fields explain; a `send_at` may have passed before the reply. */
-function isRefusedByValidation({ hasExactTimes }: Trace, send: Exchange): boolean {
-  const { invalid, open } = validityOf(send, hasExactTimes);
+function isRefusedByValidation(trace: Trace, send: Exchange): boolean {
+  const { invalid, open } = validityOf(send, trace);
   return send.reply.status === 400 && (invalid.length > 0 || open.includes('send_at'));
 }
 
@@ -161,12 +160,14 @@ function validatesFirst(trace: Trace): boolean {
       original !== undefined &&
       send.body !== original.body &&
       send.reply.status === 400 &&
-      validityOf(send, trace.hasExactTimes).invalid.length > 0
+      validityOf(send, trace).invalid.length > 0
     );
   });
 }
 
-function requireOwnId(send: Exchange, findings: Findings): void {
+/** A recording may lack the original. Then a replay must at least show its own `request_id`. */
+function judgeWithoutOriginal(send: Exchange, findings: Findings): void {
+  if (send.reply.status !== 200) return;
   const { request_id: shown } = bodyOf(send);
   findings.alsoRequire([send], () =>
     verify.equal('request_id of a replay', shown, requestIdOf(send)),

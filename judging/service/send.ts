@@ -49,7 +49,7 @@ const checkedSends = onceInTurn((trace: Trace): readonly CheckedSend[] =>
   authorizedSends(trace)
     .filter((send) => send.fields !== undefined && earlierUse(trace, send) === undefined)
     .map((exchange) => {
-      const { invalid, open } = validityOf(exchange, trace.hasExactTimes);
+      const { invalid, open } = validityOf(exchange, trace);
       return { exchange, invalid, open };
     }),
 );

@@ -47,7 +47,7 @@ test.each([{}, ...judged].map((each) => [named(each), each] as const))(
     for (const [index, status] of statuses.entries()) {
       const fields = bodyOf(all[index] ?? {}) as Fields;
       const sent = { fields, sentAt: nowMs, answeredAt: nowMs } as unknown as Exchange;
-      const { invalid, open } = validityOf(sent, true);
+      const { invalid, open } = validityOf(sent, { hasExactTimes: true });
       const isWrong = status === 202 ? invalid.length > 0 : invalid.length + open.length === 0;
       const verdict = isWrong ? `judging/service/validity.ts is wrong about ${status}` : 'right';
       const row = JSON.stringify(fields).slice(0, 200);

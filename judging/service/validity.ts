@@ -1,8 +1,8 @@
 /**
  * Judges need to know, for each field of a send, whether a service must accept it. Rules: SEND-2,
  * SEND-5 to SEND-7. The document leaves gaps that assumptions answer (`numberCheck`,
- * `characterUnit`, `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid if all of them
- * refuse it, and open if they differ: then a judge accepts either reply.
+ * `characterUnit`, `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid
+ * if all of them refuse it, and open if they differ: then a judge accepts either reply.
  */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { AssumptionName, NamedAnswer } from '#contract/assumptions.ts';
@@ -12,6 +12,7 @@ import { onceInTurn } from '#io/grouped.ts';
 import { unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import { isObject, textOf } from './expectations.ts';
+import type { Trace } from './judge.ts';
 
 type Validity = 'valid' | 'invalid' | 'open';
 
@@ -25,17 +26,21 @@ const senderNames = ['from', 'from_number'];
 /** The fields of a send that the document names. */
 export const documentedNames = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
 
-const withExactTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, true));
-const withEstimatedTimes = onceInTurn((exchange: Exchange) => checkFields(exchange, false));
+type Times = Pick<Trace, 'hasExactTimes'>;
 
-/**
- * With `hasExactTimes`, the target's clock shows `sentAt` (see `Trace`); otherwise it may differ.
- */
-export function validityOf(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
+const withExactTimes = onceInTurn((exchange: Exchange) =>
+  checkFields(exchange, { hasExactTimes: true }),
+);
+const withEstimatedTimes = onceInTurn((exchange: Exchange) =>
+  checkFields(exchange, { hasExactTimes: false }),
+);
+
+/** With exact times, the target's clock shows `sentAt`; otherwise it may differ. */
+export function validityOf(exchange: Exchange, { hasExactTimes }: Times): FieldValidity {
   return hasExactTimes ? withExactTimes(exchange) : withEstimatedTimes(exchange);
 }
 
-function checkFields(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
+function checkFields(exchange: Exchange, { hasExactTimes }: Times): FieldValidity {
   const { fields = {} } = exchange;
   const { to, from, from_number: alias, message, request_id: id, send_at: sendAt } = fields;
   const invalid: string[] = [];

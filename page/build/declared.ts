@@ -11,7 +11,6 @@ import type { DeclaredOperation, Field } from '../field.ts';
 type Json = z.core.JSONSchema.JSONSchema;
 type Shape = Omit<Field, 'name'>;
 
-/** All operations by name. */
 export function declaredOperations(): Readonly<Record<string, DeclaredOperation>> {
   return Object.fromEntries(operations.map((each) => [each.name, declaredOperation(each)]));
 }
@@ -46,7 +45,7 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
   return (fields.length === 1 && first?.item?.fields) || fields;
 }
 
-/** The global registry without ids: JSON Schema then repeats a nested schema instead of a reference. */
+/** The global registry without ids: JSON Schema then repeats a nested schema, without references. */
 class WithoutIds extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   override get(schema: z.core.$ZodType) {
     const { id: _, ...texts } = z.globalRegistry.get(schema) ?? {};

@@ -31,7 +31,6 @@ type DetailProps = Readonly<{
   children: ComponentChildren;
 }>;
 
-/** The pane. */
 export function Detail({ title, badge, links, children }: DetailProps) {
   const id = pageArgument.value;
   useEffect(() => {

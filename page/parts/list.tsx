@@ -28,21 +28,11 @@ type ListProps = Readonly<{
 
 /** `only` selects rows. `accountId`: for which the forms add; default: the user chooses. */
 export function List({ declaration, only = () => true, accountId }: ListProps) {
-  const { title, readOperation, keyColumn } = declaration;
-  const { actions = [], forms = [], lead, emptyText, settingColumn } = declaration;
-  // Keeps the account names that cells show up to date; settings show none.
-  useWorld(settingColumn === undefined);
-  const readAll = async () => {
-    const read = await declaration.readRows?.();
-    // Otherwise the reply has one field: the rows.
-    const all = read ?? (Object.values(await callAny(readOperation))[0] as readonly Row[]);
-    return all.filter(only);
-  };
-  const isSteady = declaration.isSteady ?? settingColumn !== undefined;
-  const rows = useResource(readAll, isSteady ? ['operation'] : kinds);
+  const { title, keyColumn, actions = [], forms = [], lead, emptyText } = declaration;
+  const rows = useRows(declaration, only);
   const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
   const statusText = useSignal('');
-  const finish = (done: string, facts: readonly TextFact[] | undefined) => {
+  const showOnce = (done: string, facts: readonly TextFact[] | undefined) => {
     if (facts !== undefined) oneTimeReply.value = { title: done, facts };
   };
   const runAction = async (row: Row, action: RowAction) => {
@@ -54,7 +44,7 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
     if (outcomeText !== undefined) statusText.value = `${rowName}: ${outcomeText(reply)}.`;
     const address = nextAddress?.(row);
     if (address !== undefined) location.assign(address);
-    finish(`${label} ${rowName}`, oneTimeFacts?.(reply));
+    showOnce(`${label} ${rowName}`, oneTimeFacts?.(reply));
   };
   const columns = declaration.columns.map((name) =>
     columnOf(declaration, name, rows.value?.[0]?.[name]),
@@ -91,13 +81,28 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
               {...form}
               accountId={accountId}
               rows={rows.value ?? []}
-              onDone={(reply) => finish(form.title, form.oneTimeFacts?.(reply))}
+              onDone={(reply) => showOnce(form.title, form.oneTimeFacts?.(reply))}
             />
           </Card>
         ))}
       </div>
     </>
   );
+}
+
+/** The rows of the list, read again after what changes them. */
+function useRows(declaration: ListDeclaration, only: (row: Row) => boolean) {
+  const { readOperation, readRows, settingColumn } = declaration;
+  // Keeps the account names that cells show up to date; settings show none.
+  useWorld(settingColumn === undefined);
+  const readAll = async () => {
+    const read = await readRows?.();
+    // Otherwise the reply has one field: the rows.
+    const all = read ?? (Object.values(await callAny(readOperation))[0] as readonly Row[]);
+    return all.filter(only);
+  };
+  const isSteady = declaration.isSteady ?? settingColumn !== undefined;
+  return useResource(readAll, isSteady ? ['operation'] : kinds);
 }
 
 type OneTimeCardProps = OneTimeReply &

@@ -77,8 +77,10 @@ function isAssumptionName(name: string): name is AssumptionName {
 
 /** Every permitted answer in words, such as `"all", or a whole number from 1 to 100`. */
 export function permittedAnswers(name: AssumptionName): string {
-  const { answers } = assumptionLedger[name];
-  const otherAnswers = alsoAccepts(name);
+  const entry = assumptionLedger[name];
+  const { answers } = entry;
+  /** Those that are not names, in words, such as `a whole number from 1 to 100`. */
+  const otherAnswers = 'alsoAccepts' in entry ? entry.alsoAccepts : undefined;
   const words = answers.map((answer) => `"${answer}"`).join(', ');
   if (otherAnswers === undefined) return answers.length === 1 ? words : `one of ${words}`;
   return answers.length === 0 ? otherAnswers : `${words}, or ${otherAnswers}`;
@@ -108,12 +110,6 @@ function jsonOrText(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** The permitted answers that are not names, in words, such as `a whole number from 1 to 100`. */
-function alsoAccepts(name: AssumptionName): string | undefined {
-  const entry = assumptionLedger[name];
-  return 'alsoAccepts' in entry ? entry.alsoAccepts : undefined;
 }
 
 function mistake(message: string): AssumptionReading {

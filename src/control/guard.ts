@@ -5,9 +5,9 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
+import { ListenError } from '#io/command-error.ts';
 import { isLoopback } from '#io/flag-values.ts';
 import { bearerToken, expectedToken } from '../config/world-schema.ts';
-import { ListenError } from '../http/transport/listening.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 
 export interface GuardOptions {

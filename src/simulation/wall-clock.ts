@@ -86,7 +86,6 @@ export class WallClock {
     return this.#mode === 'scaled' ? this.#rate : 1;
   }
 
-  /** The rate in scaled mode. */
   get scaledRate(): number {
     return this.#rate;
   }

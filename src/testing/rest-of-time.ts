@@ -38,7 +38,6 @@ type SetTimer = (callback: unknown, ms?: unknown, ...args: unknown[]) => unknown
 /** The clock of the fake timers: the replaced globals call its functions. */
 type FakeClock = Record<(typeof timerNames)[number], SetTimer>;
 
-/** A timer that fired. */
 export interface FiredTimer {
   readonly name: string;
   readonly ms: number;

@@ -4,6 +4,7 @@
  * `<world_id>.world.localhost`, because no client accepts a certificate for `*.localhost`.
  */
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { routes } from '#contract/routes.ts';
 
 /** A path that names a world. */
 export interface Address {
@@ -69,12 +70,13 @@ export function readdress(request: ApiRequest, path: string): ApiRequest {
 const pageLinks = /"(next|previous)":"\//g;
 
 /** The reply with the world's prefix added to its links, because the client used the prefix. */
-export function withLinksUnder(reply: ApiReply, worldId: string, isPage: boolean): ApiReply {
+export function withLinksUnder(reply: ApiReply, { worldId, path }: Address): ApiReply {
   const worldPrefix = prefixOf(worldId);
   const location = reply.headers?.['location'];
   if (location !== undefined)
     return { ...reply, headers: { ...reply.headers, location: `${worldPrefix}${location}` } };
-  return isPage
+  // Only the list of received messages contains links in its body.
+  return path === routes.received.pattern
     ? { ...reply, body: reply.body.replace(pageLinks, `"$1":"${worldPrefix}/`) }
     : reply;
 }

@@ -1,7 +1,7 @@
 /**
- * The ids of new worlds, and all worlds of a server but the first, by id, by name and by API key. A key is known by its header
- * (`Bearer <key>`), or by its digest if its text is not known, as after a restore
- * (`src/sim/accounts/key-ring.ts`).
+ * The ids of new worlds, and all worlds of a server but the first, by id, by name and by API key. A
+ * key is known by its header (`Bearer <key>`), or by its digest if its text is not known, as after a
+ * restore (`src/sim/accounts/key-ring.ts`).
  */
 import { sha256 } from '#io/digest.ts';
 import type { KeyWatcher } from '../sim/accounts/key-ring.ts';

@@ -4,7 +4,6 @@
  * methods create, fork, restore and delete worlds.
  */
 import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
-import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
@@ -194,8 +193,7 @@ export class Worlds<S extends WorldSimulator> {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
     if (path === undefined) return this.#answer(world, request, awaits);
     const reply = this.#answer(world, readdress(request, path), awaits);
-    // Only the list of received messages contains links in its body.
-    return withLinksUnder(reply, worldId, path === routes.received.pattern);
+    return withLinksUnder(reply, { worldId, path });
   }
 
   #answer(world: HostedWorld<S>, request: ApiRequest, awaits?: Awaits): ApiReply {

@@ -4,13 +4,10 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type Decision,
-  Decisions,
-  History,
-  type Version,
-} from '#judging/limiter/space/decision.ts';
+import { algorithmOf } from '#audit/remaining.ts';
+import type { Decision, Version } from '#judging/limiter/space/decision.ts';
 import { families } from '#judging/limiter/space/families.ts';
+import { Decisions, History } from '#judging/limiter/space/history.ts';
 import {
   alignedWindow,
   fixedWindow,
@@ -189,4 +186,21 @@ test('a log gives a token back after exactly its window', () => {
   const list = [at(0, true), at(8, true), at(24, false)];
   for (const windowMs of [11.9999, 12, 12.0001])
     expect(limitsOf('sliding_log', windowMs, list)?.[0]).not.toBe(1);
+});
+
+test.each([
+  ['block', 1, ['fixed_window']],
+  ['free', 1, ['token_bucket']],
+  ['block', 2, ['fixed_window', 'sliding_log']],
+] as const)('windows and logs that %s refusals, of %d, have these names', (mode, limit, names) => {
+  const version = {
+    limit: [limit, limit],
+    windowMs: [9, 9],
+    phase: [0, 0],
+    knownSince: 0,
+  } as const;
+  const alike = families
+    .filter(({ name, refusals }) => refusals === mode && /^fixed_window|_log$/.test(name))
+    .map((family) => algorithmOf({ family, version: { ...version, refusalsSpend: false } }));
+  expect([...new Set(alike)]).toEqual(names);
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { learn } from '#audit/audit.ts';
 import { HttpRequests } from '#audit/http-requests.ts';
-import { freePort } from '#src/http/transport/listen-on.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 

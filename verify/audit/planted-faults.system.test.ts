@@ -124,7 +124,7 @@ test.each(rows)('$fault is named', async ({ bench, options, statement, value, sa
 });
 
 test('a restart in a block does not look like windows of the clock', async () => {
-  const limiter = restarting(() => perKey(blocking(5, 4_000, 7_000)), 44);
+  const limiter = restarting(() => perKey(blocking(5, 4_000, 7_000)), 34);
   const { request, clock } = new LimitedServer(limiter, undefined, () => ({}));
   // Ends before it learns all again.
   const { statements } = await audit({ request, ...clock, timeout: 250_000 });

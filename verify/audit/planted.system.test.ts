@@ -109,6 +109,7 @@ test('headers are read in any case, and as those of a Response', async () => {
 });
 
 test('what is no reply is refused', async () => {
-  const request = async () => true as never;
-  await expect(audit({ request })).rejects.toThrow(/request must return \{ status, headers\? \}/);
+  const replying = (reply: unknown) => audit({ request: async () => reply as never, maxWindow: 1 });
+  await expect(replying(true)).rejects.toThrow(/request must return \{ status, headers\? \}/);
+  await expect(replying({ code: 429 })).rejects.toThrow(/but got \{ code: 429 \}/);
 });

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { audit } from '#cli/audit/audit.ts';
-import { freePort } from '#src/http/transport/listen-on.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import { shell } from '../testkit/doc-commands.ts';
 import { type RealLimiter, realLimiters, type Size } from './real/real-limiters.ts';
 

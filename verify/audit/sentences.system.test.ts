@@ -1,26 +1,75 @@
 /** What an audit says of what it did not try, of limiters that seem to have no limit, and of waits. */
 import { expect, test } from 'vitest';
-import { type AuditSettings, learn, type Subject } from '#audit/audit.ts';
+import { type AuditedExchange, differencesIn, learn, type Subject } from '#audit/audit.ts';
+import { type Askers, keyedBy } from '#audit/keyed-by.ts';
 import { answerOf, reportText } from '#audit/report/report.ts';
-import { fixedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
+import { optionAdvice } from '#audit/statement.ts';
+import { flagAdvice } from '#cli/audit/audited-requests.ts';
+import {
+  fixedWindow,
+  LimitedServer,
+  perKey,
+  slidingLog,
+  tokenBucket,
+  workers,
+} from './limiters.ts';
 
 const window = () => perKey(fixedWindow(5, 4_000));
-
-async function learnOf(keyOf: (subject: Subject) => string, options: Partial<AuditSettings>) {
-  const { request, clock } = new LimitedServer(window(), keyOf);
-  const result = await learn({ request, ...clock, maxWindow: 10_000, ...options });
-  return result.statements.keyed_by;
-}
 
 const byCaller = ({ caller }: Subject) => caller;
 const byAll = () => '';
 const byPath = ({ path }: Subject) => path.split('?')[0] ?? '';
 const both = ['/orders', '/other', '/orders?x=1'];
 
-test.each([
-  ['no other path', byCaller, { paths: ['/orders'] }, 'no other path was asked: add --vary-path'],
+interface Asked extends Partial<Askers> {
+  readonly paths: readonly string[];
+  readonly callers?: readonly string[];
+  /** The status of the answers on `/other`. */
+  readonly otherStatus?: number;
+}
+
+/** What is said of a limiter by this key, if each other was asked once, after one refusal. */
+function keysOf(keyOf: (subject: Subject) => string, asked: Asked) {
+  const { paths, callers = ['one', 'two'], otherStatus = 200, ...settings } = asked;
+  const [first, ...others] = [
+    ...callers.map((caller): Subject => ({ caller, path: paths[0] ?? '/' })),
+    ...paths.slice(1).map((path): Subject => ({ caller: 'one', path })),
+  ];
+  if (first === undefined) throw new Error('no callers');
+  const statusOf = ({ path }: Subject) => (path === '/other' ? otherStatus : 200);
+  // An error comes from a route that has no limiter.
+  const isShared = (subject: Subject) =>
+    keyOf(subject) === keyOf(first) && statusOf(subject) === 200;
+  const exchanges = [first, first, ...others].map((subject, i): AuditedExchange => {
+    const isRefused = i > 0 && isShared(subject);
+    const status = statusOf(subject);
+    return {
+      ...{ ...subject, number: i + 1, sentAtMs: i, answeredAtMs: i, answeredAt: i, headers: {} },
+      ...(isRefused ? { status: 429, outcome: 'refused' } : { status, outcome: 'passed' }),
+    };
+  });
+  const keyTests = others.map((subject, i) => {
+    return { subject, isShared: isShared(subject), isClear: true, exchanges: [i + 3], own: [] };
+  });
+  const differencesOf = ({ path }: Subject) =>
+    path === first.path ? ['address'] : differencesIn(path, first.path);
+  const differences = ['address', 'path', 'query'];
+  const words = { differencesOf, differences, advice: flagAdvice, ...settings };
+  return keyedBy({ exchanges, keyTests, others, ...words }, false);
+}
+
+const named = { paths: both, differences: ['address', 'path', 'query', 'header:x-api-key'] };
+
+test.each<[string, (subject: Subject) => string, Asked, string]>([
+  ['no other path', byCaller, { paths: ['/orders'] }, 'add another path of your service with --v'],
   ['no other path but a query', byAll, { paths: ['/orders', '/orders?x=1'] }, 'no other path was'],
   ['no other query', byCaller, { paths: ['/orders', '/other'] }, "add --vary-path '/orders?x=1'"],
+  [
+    'no other query, in process',
+    byCaller,
+    { paths: ['/orders', '/other'], advice: optionAdvice },
+    "no other query was asked: add '/orders?x=1' to paths",
+  ],
   ['no other caller', byPath, { paths: both, callers: ['one'] }, 'no other address was asked'],
   [
     'one path that differs in two ways',
@@ -31,12 +80,24 @@ test.each([
   [
     'one header that all requests had',
     byCaller,
-    { paths: both, differences: ['address', 'path', 'query', 'header:x-api-key'] },
+    named,
     "all requests had the same X-Api-Key: add --caller 'X-Api-Key: a, b'",
   ],
+  [
+    'one header that all requests had, in process',
+    byCaller,
+    { ...named, advice: optionAdvice },
+    'all requests had the same X-Api-Key: add a second name to callers',
+  ],
   ['no header', byAll, { paths: both, differences: ['header'] }, "add --caller 'Name: a, b'"],
-])('with %s, who shares the limit is undetermined', async (_, keyOf, options, advice) => {
-  const statement = await learnOf(keyOf, options);
+  [
+    'another path that is answered with an error',
+    byCaller,
+    { paths: both, otherStatus: 404 },
+    '/other was answered 404: name one that',
+  ],
+])('with %s, who shares the limit is undetermined', (_, keyOf, asked, advice) => {
+  const statement = keysOf(keyOf, asked);
   expect(statement).toMatchObject({ value: null, certainty: 'undetermined' });
   expect(statement.sentence).toContain(advice);
 });
@@ -53,18 +114,8 @@ test.each([
   // What differs in both and shares the limit shows that neither counts.
   [byCaller, ['/orders', '/other?x=1'], ['address']],
   [byAll, both, ['all']],
-])('what was tried alone is certain (%#)', async (keyOf, paths, value) => {
-  expect(await learnOf(keyOf, { paths })).toMatchObject({ value, certainty: 'certain' });
-});
-
-test('another path that is answered with an error shows nothing', async () => {
-  const { request, clock } = new LimitedServer(window());
-  const ask = async (subject: Subject) =>
-    subject.path === '/other' ? { status: 404 } : request(subject);
-  const options = { ...clock, maxWindow: 10_000, paths: both };
-  const { keyed_by: keys } = (await learn({ request: ask, ...options })).statements;
-  expect(keys.value).toBe(null);
-  expect(keys.sentence).toContain('/other was answered 404: name one that');
+])('what was tried alone is certain (%#)', (keyOf, paths, value) => {
+  expect(keysOf(keyOf, { paths })).toMatchObject({ value, certainty: 'certain' });
 });
 
 function withoutLimit(answer: (number: number, now: number) => { status: number; ms: number }) {
@@ -85,7 +136,7 @@ test('errors that look like refusals are said, and what to type', async () => {
   const result = await withoutLimit((number) => ({ status: number > 6 ? 503 : 200, ms: 1 }));
   expect(result.statements.algorithm.certainty).toBe('undetermined');
   expect(answerOf(result)).toBe(
-    '6 passed, then 5 were answered 503 with Retry-After 0.16: if that is how it refuses, add --refused 503',
+    '6 passed, then 5 were answered 503 with Retry-After 0.16: if that is how it refuses, add 503 to refused',
   );
   expect(result.statements.keyed_by.sentence).toBe('not tried, as no request was refused');
 });
@@ -167,4 +218,13 @@ test('what is still possible is said, and the first requests that show it', asyn
   expect(algorithm.sentence).toMatch(/still possible: .*a token bucket of [\d.]+( to [\d.]+)? in /);
   const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
   expect(text).toMatch(/ {2}algorithm +- +undetermined +.* \[#\d+, #\d+, #\d+ and \d+ more\]/);
+});
+
+test('what contradicts all known limiters is said once', async () => {
+  const { request, clock } = new LimitedServer(workers(window, 7));
+  const result = await learn({ request, ...clock, ...audited });
+  const text = reportText({ url: 'http://127.0.0.1/', result, differences: [] });
+  expect(text.split('by the answers before it, request #')).toHaveLength(2);
+  expect(text).toMatch(/^.*: no known limiter answers like this one: see algorithm\n/);
+  expect(text).toMatch(/ {2}limit +- +undetermined +not learned: see algorithm\n/);
 });

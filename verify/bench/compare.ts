@@ -16,7 +16,7 @@ import { type RequestTemplate, sendTemplate } from '#bench/load/workload.ts';
 import { cpuOf, type Round, runRound, throughputOf } from '#bench/measure.ts';
 import { onStopSignal } from '#io/command-error.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
-import { freePort } from '#src/http/transport/listen-on.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import { Simulator } from '#src/simulator.ts';
 import { tarball } from '../package/packed.ts';
 

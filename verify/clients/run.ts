@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { workOn } from '#io/event-loop.ts';
 import type { RefereeReportJson } from '#src/operations/requests/referee.ts';
 import { Simulator } from '#src/simulator.ts';
 import type { ClientClock } from '#src/testing/client-clock.ts';
@@ -86,7 +87,8 @@ const languages = {
   python: { settings: { clock: 'manual' }, playAll: playInPython },
   shell: {
     settings: { clock: 'scaled', rate: 20, retryAfterSeconds: 'real' },
-    playAll: playInShells,
+    // Many at the same time, as they mostly sleep.
+    playAll: (runs: readonly OpenRun[]) => workOn(runs.values(), 24, playInShell),
   },
 } as const;
 
@@ -145,15 +147,6 @@ async function playInPython(runs: readonly OpenRun[]): Promise<void> {
     else runs[endedRuns]?.intents.push(line);
   }
   if (endedRuns < runs.length) throw new Error(`${runs[endedRuns]?.client.name} did not end`);
-}
-
-/** Plays many runs at the same time, as they mostly sleep. */
-async function playInShells(runs: readonly OpenRun[]): Promise<void> {
-  const queue = runs.values();
-  const work = async () => {
-    for (const run of queue) await playInShell(run);
-  };
-  await Promise.all(Array.from({ length: 24 }, work));
 }
 
 async function playInShell({ client, baseUrl, key, messages, intents }: OpenRun): Promise<void> {

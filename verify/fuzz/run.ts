@@ -3,6 +3,7 @@
  * once. The seed determines the inputs, but not the order in which the requests arrive.
  */
 import fc from 'fast-check';
+import { workOn } from '#io/event-loop.ts';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
 import { type Conversation, conversations, describe } from './conversations.ts';
@@ -55,21 +56,17 @@ async function playAll(
   worker: FuzzWorker,
   served: Served,
 ): Promise<string | undefined> {
-  const queue = drawn.values();
   let failure: string | undefined;
-  const playOn = async () => {
-    for (const conversation of queue) {
-      if (failure !== undefined) return;
-      try {
-        await worker.play(conversation);
-        if (served.complaint() === undefined) continue;
-        failure ??= `${served.complaint()}\n${describe(conversation)}`;
-      } catch (error) {
-        await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
-        failure ??= `${served.complaint() ?? error}\n${describe(conversation)}`;
-      }
+  await workOn(drawn.values(), conversationsAtOnce, async (conversation) => {
+    if (failure !== undefined) return;
+    try {
+      await worker.play(conversation);
+      if (served.complaint() === undefined) return;
+      failure ??= `${served.complaint()}\n${describe(conversation)}`;
+    } catch (error) {
+      await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
+      failure ??= `${served.complaint() ?? error}\n${describe(conversation)}`;
     }
-  };
-  await Promise.all(Array.from({ length: conversationsAtOnce }, playOn));
+  });
   return failure;
 }

@@ -6,6 +6,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { workOn } from '#io/event-loop.ts';
 import { idleTimeoutMs } from '#src/http/transport/transport.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { get } from '../testkit/processes/raw-socket.ts';
@@ -53,11 +54,8 @@ export class IdleClients {
 
   /** Resolves when all are connected. */
   async open(): Promise<void> {
-    let next = 0;
-    const connectNext = async (): Promise<void> => {
-      for (let index = next++; index < this.#plan.count; index = next++) await this.#connect(index);
-    };
-    await Promise.all(Array.from({ length: attemptsAtOnce }, connectNext));
+    const indices = new Array(this.#plan.count).keys();
+    await workOn(indices, attemptsAtOnce, (index) => this.#connect(index));
   }
 
   /** Resolves when all have closed. */

@@ -4,6 +4,7 @@
  * that loses an acknowledged send may lose its journal line, too. Rules: SEND-4.
  */
 import { dayMs, hourMs } from '#contract/time.ts';
+import { workOn } from '#io/event-loop.ts';
 import type { Rng } from '#src/sim/random.ts';
 import { alikeIds, oddNumbers, openRecipients } from '../testkit/steps/values.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
@@ -94,12 +95,8 @@ export class Load {
 
   /** Replays the latest ids: none of them may have been lost. */
   async replayLatest(count: number): Promise<void> {
-    const latest = this.#usedIds.splice(-count);
-    const replayNext = async (): Promise<void> => {
-      for (let used = latest.pop(); used !== undefined; used = latest.pop())
-        await this.#replay(used);
-    };
-    await Promise.all(Array.from({ length: replaysAtOnce }, replayNext));
+    const latest = this.#usedIds.splice(-count).reverse();
+    await workOn(latest.values(), replaysAtOnce, (used) => this.#replay(used));
   }
 
   async #replayOne(): Promise<void> {

@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
-import { ListenError, PortInUseError } from '#src/http/transport/listening.ts';
+import { ListenError, PortInUseError } from '#io/command-error.ts';
 import { openTransport } from '#src/http/transport/open-transport.ts';
 import { get } from '../testkit/processes/raw-socket.ts';
 import { both, dial, echo, kinds, start, stopAll } from '../testkit/transport-fixture.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { freePort } from '#src/http/transport/listen-on.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import { echo, kinds, start } from '../testkit/transport-fixture.ts';
 
 const isMissing = (program: string, ...args: string[]): boolean =>

@@ -4,7 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
-import { type Decision, History, type PossibleLimits } from './decision.ts';
+import type { Decision } from './decision.ts';
+import { History, type PossibleLimits } from './history.ts';
 
 const at = (from: number, passed: boolean) => ({ from, to: from + 15, passed, count: 1 });
 const version = {

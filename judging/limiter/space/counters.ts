@@ -2,18 +2,8 @@
  * Limiters that count by windows whose borders do not depend on what passes: windows of a clock,
  * and two counters of which the last one counts by the share that a sliding window still covers.
  */
-import {
-  type Decision,
-  type Group,
-  type History,
-  hullOf,
-  judgedIn,
-  type Part,
-  type PossibleLimits,
-  type Span,
-  spanOf,
-  type Version,
-} from './decision.ts';
+import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
+import { type Group, type History, judgedIn, type Part, type PossibleLimits } from './history.ts';
 
 /** When the window of this number begins, at the earliest. */
 function earliest({ version: { windowMs, phase }, origin }: Count, number: number): number {
@@ -158,8 +148,6 @@ interface Count extends Counting {
   readonly begin: number;
 }
 
-const ofClock = { origin: 0, firstWindow: Number.NEGATIVE_INFINITY, rounding: anyRounding };
-
 function counted(
   history: History,
   version: Version,
@@ -168,7 +156,9 @@ function counted(
 ): Span | undefined {
   const { groups, decisions } = history;
   const first = groups[begin]?.first ?? 0;
-  const count: Count = { ...ofClock, ...how, history, version, begin: first };
+  const { isSliding, rounding = anyRounding, origin = 0 } = how;
+  const { firstWindow = Number.NEGATIVE_INFINITY } = how;
+  const count: Count = { isSliding, rounding, origin, firstWindow, history, version, begin: first };
   let [least, most] = version.limit;
   for (let n = since - 1; n < until && least <= most; n += 1) {
     const g = n < since ? history.suspect : n;
@@ -176,11 +166,13 @@ function counted(
     const i = judgedIn(groups[g] as Group);
     const decision = decisions.all[i] as Decision;
     const { passed } = decision;
-    if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
-    else most = Math.min(most, mostAnywhere(count, decision, i));
     const [lowest, last] = windowsOf(count, decision);
-    if (last - lowest > manyWindows) continue;
     const from = Math.max(lowest, count.firstWindow);
+    if (last > from) {
+      if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
+      else most = Math.min(most, mostAnywhere(count, decision, i));
+    }
+    if (last - lowest > manyWindows) continue;
     let bound = passed ? Number.POSITIVE_INFINITY : 0;
     for (
       let number = from;
@@ -202,24 +194,41 @@ function mayBeIn(count: Count, { from, to }: Decision, number: number): boolean 
   return to >= earliest(count, number) && from < latest(count, number + 1);
 }
 
-/** The first decision that is surely in this window, or that may be. */
-function firstIn(count: Count, number: number, isSure: boolean, until: number): number {
+/** The first decision before `until` that is surely in this window. */
+function firstSurelyIn(count: Count, number: number, until: number): number {
   const { begin, firstWindow, history } = count;
-  if (!isSure) return history.decisions.firstTo(earliest(count, number), begin, until);
   if (number === firstWindow) return begin;
   return history.decisions.firstFrom(latest(count, number), begin, until);
 }
 
-/** What was spent in this window, and in a share of the one before: at least, or at most. */
-function spentIn(count: Count, i: number, number: number, isLeast: boolean, share: number): number {
-  const { history, version, isSliding } = count;
-  const { decisions } = history;
-  const refusalsSpend = isSliding && version.refusalsSpend;
-  const current = decisions.between(firstIn(count, number, isLeast, i), i, refusalsSpend);
+/** The first decision before `until` that may be in this window. */
+function firstPossiblyIn(count: Count, number: number, until: number): number {
+  return count.history.decisions.firstTo(earliest(count, number), count.begin, until);
+}
+
+/** At least so much was spent before `until` in this window, and in a share of the one before. */
+function leastSpentIn(count: Count, number: number, until: number, share: number): number {
+  const current = spentBetween(count, firstSurelyIn(count, number, until), until);
   if (share === 0) return current;
-  const before = firstIn(count, number - 1, isLeast, i);
-  const last = decisions.between(before, firstIn(count, number, !isLeast, i), refusalsSpend);
-  return current + last * share;
+  const before = firstSurelyIn(count, number - 1, until);
+  return current + share * spentBetween(count, before, firstPossiblyIn(count, number, until));
+}
+
+/** At most so much was spent before `until` in this window, and in a share of the one before. */
+function mostSpentIn(count: Count, number: number, until: number, share: number): number {
+  const current = spentBetween(count, firstPossiblyIn(count, number, until), until);
+  if (share === 0) return current;
+  const before = firstPossiblyIn(count, number - 1, until);
+  return current + share * spentBetween(count, before, firstSurelyIn(count, number, until));
+}
+
+/** In a full window of the clock, a refused request changes nothing. */
+function spentBetween(
+  { history, version, isSliding }: Count,
+  first: number,
+  until: number,
+): number {
+  return history.decisions.spentBetween(first, until, isSliding && version.refusalsSpend);
 }
 
 /** The share of the window before that a sliding window still covers. */
@@ -233,10 +242,11 @@ function leastIn(count: Count, decision: Decision, i: number, number: number): n
   const { history, version, isSliding } = count;
   const [begin, end] = [latest(count, number), earliest(count, number + 1)];
   const share = shareOf(count, end - decision.to, version.windowMs[1]);
-  const spent = spentIn(count, i, number, true, share);
+  const spent = leastSpentIn(count, number, i, share);
+  const first = firstSurelyIn(count, number, i);
   // A window of the clock that has refused a request stays full to its end.
-  const asked = isSliding ? 0 : history.decisions.between(firstIn(count, number, true, i), i, true);
-  if (asked > spent) return Number.POSITIVE_INFINITY;
+  if (!isSliding && history.decisions.askedBetween(first, i) > spent)
+    return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
   return Math.floor(spent + count.rounding[0]) + (isWhole ? decision.count : 1);
 }
@@ -248,10 +258,10 @@ function mostIn(count: Count, decision: Decision, i: number, number: number): nu
   if (earliest(count, number) < knownSince) return Number.POSITIVE_INFINITY;
   const share = shareOf(count, latest(count, number + 1) - decision.from, windowMs[0]);
   const isKnown = share === 0 || earliest(count, number - 1) >= knownSince;
-  if (isKnown) return Math.floor(spentIn(count, i, number, false, share) + count.rounding[1]);
+  if (isKnown) return Math.floor(mostSpentIn(count, number, i, share) + count.rounding[1]);
   // Others passed in the last window, no more than the limit; how often they were refused is open.
   if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
-  return Math.floor((spentIn(count, i, number, false, 0) + count.rounding[1]) / (1 - share));
+  return Math.floor((mostSpentIn(count, number, i, 0) + count.rounding[1]) / (1 - share));
 }
 
 /** Wherever the windows begin: the lowest limit that lets these requests pass. */
@@ -260,7 +270,7 @@ function leastAnywhere(count: Count, { to }: Decision, i: number): number {
   const [shortest] = count.version.windowMs;
   const first = Math.min(i, decisions.firstFrom(to - shortest, count.begin, i));
   const windows = (to - (decisions.all[first] as Decision).from) / shortest;
-  const passes = decisions.between(first, i + 1, false);
+  const passes = decisions.passedBetween(first, i + 1);
   // Just after a border the last window still counts nearly whole.
   if (count.isSliding && windows < 1) return Math.ceil((passes - 1) / (1 + windows));
   return Math.ceil(passes / (Math.floor(windows) + 2));
@@ -269,9 +279,7 @@ function leastAnywhere(count: Count, { to }: Decision, i: number): number {
 /** Wherever the windows begin: no more were spent in those that can refuse this decision. */
 function mostAnywhere(count: Count, { from }: Decision, i: number): number {
   const { version, begin, isSliding } = count;
-  const { decisions } = count.history;
   const reachMs = version.windowMs[1] * (isSliding ? 2 : 1);
   if (from - reachMs < version.knownSince) return Number.POSITIVE_INFINITY;
-  const first = decisions.firstTo(from - reachMs, begin, i);
-  return decisions.between(first, i, isSliding && version.refusalsSpend);
+  return spentBetween(count, count.history.decisions.firstTo(from - reachMs, begin, i), i);
 }

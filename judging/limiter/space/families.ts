@@ -1,7 +1,8 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
 
 import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
-import type { Group, History, PossibleLimits, Span, Version } from './decision.ts';
+import type { Span, Version } from './decision.ts';
+import type { Group, History, PossibleLimits } from './history.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
 import { fixedWindow, prolongedWindow } from './windows.ts';
 

@@ -1,14 +1,6 @@
 /** Limiters that look back from each request: a log of the last N, and a bucket of tokens. */
-import {
-  type Decision,
-  firstThat,
-  type Group,
-  type History,
-  judgedIn,
-  type PossibleLimits,
-  spanOf,
-  type Version,
-} from './decision.ts';
+import { type Decision, firstThat, spanOf, type Version } from './decision.ts';
+import { type Group, type History, judgedIn, type PossibleLimits } from './history.ts';
 
 /** At most N requests in any window: a token comes back exactly one window after it was spent. */
 export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part) => {
@@ -24,11 +16,11 @@ export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part)
       const certain = firstThat(begin, i, (at) => to - (all[at] as Decision).from < shortest);
       const isInside = to - from < shortest;
       const until = isInside ? i + 1 : i;
-      const spent = decisions.between(certain, until, refusalsSpend);
+      const spent = decisions.spentBetween(certain, until, refusalsSpend);
       least = Math.max(least, isInside ? spent : spent + 1);
     } else if (from - longest >= knownSince) {
       const possible = firstThat(begin, i, (at) => from - (all[at] as Decision).to < longest);
-      most = Math.min(most, decisions.between(possible, i, refusalsSpend));
+      most = Math.min(most, decisions.spentBetween(possible, i, refusalsSpend));
     }
   }
   return spanOf(least, most);

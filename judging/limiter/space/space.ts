@@ -7,16 +7,9 @@
  * A span is kept whole while the version in its middle is possible: cutting it would drop nothing
  * yet. One with an impossible middle is cut until it is too fine to matter.
  */
-import {
-  type Decision,
-  Histories,
-  type History,
-  type Part,
-  type Span,
-  shortestWindowMs,
-  type Version,
-} from './decision.ts';
+import type { Decision, Span, Version } from './decision.ts';
 import { type Family, families } from './families.ts';
+import { Histories, type History, type Part, shortestWindowMs } from './history.ts';
 
 /** A version of a family, or a span of them. */
 export interface OneVersion {
@@ -45,8 +38,8 @@ const widthIfPossible = { window: 0.1, place: 1 / 8 };
 const widthIfImpossible = { window: 0.008, place: 1 / 32 };
 /** While a family has fewer spans than this, they are cut finer. */
 const fewSpans = 400;
-/** Each finer cut divides the widths by this. */
-const finer = 4;
+/** Each time that all spans are cut finer, the widths are divided by this. */
+const widthDivisor = 4;
 /** No window is cut finer than this. */
 const finestWindow = 1e-5;
 /** How wide the outermost spans may stay: an audit states the numbers at their ends. */
@@ -63,7 +56,7 @@ export class Space {
   #groups: readonly (readonly Candidate[])[] = [];
   readonly #histories = new Histories();
   readonly #knownSince: number;
-  readonly #fewSpans: number;
+  readonly #few: number;
   #longestMs = 0;
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
@@ -72,9 +65,9 @@ export class Space {
    * `knownSince`: before it, others may have spent; without it, they have not. `few`: while a family
    * has fewer spans than this, each update cuts them finer.
    */
-  constructor(knownSince = Number.NEGATIVE_INFINITY, few = fewSpans) {
+  constructor(knownSince = Number.NEGATIVE_INFINITY, { few = fewSpans } = {}) {
     this.#knownSince = knownSince;
-    this.#fewSpans = few;
+    this.#few = few;
   }
 
   /** Also searches windows up to this length. */
@@ -119,7 +112,7 @@ export class Space {
     this.#groups = this.#groups
       .map((group) => group.flatMap((each) => narrowed(each, this.#histories)))
       .filter((group) => group.length > 0)
-      .map((group) => refine(group, this.#histories, this.#fewSpans));
+      .map((group) => refine(group, this.#histories, this.#few));
   }
 }
 
@@ -130,10 +123,10 @@ function isCounter({ algorithm }: Family): boolean {
 /** The candidate with the limits that also permit the new decisions; empty if none does. */
 function narrowed(candidate: Candidate, histories: Histories): Candidate[] {
   const history = histories.forWindow(candidate.version.windowMs);
-  const part = { ...history.whole, since: history.known };
-  const span = permitted(candidate, history, part);
+  const { changed } = history;
+  const span = permitted(candidate, history, changed);
   if (span === undefined) return [];
-  const middle = candidate.middle && permitted(candidate.middle, history, part);
+  const middle = candidate.middle && permitted(candidate.middle, history, changed);
   const isSame = span === candidate && middle === candidate.middle;
   return [isSame ? candidate : { ...span, middle }];
 }
@@ -153,7 +146,7 @@ function refine(group: readonly Candidate[], histories: Histories, few: number):
   // If no middle is possible, most spans are probably impossible: cutting drops them.
   const hasNoPossibleMiddle = () => spans.every(({ middle }) => middle === undefined);
   while ((spans.length < few || hasNoPossibleMiddle()) && width.window > finestWindow) {
-    width = { window: width.window / finer, place: width.place / finer };
+    width = { window: width.window / widthDivisor, place: width.place / widthDivisor };
     spans = cutUntil(width, spans, histories);
   }
   return spans.length < few ? refineOutermost(spans, histories) : spans;

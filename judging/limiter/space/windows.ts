@@ -1,15 +1,6 @@
 /** Limiters with one window, which a request opens: the first one, or each anew. */
-import {
-  type Decision,
-  type Group,
-  type History,
-  hullOf,
-  type Part,
-  type PossibleLimits,
-  type Span,
-  spanOf,
-  type Version,
-} from './decision.ts';
+import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
+import type { Group, History, Part, PossibleLimits } from './history.ts';
 
 /** A window that may be open, and what it may hold. It was opened at some time of a span. */
 interface Open {

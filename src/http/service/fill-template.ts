@@ -61,7 +61,7 @@ export function fillBody(
   failures: readonly FieldFailure[] = [],
 ): string {
   if (typeof template === 'string') return jsonOf(filledValue(template, values));
-  if (isList(template)) return fillList(template, values, failures);
+  if (Array.isArray(template)) return fillList(template, values, failures);
   if (typeof template !== 'object' || template === null) return JSON.stringify(template);
   // Built as text: an object literal would lose a field called __proto__.
   const members = Object.entries(template).flatMap(([name, value]) =>
@@ -70,10 +70,6 @@ export function fillBody(
       : [member(name, value, values, failures)],
   );
   return `{${members.join(',')}}`;
-}
-
-function isList(template: Json): template is readonly Json[] {
-  return Array.isArray(template);
 }
 
 function fillList(

@@ -15,7 +15,7 @@ function outletOf(path: string, written: string[]) {
     get isDone() {
       return state.isGone;
     },
-    write: (status) => void written.push(`${path} ${status}`),
+    write: ({ status }) => void written.push(`${path} ${status}`),
     truncate: () => {},
     drop: () => {},
     reset: () => {},

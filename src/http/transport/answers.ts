@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest, Delivery, PendingWrite } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
-import { jsonType, type Outlet } from './outlet.ts';
+import type { Outlet, WrittenReply } from './outlet.ts';
 import { PendingReplies } from './pending-replies.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ContentReply, ControlReply, ControlRequest, EventsReply } from './transport.ts';
@@ -114,8 +114,7 @@ export class Answers {
     if ('open' in reply) {
       this.#stream(outlet, reply);
     } else if ('content' in reply) {
-      const { status, content, contentType, headers } = contentOnWire(reply, request);
-      outlet.write(status, content, contentType, headers, this.#isClosing);
+      outlet.write(contentOnWire(reply, request), this.#isClosing);
     } else {
       this.#deliver(outlet, reply);
     }
@@ -152,7 +151,7 @@ export class Answers {
     try {
       if (outlet.isDone) {
         // The client has left.
-        if (delivery !== undefined) this.#port.replyFinished(delivery, false);
+        if (delivery !== undefined) this.#port.replyFinished(delivery, 'client left');
       } else if (failure !== undefined) {
         this.#port.report(failure);
         this.decline(outlet, this.#port.reply('internalError'), ends);
@@ -167,10 +166,10 @@ export class Answers {
     else this.#deliverFaulty(outlet, reply, reply.delivery);
   }
 
-  #write(outlet: Outlet, { status, body, headers }: ApiReply, ends: boolean): void {
+  #write(outlet: Outlet, reply: ApiReply, ends: boolean): void {
     // A transport may write the last reply of a connection later than now.
     if (ends) this.pending.add(outlet);
-    outlet.write(status, body, jsonType, headers, ends);
+    outlet.write(reply, ends);
   }
 
   /** Answers in place of the handler, once the body has arrived. */
@@ -210,11 +209,11 @@ export class Answers {
     if (cut === 'hang') {
       // A reply that never comes is not waited for when the server closes.
       this.pending.forget(outlet);
-      outlet.onLeft(() => this.#port.replyFinished(delivery, false));
+      outlet.onLeft(() => this.#port.replyFinished(delivery, 'client left'));
       return;
     }
     const deliver = (): void => {
-      if (delayMs > 0) this.#port.replyFinished(delivery, true);
+      if (delayMs > 0) this.#port.replyFinished(delivery, 'sent');
       this.#cut(outlet, reply, cut);
     };
     const isDelayed =
@@ -225,7 +224,7 @@ export class Answers {
     }
     outlet.onLeft(() => {
       this.pending.forget(outlet);
-      this.#port.replyFinished(delivery, false);
+      this.#port.replyFinished(delivery, 'client left');
     });
   }
 
@@ -254,12 +253,14 @@ export class Answers {
 }
 
 /** The reply to send: a 304 if `If-None-Match` names its `etag`. */
-function contentOnWire(reply: ContentReply, request: ControlRequest): ContentReply {
-  const { etag } = reply;
-  if (etag === undefined) return reply;
+function contentOnWire(
+  { content: body, etag, ...reply }: ContentReply,
+  request: ControlRequest,
+): WrittenReply {
+  if (etag === undefined) return { ...reply, body };
   // `no-cache` lets a browser keep the file and makes it ask each time.
   const headers = { 'cache-control': 'no-cache', ...reply.headers, etag };
   const knownTags = request.headers['if-none-match']?.split(',') ?? [];
   const isKnown = knownTags.some((tag) => tag.trim() === etag);
-  return { ...reply, ...(isKnown && { status: 304, content: '' }), headers };
+  return { ...reply, body, ...(isKnown && { status: 304, body: '' }), headers };
 }

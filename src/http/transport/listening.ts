@@ -1,30 +1,9 @@
 /**
- * Checks the address that a server is to listen on, and explains why it cannot: one line for the
- * user, and an error of its own for a port in use.
+ * Listens on a port, or finds a free one. Checks the address before, and explains why it cannot be
+ * used: one line for the user, and an error of its own for a port in use.
  */
-import { CommandError } from '#io/command-error.ts';
-
-/** Another process listens on the port. */
-export class PortInUseError extends CommandError {
-  override readonly name = 'PortInUseError';
-  /** The address that was tried. */
-  readonly host: string;
-  /** The port that was tried. */
-  readonly port: number;
-  constructor(host: string, port: number) {
-    super(3, `port ${port} on ${host} is in use; choose another, or 0 for a free one`);
-    this.host = host;
-    this.port = port;
-  }
-}
-
-/** A port that cannot be bound for any other reason; the message is one line for the user. */
-export class ListenError extends CommandError {
-  override readonly name = 'ListenError';
-  constructor(message: string) {
-    super(2, message);
-  }
-}
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { ListenError, PortInUseError } from '#io/command-error.ts';
 
 /** Throws a ListenError for a port or host that no server can listen on. */
 export function checkAddress(port: number, host: string): void {
@@ -52,4 +31,31 @@ export function listenError(cause: unknown, port: number, host: string): Error {
   if (code === 'EADDRINUSE') return new PortInUseError(host, port);
   const text = String(code ?? cause);
   return new ListenError(`cannot listen on ${host}:${port}: ${listenFailures[text] ?? text}`);
+}
+
+/** Resolves to the bound port. Rejects with the error to show. */
+export function listenOn(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: Error): void => reject(listenError(error, port, host));
+    server.once('error', onError);
+    server.listen({ port, host, exclusive: true }, () => {
+      server.off('error', onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** Finds a port to bind later: `port` if it is free, or any free one for 0. */
+export async function freePort(port: number, host: string): Promise<number> {
+  const probe = createServer();
+  const found = await listenOn(probe, port, host);
+  return new Promise((resolve) => probe.close(() => resolve(found)));
+}
+
+/** Asks the operating system why a port could not be bound. */
+export function explainRefusal(port: number, host: string): Promise<Error> {
+  return freePort(port, host).then(
+    () => listenError('the port was refused', port, host),
+    (error) => error,
+  );
 }

@@ -13,6 +13,13 @@ export const jsonType = 'application/json';
  */
 export const { STATUS_CODES: statusTexts } = process.getBuiltinModule('node:http');
 
+/** A reply as it is written. Every `ApiReply` is one, so that no object is made for it. */
+export interface WrittenReply extends Pick<ApiReply, 'status' | 'headers'> {
+  readonly body: string | Uint8Array;
+  /** Default: `jsonType`. A header of this name takes precedence. */
+  readonly contentType?: string;
+}
+
 /** Writes the reply to one request, each transport in its own way. */
 export interface Outlet {
   readonly method: string;
@@ -22,13 +29,7 @@ export interface Outlet {
   /** True once the reply is written, or the client has left. */
   readonly isDone: boolean;
   /** Writes a whole reply. `ends`: the connection ends after it. */
-  write(
-    status: number,
-    payload: string | Uint8Array,
-    contentType: string,
-    headers: ApiReply['headers'],
-    ends: boolean,
-  ): void;
+  write(reply: WrittenReply, ends: boolean): void;
   /** Announces the length of the whole body, sends half of it, and ends the connection. */
   truncate(reply: ApiReply): void;
   /** Ends the connection without a byte. */

@@ -74,11 +74,11 @@ export class ServedPort {
     if ('service' in this.serve) this.serve.onOwnReply?.(path, status);
   }
 
-  /** Reports that a reply that a fault delayed was sent, or that its client has left. */
-  replyFinished(delivery: Delivery, isSeen: boolean): void {
+  /** Reports the end of a reply that a fault delayed. */
+  replyFinished(delivery: Delivery, end: 'sent' | 'client left'): void {
     if (!('service' in this.serve)) return;
     try {
-      this.serve.onReplyFinished?.(delivery, isSeen);
+      this.serve.onReplyFinished?.(delivery, end === 'sent');
     } catch (error) {
       this.report(error);
     }

@@ -1,7 +1,8 @@
 /**
  * Explains what a message waits for and until when, as data and as a sentence, and which operations
- * would move it on. Predicts the poll at which `src/actors/polling.ts` moves it on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes:
- * pollIntervalSeconds, sendsPerPoll, progressPace, failsFrom.
+ * would move it on. Predicts the poll at which `src/actors/polling.ts` moves it on.
+ * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll,
+ * progressPace, failsFrom.
  */
 import { z } from 'zod';
 import { isFinal } from '#contract/message-status.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../../simulator.ts';
+import { past } from './past.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-past-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -184,4 +185,20 @@ test('going back over HTTP answers the clock, and refuses what the journal lacks
   expect((await call('POST', '/control/at', {})).status).toBe(400);
   expect((await call('POST', '/control/at', { time: '2025-01-01T00:00:00Z' })).status).toBe(409);
   await simulator.close();
+});
+
+test('the list of inputs lets others in throughout, and numbers requests as of its start', () => {
+  const { simulator } = new Twin();
+  for (let number = 1; number <= 300; number++) sendBy(simulator, 0, {});
+  const inputsOf = past.inputs.slices as unknown as (live: Simulator, input: object) => Generator;
+  const work = inputsOf(simulator, { limit: 1, before: 3 });
+  let slices = 0;
+  let step = work.next();
+  for (; !step.done; step = work.next()) {
+    slices++;
+    sendBy(simulator, 0, {});
+  }
+  expect(step.value).toMatchObject({ lines: 301, entries: [{ entry: 2, number: 1 }] });
+  // Two walks through 301 lines.
+  expect(slices).toBeGreaterThan(7);
 });

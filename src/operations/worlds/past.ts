@@ -46,6 +46,7 @@ const entrySchema = z
     message_id: z.string().nullable().describe('The message that the reply is.'),
   })
   .meta({ id: 'JournalEntry' });
+
 export const past = {
   at: defineOperation({
     http: 'GET /control/at',
@@ -176,20 +177,21 @@ function* inputsOf(
   { limit, before }: { readonly limit: number; readonly before: number },
 ) {
   const run = live.recordedRun();
+  // As of the same moment: while this reads the journal, more requests may come.
+  const { total } = live.exchangeRecord;
   const { lastLine: lines, startMs } = yield* refusingUnreadable(extentOf(run));
   const entries: z.output<typeof entrySchema>[] = [];
   let line = 1;
   let requests = 0;
   for (const entry of run.entries) {
-    line++;
+    if (++line % linesAtOnce === 0) yield;
     if ('request' in entry) requests++;
     if (line >= before || 'ended' in entry) continue;
     entries.push({ entry: line, at: entry.at, ...entryView(entry, requests) });
     if (entries.length > limit) entries.shift();
-    if (line % linesAtOnce === 0) yield;
   }
   // A journal that starts at a checkpoint lacks the requests before it.
-  const requestsBefore = live.exchangeRecord.total - requests;
+  const requestsBefore = total - requests;
   const numbered = entries.map((entry) => ({
     ...entry,
     number: entry.number === null ? null : entry.number + requestsBefore,

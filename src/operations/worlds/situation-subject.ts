@@ -49,11 +49,12 @@ export function* subjectOf(
   // Only with a finished client does an intent include its retries under a new request_id.
   const options = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
   const { report } = yield* keptReportOn(live, options);
-  const traced = messageId && find('message_id', live, messageId).messageId;
-  const found = exchangesOfIntent(report, number, traced);
+  const givenId = messageId && find('message_id', live, messageId).messageId;
+  const found = exchangesOfIntent(report, number, givenId);
   const numbers = new Set([...found.attempts, ...found.reads].map((each) => each.number));
   if (numbers.size === 0) throw conflict('the record no longer has the requests of this');
-  const id = traced ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
+  // The message that was asked for, that the request created, or that its intent created.
+  const id = givenId ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
   const message = id === undefined ? undefined : live.simulation.world.messages.get(id);
   const [first] = found.attempts;
   const account = live.simulation.world.accounts.get(first?.caller.account ?? '');

@@ -38,6 +38,7 @@ export const situationSchema = z.strictObject({
     .exactOptional()
     .describe('The world after this line of the journal. Default: its last line.'),
 });
+
 /** An input of the test. */
 export type Step =
   | {

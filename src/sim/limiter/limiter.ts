@@ -176,7 +176,6 @@ function emptyBuckets(limit: number | null, nowMs: number): EndpointBuckets {
   return { limit, recent: new Map(), older: new Map(), turnedAtMs: nowMs };
 }
 
-/** The bucket that a caller has, if any. */
 function knownBucket({ recent, older }: EndpointBuckets, caller: string): Bucket | undefined {
   return recent.get(caller) ?? older.get(caller);
 }

@@ -27,7 +27,6 @@ export interface Member {
   cohort: Cohort;
 }
 
-/** The history of a cohort. */
 export type CohortPast = Pick<
   Cohort,
   'status' | 'sendingAtMs' | 'sentAtMs' | 'endedAtMs' | 'failureReason' | 'duePoll'

@@ -3,7 +3,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import { jsonType, statusTexts } from '../outlet.ts';
+import { jsonType, statusTexts, type WrittenReply } from '../outlet.ts';
 import { keepAliveSeconds } from '../transport.ts';
 
 /**
@@ -16,16 +16,12 @@ type ConnectionEnd = 'keep' | 'close' | 'native_close';
 /**
  * Writes a whole reply. Call it only while uWebSockets.js collects writes: in a native callback, or
  * in `cork`. 204 and 304 have no length. HEAD has the length of GET's body. `ApiReply` promises
- * header values that need no check. The parameters are positional, because an object for each reply
- * costs time.
+ * header values that need no check.
  */
 export function writeReply(
   raw: HttpResponse,
   method: string,
-  status: number,
-  payload: string | Uint8Array,
-  contentType: string,
-  headers: ApiReply['headers'],
+  { status, body, contentType = jsonType, headers }: WrittenReply,
   connection: ConnectionEnd,
 ): void {
   const isNativeClose = connection === 'native_close';
@@ -39,13 +35,13 @@ export function writeReply(
   }
   writeHead(raw, status, contentType, headers, connection);
   if (method !== 'HEAD') {
-    if (isNativeClose) raw.end(payload, true);
-    else endOrWait(raw, payload);
+    if (isNativeClose) raw.end(body, true);
+    else endOrWait(raw, body);
   } else if (isNativeClose) {
-    raw.endWithoutBody(Buffer.byteLength(payload), true);
+    raw.endWithoutBody(Buffer.byteLength(body), true);
   } else {
     // Given a length, `endWithoutBody` would leave the connection unusable.
-    raw.writeHeader('content-length', String(Buffer.byteLength(payload)));
+    raw.writeHeader('content-length', String(Buffer.byteLength(body)));
     raw.endWithoutBody();
   }
 }

@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers';
 import type { Request as HyperRequest, Response as HyperResponse } from 'hyper-express';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { plainIp } from '../../plain-ip.ts';
-import type { Outlet } from '../outlet.ts';
+import type { Outlet, WrittenReply } from '../outlet.ts';
 import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
 
 /**
@@ -116,19 +116,12 @@ export class UwsRequest implements ApiRequest, Outlet {
     return this.#response.completed;
   }
 
-  write(
-    status: number,
-    payload: string | Uint8Array,
-    contentType: string,
-    headers: ApiReply['headers'],
-    ends: boolean,
-  ): void {
+  write(reply: WrittenReply, ends: boolean): void {
     if (this.isAnswered) return;
     const isLastHead = this.method === 'HEAD' && Math.random() * headsPerClose < 1;
     if (!ends && !this.endsConnection && !isLastHead) {
       this.#response.completed = true;
-      const { raw } = this.#response;
-      writeReply(raw, this.method, status, payload, contentType, headers, 'keep');
+      writeReply(this.#response.raw, this.method, reply, 'keep');
       return;
     }
     this.#isReplyDeferred = true;
@@ -136,8 +129,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     setImmediate(() =>
       this.later(() => {
         this.#response.completed = true;
-        const { raw } = this.#response;
-        writeReply(raw, this.method, status, payload, contentType, headers, connection);
+        writeReply(this.#response.raw, this.method, reply, connection);
       }),
     );
   }

@@ -6,7 +6,7 @@
 // Imported: a test that fakes the global one would hold back a truncated reply.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts, type WrittenReply } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
 
 /** A request as undici passes it on. */
@@ -91,24 +91,19 @@ export class FetchOutlet implements Outlet {
     return this.isDone || this.#controller.rawHeaders.length > 0;
   }
 
-  write(
-    status: number,
-    payload: string | Uint8Array,
-    contentType: string,
-    headers: ApiReply['headers'],
-  ): void {
-    const bytes = Buffer.from(payload);
-    const isBodiless = status === 204 || status === 304;
-    this.#head(status, isBodiless ? undefined : bytes.length, contentType, headers);
+  write(reply: WrittenReply): void {
+    const bytes = Buffer.from(reply.body);
+    const isBodiless = reply.status === 204 || reply.status === 304;
+    this.#head(reply, isBodiless ? undefined : bytes.length);
     if (!isBodiless && this.method !== 'HEAD') this.#data(bytes);
     if (this.isDone) return;
     this.isDone = true;
     this.#handler.onResponseEnd(this.#controller, {});
   }
 
-  truncate({ status, body, headers }: ApiReply): void {
-    const bytes = Buffer.from(body);
-    this.#head(status, bytes.length, jsonType, headers);
+  truncate(reply: ApiReply): void {
+    const bytes = Buffer.from(reply.body);
+    this.#head(reply, bytes.length);
     this.#data(bytes.subarray(0, Math.floor(bytes.length / 2)));
     // Later, so that `fetch` first resolves with the head.
     setImmediate(() => this.drop());
@@ -146,12 +141,15 @@ export class FetchOutlet implements Outlet {
     this.#handler.onResponseError(this.#controller, error);
   }
 
-  #head(status: number, length: number | undefined, type: string, more: ApiReply['headers']): void {
+  #head({ status, contentType = jsonType, headers: more }: WrittenReply, length?: number): void {
     this.#open.delete(this);
     if (this.isDone) return;
     const headers: Readonly<Record<string, string>> = {
       date: new Date(this.#port.now?.() ?? Date.now()).toUTCString(),
-      ...(length !== undefined && { 'content-type': type, 'content-length': String(length) }),
+      ...(length !== undefined && {
+        'content-type': contentType,
+        'content-length': String(length),
+      }),
       ...more,
     };
     const lines = Object.entries(headers);

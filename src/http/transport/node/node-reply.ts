@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from '../event-stream.ts';
-import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts, type WrittenReply } from '../outlet.ts';
 import type { ServedPort } from '../served-port.ts';
 import { type ControlRequest, keepAliveSeconds } from '../transport.ts';
 
@@ -33,25 +33,19 @@ export class NodeOutlet implements Outlet {
     return this.#response.destroyed;
   }
 
-  write(
-    status: number,
-    payload: string | Uint8Array,
-    contentType: string,
-    headers: ApiReply['headers'],
-    ends: boolean,
-  ): void {
+  write(reply: WrittenReply, ends: boolean): void {
     if (this.isAnswered) return;
+    const { status, body } = reply;
     const isBodiless = status === 204 || status === 304;
-    const length = isBodiless ? undefined : Buffer.byteLength(payload);
-    this.#head(status, length, contentType, headers, ends);
-    this.#response.end(isBodiless ? undefined : payload);
+    this.#head(reply, isBodiless ? undefined : Buffer.byteLength(body), ends);
+    this.#response.end(isBodiless ? undefined : body);
   }
 
-  truncate({ status, body, headers }: ApiReply): void {
+  truncate(reply: ApiReply): void {
     if (this.isAnswered) return;
-    const bytes = Buffer.from(body);
+    const bytes = Buffer.from(reply.body);
     const response = this.#response;
-    this.#head(status, bytes.length, jsonType, headers, false);
+    this.#head(reply, bytes.length, false);
     response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () =>
       response.socket?.destroySoon(),
     );
@@ -59,10 +53,8 @@ export class NodeOutlet implements Outlet {
 
   /** Writes the head. `length`: undefined if the reply has no body. */
   #head(
-    status: number,
+    { status, contentType = jsonType, headers }: WrittenReply,
     length: number | undefined,
-    contentType: string,
-    headers: ApiReply['headers'],
     ends: boolean,
   ): void {
     const list = [...this.#lines.list(this.#response, ends)];

@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { jsonType, type Outlet, statusTexts } from '../outlet.ts';
+import { jsonType, type Outlet, statusTexts, type WrittenReply } from '../outlet.ts';
 import { type HeadLines, resetSocket } from './node-reply.ts';
 
 /** The connection of a plain request. */
@@ -81,49 +81,41 @@ export class PlainRequest implements ApiRequest, Outlet {
     return socket.destroyed || (this.#isAnswered && socket.writableLength === 0);
   }
 
-  write(
-    status: number,
-    payload: string | Uint8Array,
-    contentType: string,
-    headers: ApiReply['headers'],
-    ends: boolean,
-  ): void {
+  write(reply: WrittenReply, ends: boolean): void {
     if (this.#isAnswered || this.#connection.socket.destroyed) return;
     this.#isAnswered = true;
-    const body = typeof payload === 'string' ? payload : Buffer.from(payload).toString();
+    const { status } = reply;
+    const body = typeof reply.body === 'string' ? reply.body : Buffer.from(reply.body).toString();
     const length = Buffer.byteLength(body);
     const isBodiless = status === 204 || status === 304;
-    const head = this.#head(status, isBodiless ? undefined : contentType, length, headers, ends);
+    const head = this.#head(reply, isBodiless ? undefined : length, ends);
     const text = isBodiless || this.method === 'HEAD' ? head : head + body;
     this.#connection.send(this, text, length === body.length, ends);
   }
 
-  /** The status line and all headers. `contentType`: undefined if the reply has no body. */
+  /** The status line and all headers. `length`: undefined if the reply has no body. */
   #head(
-    status: number,
-    contentType: string | undefined,
-    length: number,
-    headers: ApiReply['headers'],
+    { status, contentType = jsonType, headers }: WrittenReply,
+    length: number | undefined,
     ends: boolean,
   ): string {
     const phrase = statusTexts[status] ?? 'unknown';
     let head = `HTTP/1.1 ${status} ${phrase}\r\n${this.#headLines ?? this.#lines.text(ends)}`;
-    if (contentType !== undefined) {
+    if (length !== undefined) {
       const type = headers?.['content-type'] ?? contentType;
       head += `content-type: ${type}\r\ncontent-length: ${length}\r\n`;
     }
     for (const name in headers) {
-      if (name !== 'content-type' || contentType === undefined)
-        head += `${name}: ${headers[name]}\r\n`;
+      if (name !== 'content-type' || length === undefined) head += `${name}: ${headers[name]}\r\n`;
     }
     return `${head}\r\n`;
   }
 
-  truncate({ status, body, headers }: ApiReply): void {
+  truncate(reply: ApiReply): void {
     if (this.#isAnswered || this.#connection.socket.destroyed) return;
     this.#isAnswered = true;
-    const bytes = Buffer.from(body);
-    const head = this.#head(status, jsonType, bytes.length, headers, false);
+    const bytes = Buffer.from(reply.body);
+    const head = this.#head(reply, bytes.length, false);
     const half = bytes.subarray(0, Math.floor(bytes.length / 2));
     const { socket } = this.#connection;
     socket.write(Buffer.concat([Buffer.from(head), half]));
@@ -159,7 +151,6 @@ export interface PlainHead {
   readonly headers: Readonly<Record<string, string>>;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
-  /** The lines of its headers. */
   readonly lines: string;
   /** Bytes up to the end of the empty line. */
   readonly size: number;

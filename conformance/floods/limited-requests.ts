@@ -4,6 +4,7 @@
  */
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
+import { workOn } from '#io/event-loop.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
@@ -18,15 +19,9 @@ export async function flood<T>(
   width = 16,
 ): Promise<T[]> {
   const replies: T[] = new Array(times);
-  let next = 0;
-  const worker = async () => {
-    while (next < times) {
-      const index = next;
-      next += 1;
-      replies[index] = await send(index);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, times) }, worker));
+  await workOn(replies.keys(), width, async (index) => {
+    replies[index] = await send(index);
+  });
   return replies;
 }
 

@@ -1,0 +1,78 @@
+/** What `--expect` of an audit demands, and which statements differ from it. */
+import { ValueError } from '#io/flags.ts';
+import { algorithmNames, type Statements } from '../statement.ts';
+
+/** What `--expect` asks of a statement. */
+export interface Expectation {
+  readonly name: keyof Statements;
+  readonly value: string;
+}
+
+/** What a value of `--expect` must look like, and the words for it. */
+interface ValueForm {
+  readonly pattern: RegExp;
+  readonly words: string;
+}
+
+const oneNumber: ValueForm = { pattern: /^\d+(?:\.\d+)?$/, words: 'a number' };
+const seconds: ValueForm = { ...oneNumber, words: 'seconds, such as 60' };
+const trueOrFalse: ValueForm = { pattern: /^(?:true|false)$/, words: 'true or false' };
+const anyText: ValueForm = { pattern: /./, words: 'a value' };
+const oneAlgorithm: ValueForm = {
+  pattern: new RegExp(`^(?:${Object.keys(algorithmNames).join('|')})$`),
+  words: `an algorithm of ${Object.keys(algorithmNames).join(', ')}`,
+};
+
+/** A record, so that a missing name does not compile. */
+const valueForms: Readonly<Record<keyof Statements, ValueForm>> = {
+  algorithm: oneAlgorithm,
+  limit: oneNumber,
+  window_seconds: seconds,
+  burst: oneNumber,
+  refill_per_second: oneNumber,
+  keyed_by: anyText,
+  refusals_spend: trueOrFalse,
+  errors_spend: trueOrFalse,
+  retry_after: anyText,
+  fields: anyText,
+  at_once: anyText,
+  most_in_a_window: oneNumber,
+};
+const names = Object.keys(valueForms) as (keyof Statements)[];
+
+/** Reads `algorithm=sliding_log limit=120 window=60`. */
+export function expectValue(text: string): readonly Expectation[] {
+  return text
+    .trim()
+    .split(/\s+/)
+    .map((part) => {
+      const [word = '', ...pieces] = part.split('=');
+      const value = pieces.join('=');
+      const wanted = word === 'window' ? 'window_seconds' : word;
+      const name = names.find((known) => known === wanted);
+      if (name !== undefined && valueForms[name].pattern.test(value)) return { name, value };
+      if (name !== undefined) throw new ValueError(`${word}: expected ${valueForms[name].words}`);
+      throw new ValueError(`expected name=value with a name of ${names.join(', ')}, window`);
+    });
+}
+
+/** A line for each statement that is not as expected, or not certain. */
+export function differencesFrom(
+  expectations: readonly Expectation[],
+  statements: Statements,
+): readonly string[] {
+  return expectations.flatMap(({ name, value }) => {
+    const { value: actual, certainty, sentence } = statements[name];
+    const isCertain = certainty === 'certain';
+    if (isCertain && valueText(actual) === value) return [];
+    const shown = isCertain ? valueText(actual) : certainty;
+    return [`${name}: expected ${value}, but ${shown} (${sentence})`];
+  });
+}
+
+/** Fields are as expected (`true`) if all of them are. */
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  if (value === null || typeof value !== 'object') return String(value);
+  return String(Object.values(value).every((each) => each === true));
+}
