@@ -63,8 +63,7 @@ export function clientExchangeOf(
   const { status } = reply;
   const { date } = reply.headers;
   const retryAfter = asksForWait(status) ? reply.headers['retry-after'] : undefined;
-  // The text is parsed without keeping its value, which would live as long as the exchange.
-  const hasBrokenBody = traffic.isGarbled ?? isGarbled(status, replyBody);
+  const hasBrokenBody = traffic.isGarbled ?? isGarbled(reply);
   return {
     number,
     sentAt,

@@ -2,7 +2,7 @@
 import { mayChangeReply } from '#contract/fault-kinds.ts';
 import type { FileReading, MutableTraffic, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
-import { lineReader } from './journal-line.ts';
+import { checksumMember, lineReader } from './journal-line.ts';
 import { timeIn, valueIn } from './reading.ts';
 import { readerOfLines } from './traffic-file.ts';
 
@@ -30,7 +30,8 @@ export function journalReader(reading: FileReading): TextReader {
       requests++;
       if (entry.reply.delivery !== undefined) late.set(requests, exchange);
       reading.isOfService(exchange);
-      reading.add(exchange, text);
+      // The checksum at the end tells lines apart as well as all of the text.
+      reading.add(exchange, text.slice(Math.max(0, text.lastIndexOf(checksumMember))));
     } else if ('ended' in entry) {
       const number = requests - entry.ended + 1;
       const exchange = late.get(number);

@@ -4,6 +4,7 @@ import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import { isObject } from '../service/expectations.ts';
+import type { Reply } from './reply.ts';
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
@@ -88,14 +89,19 @@ export function waitMs(
   return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
 }
 
+/** Longer than the body of a message. */
+const keptLength = 1_000;
+
 /**
  * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is
  * 2xx.
  */
-export function isGarbled(status: number, text: string): boolean {
+export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boolean {
+  const { status, text } = reply;
   const isOk = status >= 200 && status < 300;
   if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
-  return valueIn(text) === undefined;
+  // A short body is read again, so its value is kept; that of a long one would take too much memory.
+  return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
 }
 
 /** A character that a key can contain. */

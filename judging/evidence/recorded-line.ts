@@ -46,9 +46,8 @@ export function readLine(text: string): RecordedLine | undefined {
   try {
     const line = JSON.parse(text) as RecordedLine;
     const isLine =
-      isTime(line.answered) &&
       isTime(line.sent) &&
-      isSteady(line.steady) &&
+      (line.steady === undefined ? isTime(line.answered) : isSteady(line.steady)) &&
       typeof line.client === 'string' &&
       isMessage(line.request) &&
       typeof line.request.method === 'string' &&
@@ -61,8 +60,7 @@ export function readLine(text: string): RecordedLine | undefined {
   }
 }
 
-function isSteady(value: RecordedLine['steady']): boolean {
-  if (value === undefined) return true;
+function isSteady(value: unknown): boolean {
   const { process, sent_ms: sent, answered_ms: answered } = Object(value);
   return typeof process === 'string' && Number.isFinite(sent) && Number.isFinite(answered);
 }

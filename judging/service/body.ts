@@ -7,6 +7,7 @@ import { statuses } from '#contract/message-status.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
+import { timeIn } from '../evidence/reading.ts';
 import * as verify from './expectations.ts';
 import { heldStatus } from './histories.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
@@ -150,10 +151,13 @@ function requireCreatedAt(context: Context): void {
   if (accepted !== undefined)
     verify.equal(`created_at of ${source}`, value, bodyOf(accepted)['created_at']);
   if (exchange.reply.status !== 202) return;
-  // The recorder's clock may be wrong by hours, as a `Date` then shows.
-  const stamped = isRecorded ? Date.parse(exchange.reply.headers['date'] ?? '') : Number.NaN;
-  const times = [exchange.sentAt, stamped].filter((time) => !Number.isNaN(time));
-  const differenceMs = Math.min(...times.map((time) => Math.abs(createdMs - time)));
+  // A recorder's clock may be wrong by hours: only a `Date` tells.
+  const stamped = isRecorded ? timeIn(exchange.reply.headers['date'] ?? '') : exchange.sentAt;
+  if (Number.isNaN(stamped)) return;
+  const differenceMs = Math.min(
+    Math.abs(createdMs - exchange.sentAt),
+    Math.abs(createdMs - stamped),
+  );
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
   if (differenceMs > mostClockErrorMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])

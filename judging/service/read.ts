@@ -142,7 +142,7 @@ function requireFoundOr404(read: Exchange): void {
     return;
   }
   const shownId = messageIdOf(read);
-  const isSameId = plainId(shownId) === plainId(read.id ?? '');
+  const isSameId = shownId === read.id || plainId(shownId) === plainId(read.id ?? '');
   verify.that(isSameId, `the message ${read.id}, or 404`, `message_id ${shownId}`);
 }
 

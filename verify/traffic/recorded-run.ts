@@ -155,7 +155,11 @@ export function trafficOf(
       ...(contentType !== undefined && { 'content-type': contentType }),
     },
     body: Buffer.from(request.body).toString(),
-    reply: { status, headers: { 'content-type': replyType, ...headers }, body },
+    reply: {
+      status,
+      headers: { 'content-type': replyType, date: new Date(now).toUTCString(), ...headers },
+      body,
+    },
     isForced: false,
     isSeen: true,
   };
