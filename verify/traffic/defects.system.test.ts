@@ -36,7 +36,6 @@ const reasons: readonly (readonly [string, readonly string[]])[] = [
       'new-key-revokes-others',
       'key-name-lost',
       'limit-pool-shared',
-      'limit-tasks-per-device',
       'replay-refused-when-not-allowed',
       'replay-shared-across-accounts',
       'read-foreign-404-header',
