@@ -73,9 +73,6 @@ const shared = {
   setupFiles: ['verify/testkit/setup.ts'],
 };
 
-/** With the built program, which the tests of whole processes start. */
-const withProgram = { ...shared, globalSetup: 'verify/testkit/processes/build-program.ts' };
-
 export default defineConfig({
   test: {
     ...shared,
@@ -90,14 +87,13 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: 'alone', isolate: true, include: alone } },
-      { test: { ...withProgram, name: 'system', include: system, exclude } },
-      // Both at once: a project reads and transforms every module anew.
       {
         test: {
-          ...withProgram,
-          name: 'shared-and-system',
-          include: ['**/*.test.ts'],
-          exclude: [...exclude, ...alone, ...release],
+          ...shared,
+          name: 'system',
+          include: system,
+          exclude,
+          globalSetup: 'verify/testkit/processes/build-program.ts',
         },
       },
       { test: { ...shared, name: 'release', include: release } },

@@ -65,7 +65,8 @@ export function excessIn(bucket: SplitBucket, windows: Iterable<Window>): Excess
 /** The excess of a request that is one of too many, all of which passed in one window. */
 export function excessOf(exchange: Exchange, inside: readonly Exchange[]): Excess {
   const from = inside[0]?.sentAt ?? exchange.sentAt;
-  return { exchange, passed: inside.length, spanMs: exchange.answeredAt - from };
+  const to = Math.max(...inside.map(({ answeredAt }) => answeredAt));
+  return { exchange, passed: inside.length, spanMs: to - from };
 }
 
 /** When the minutes of a clock begin: `phaseMs` after a full minute of ours, to within `errorMs`. */

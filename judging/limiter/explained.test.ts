@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Exchange } from '../evidence/exchange.ts';
-import type { Bucket } from './bucket.ts';
+import { type Bucket, excessIn } from './bucket.ts';
 import { unexplained } from './explained.ts';
 
 const limit = 3;
@@ -59,6 +59,14 @@ test('LIMIT-4 one too many is said to be one too many, whatever is refused later
   const flood = Array.from({ length: 121 }, (_, n) => at(15 + n / 20, 200));
   const found = unexplained(bucket([...flood, at(21.1, 429), at(40, 429)], { limit: 120 }));
   expect(found?.actual).toBe('121 passed within 6.0 s');
+});
+
+test('LIMIT-4 the requests that passed in a window took the time that is given', () => {
+  const granted = Array.from({ length: 7 }, (_, n) => at(10 + n, 200));
+  const spent = { granted, refused: [], doubtful: [], refusalsSpend: false, othersSpend: false };
+  const found = excessIn({ ...bucket(granted), ...spent }, [{ from: 10_000, to: 70_000 }]);
+  expect(found).toMatchObject({ exchange: granted[3], passed: 7 });
+  expect(found?.spanMs).toBe((granted[6]?.answeredAt ?? 0) - 10_000);
 });
 
 test('LIMIT-4 no minute holds more than two intervals, whatever was open before the record', () => {

