@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { workOn } from '#io/event-loop.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
-import { freePort } from '#src/http/transport/listening.ts';
+import { freePort, type HeldPort, holdPort } from '#src/http/transport/listening.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
 import type { Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
@@ -77,6 +77,8 @@ export class Fleet {
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;
   #control: Transport | undefined;
+  /** The port of the service, until HAProxy binds it. */
+  #held: HeldPort | undefined;
   #isStopping = false;
 
   private constructor(options: FleetOptions, folder: PrivateFolder) {
@@ -99,6 +101,7 @@ export class Fleet {
 
   async #stop(): Promise<void> {
     this.#isStopping = true;
+    await this.#held?.release();
     await this.#haproxy?.stop();
     await Promise.all(this.#shards.map((shard) => shard.stop()));
     await this.#control?.close(controlCloseMs);
@@ -114,7 +117,7 @@ export class Fleet {
     const { host, printTo, env, notice, journalDir } = this.#options;
     const layout = { shards: this.#options.shards, wide: this.#options.wide !== undefined };
     if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
-    const port = await this.#reservePort();
+    const { port, release } = await this.#holdPort();
     const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
     this.#shards = await this.#startOrJoinShards(baseUrl);
     const [first, ...others] = this.#shards as readonly [Shard, ...Shard[]];
@@ -122,6 +125,7 @@ export class Fleet {
     const plan = this.#routerPlan(port);
     const haproxy = new Haproxy(plan, env, notice);
     this.#haproxy = haproxy;
+    await release();
     if (printTo === undefined) await haproxy.start();
     const routes = new Routes(haproxy);
     await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
@@ -138,12 +142,12 @@ export class Fleet {
     return { ...readyFile, control_url: controlUrl };
   }
 
-  /** The port of the service. Throws if it, or the port of HAProxy's page, is in use. */
-  async #reservePort(): Promise<number> {
-    const { host, statsPort } = this.#options;
-    const port = await freePort(this.#options.port, host);
+  /** Holds the port of the service. Throws if it, or the port of HAProxy's page, is in use. */
+  async #holdPort(): Promise<HeldPort> {
+    const { host, port, statsPort } = this.#options;
     if (statsPort !== undefined) await freePort(statsPort, loopback);
-    return port;
+    this.#held = await holdPort(port, host);
+    return this.#held;
   }
 
   #startOrJoinShards(baseUrl: string): Promise<readonly Shard[]> {

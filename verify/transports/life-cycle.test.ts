@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { ListenError, PortInUseError } from '#io/command-error.ts';
+import { holdPort } from '#src/http/transport/listening.ts';
 import { openTransport } from '#src/http/transport/open-transport.ts';
 import { get } from '../testkit/processes/raw-socket.ts';
 import { both, dial, echo, kinds, start, stopAll } from '../testkit/transport-fixture.ts';
@@ -26,6 +27,15 @@ both('a port that is taken is refused by name, whichever process holds it', asyn
     expect(refused).toMatchObject({ port, host: '127.0.0.1' });
     await transport.close();
   }
+});
+
+both('a port that is held is refused until it is released', async (kind) => {
+  const { port, release } = await holdPort(0, '127.0.0.1');
+  const { transport } = await openTransport(kind, service);
+  await expect(transport.listen(port, '127.0.0.1')).rejects.toBeInstanceOf(PortInUseError);
+  await release();
+  expect(await transport.listen(port, '127.0.0.1')).toBe(port);
+  await transport.close();
 });
 
 both('bad addresses are refused in one line', async (kind) => {

@@ -45,11 +45,24 @@ export function listenOn(server: Server, port: number, host: string): Promise<nu
   });
 }
 
-/** Finds a port to bind later: `port` if it is free, or any free one for 0. */
+/** A port that no other process can bind before `release`. */
+export interface HeldPort {
+  readonly port: number;
+  release(): Promise<void>;
+}
+
+/** Holds a port to bind later: `port` if it is free, or any free one for 0. */
+export async function holdPort(port: number, host: string): Promise<HeldPort> {
+  const holder = createServer((socket) => socket.destroy());
+  const held = await listenOn(holder, port, host);
+  return { port: held, release: () => new Promise((resolve) => holder.close(() => resolve())) };
+}
+
+/** Finds a port that is free at this moment: see `holdPort`. */
 export async function freePort(port: number, host: string): Promise<number> {
-  const probe = createServer();
-  const found = await listenOn(probe, port, host);
-  return new Promise((resolve) => probe.close(() => resolve(found)));
+  const held = await holdPort(port, host);
+  await held.release();
+  return held.port;
 }
 
 /** Asks the operating system why a port could not be bound. */
