@@ -140,8 +140,10 @@ class CopiesOfTools {
     const { firsts, next } = alike;
     const isOther = (first: FirstCopy | undefined) =>
       first !== undefined && !first.sources.includes(source);
+    // Copies come in one order in each file, so this source goes on after its last copy …
     let at = next.get(source) ?? 0;
     while (at < firsts.length && (!isOther(firsts[at]) || isPast(firsts[at], sentAt))) at++;
+    // … unless the times or the id of a message show which of the latest is meant.
     const isCertain = (first: FirstCopy) => isOther(first) && this.#areOne(first, event);
     const latest = firsts.slice(-latestFew).findLastIndex(isCertain);
     if (latest >= 0) at = Math.max(0, firsts.length - latestFew) + latest;

@@ -169,7 +169,7 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
   // No other client leaves a bucket once full and once nearly empty. More than the limit may pass
   // where tokens come back continuously; a slow flood may then meet fewer tokens.
   const isFullOnce = least === limit || (most >= limit && least < limit / 3);
-  // One on this machine does so if the machine stood still.
+  // While the machine stood still, so did another client on it, and the bucket filled up.
   const isSteady = !trace.log.some(({ reply }) => reply.isLate);
   if (isRepeated || (isFullOnce && isSteady)) return undefined;
   return possible(
