@@ -79,6 +79,7 @@ export class FileReading {
   readonly shared: SharedReading;
   /** True if the file is incomplete. */
   isCut = false;
+  isJournal = false;
   readonly #foreignRequests = new ForeignRequests();
   readonly #headers: Headers[] = [];
   /** The recipients whose sends a simulator refuses with 429, whatever its limiter says. */

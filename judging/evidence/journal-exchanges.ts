@@ -10,6 +10,7 @@ import { readerOfLines } from './traffic-file.ts';
 const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
 
 export function journalReader(reading: FileReading): TextReader {
+  reading.isJournal = true;
   const read = lineReader(reading.path);
   let faults = 0;
   let requests = 0;

@@ -31,14 +31,15 @@ export async function* readTraffic(
 ): AsyncGenerator<readonly TrafficEvent[]> {
   const known = new KnownExchanges();
   const shared = { onNotice, keys, clocks: new SteadyClocks(), known };
-  const copies = files.length < 2 ? undefined : new CopiesOfTools();
   let heads: Head[] = [];
   for (const path of files) {
     const reading = new FileReading(path, shared);
     const pieces = piecesOf(path, () => (reading.isCut = true));
-    heads.push({ path, lists: listsOfText(pieces, reading), list: [], at: 0 });
+    heads.push({ reading, lists: listsOfText(pieces, reading), list: [], at: 0 });
   }
   for (const head of heads) await takeNext(head);
+  const tools = new Set(heads.map(({ reading }) => (reading.isJournal ? journals : reading.path)));
+  const copies = tools.size < 2 ? undefined : new CopiesOfTools();
   heads = heads.filter(hasNext);
   while (heads.length > 0) {
     const head = heads.reduce((earliest, other) =>
@@ -47,7 +48,9 @@ export async function* readTraffic(
     const start = head.at;
     head.at = heads.length === 1 ? head.list.length : start + 1;
     const list = head.list.slice(start, head.at);
-    yield copies === undefined ? list : list.flatMap((event) => copies.firstOf(event) ?? []);
+    yield copies === undefined
+      ? list
+      : list.flatMap((event) => copies.firstOf(event, head.reading) ?? []);
     if (hasNext(head)) continue;
     await takeNext(head);
     heads = heads.filter(hasNext);
@@ -63,7 +66,7 @@ export async function* readTraffic(
 
 /** What comes next of a file: an event of a list of events, of which a piece of the text has one. */
 interface Head {
-  readonly path: string;
+  readonly reading: FileReading;
   readonly lists: AsyncIterator<readonly TrafficEvent[]>;
   list: readonly TrafficEvent[];
   at: number;
@@ -85,6 +88,9 @@ function timeOf({ list, at }: Head): number {
   const event = list[at];
   return event === undefined || event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
+
+/** Simulators are one source: two of them never answer one request. */
+const journals = 'journals';
 
 /** An exchange that may come again from another tool. */
 interface FirstCopy {
@@ -120,17 +126,17 @@ class CopiesOfTools {
   readonly #pairs = new Set<string>();
 
   /** The event as it counts; undefined if a file of another tool had it already. */
-  firstOf(event: TrafficEvent): TrafficEvent | undefined {
+  firstOf(event: TrafficEvent, { isJournal }: FileReading): TrafficEvent | undefined {
     if (event === 'cut') return event;
-    const copy = this.#copyOf(event);
+    const copy = this.#copyOf(event, isJournal ? journals : (event.clock ?? ''));
     if (copy === 'certain') this.found++;
     if (copy !== 'possible') return copy === undefined ? event : undefined;
     this.doubtful++;
     return { ...event, mayBeCopy: true };
   }
 
-  #copyOf(event: TrafficExchange): 'certain' | 'possible' | undefined {
-    const { method, path, query, body, reply, sentAt, clock: source = '' } = event;
+  #copyOf(event: TrafficExchange, source: string): 'certain' | 'possible' | undefined {
+    const { method, path, query, body, reply, sentAt } = event;
     // Another tool may have kept the body.
     if (lacksBody(event)) return 'possible';
     const key = [method, path, query, body ?? '', reply?.status, reply?.body].join('\n');
@@ -144,7 +150,7 @@ class CopiesOfTools {
     let at = next.get(source) ?? 0;
     while (at < firsts.length && (!isOther(firsts[at]) || isPast(firsts[at], sentAt))) at++;
     // … unless the times or the id of a message show which of the latest is meant.
-    const isCertain = (first: FirstCopy) => isOther(first) && this.#areOne(first, event);
+    const isCertain = (first: FirstCopy) => isOther(first) && this.#areOne(first, event, source);
     const latest = firsts.slice(-latestFew).findLastIndex(isCertain);
     if (latest >= 0) at = Math.max(0, firsts.length - latestFew) + latest;
     const first = firsts[at];
@@ -165,11 +171,12 @@ class CopiesOfTools {
    */
   #areOne(
     first: FirstCopy,
-    { method, reply, sentAt, answeredAt, precisionMs, clock = '' }: TrafficExchange,
+    { method, reply, sentAt, answeredAt, precisionMs }: TrafficExchange,
+    source: string,
   ): boolean {
     if (method === 'POST' && reply?.status === 202) return !isPast(first, sentAt);
     const areTogether = first.sentAt <= answeredAt + precisionMs && sentAt <= first.endsAt;
-    return areTogether && first.sources.some((each) => this.#pairs.has(pairOf(each, clock)));
+    return areTogether && first.sources.some((each) => this.#pairs.has(pairOf(each, source)));
   }
 
   #forget({ firsts, next }: Alike, nowMs: number): void {

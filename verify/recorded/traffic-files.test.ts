@@ -203,3 +203,19 @@ function foreignFiles(): readonly (readonly [what: string, content: string | Buf
     ['text of another kind', 'hello'],
   ];
 }
+
+test('what two simulators answered alike at the same time are two exchanges', async () => {
+  const journals = [1, 2].map((seed) => {
+    const simulator = new Simulator({ clock: 'manual', seed });
+    sendBy(simulator, 0, { from: '+12025550101', message: '' });
+    const file = join(folder, `of-seed-${seed}.ndjson`);
+    writeFileSync(file, simulator.journalText());
+    return file;
+  });
+  const said: string[] = [];
+  const events: unknown[] = [];
+  for await (const list of readTraffic(journals, (line) => said.push(line))) events.push(...list);
+  expect(events).toMatchObject([{ reply: { status: 400 } }, { reply: { status: 400 } }]);
+  expect(events.filter((event) => Object(event).mayBeCopy)).toEqual([]);
+  expect(said).toEqual([]);
+});
