@@ -202,6 +202,7 @@ class Lag {
   #lateUntil = Number.NEGATIVE_INFINITY;
   /** How often the process stood still for a second or longer. */
   times = 0;
+  longestMs = 0;
 
   /** True if the process stood still for a second or longer since then (`performance.now()`). */
   isLateSince(startedAt: number): boolean {
@@ -220,5 +221,6 @@ class Lag {
     if (lateMs < tooLateMs) return;
     this.#lateUntil = now;
     this.times += 1;
+    this.longestMs = Math.max(this.longestMs, lateMs);
   }
 }
