@@ -39,19 +39,18 @@ const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 /** Characters that Node reads in the reason of a reply, but refuses to send. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
-/** How many exchanges are open on each connection of a client: pipelining allows several. */
-const openExchanges = new WeakMap<Socket, number>();
-
-function changeOpenExchanges(socket: Socket, change: number): void {
-  openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
+interface ClientConnection {
+  readonly number: number;
+  /** The number of exchanges that are not over: pipelining allows several. */
+  openExchanges: number;
 }
 
-export function hasOpenExchange(socket: Socket): boolean {
-  return (openExchanges.get(socket) ?? 0) > 0;
-}
-
-const connectionNumbers = new WeakMap<Socket, number>();
+const connections = new WeakMap<Socket, ClientConnection>();
 let lastConnectionNumber = 0;
+
+export function hasOpenExchange(client: Socket): boolean {
+  return (connections.get(client)?.openExchanges ?? 0) > 0;
+}
 
 /** One exchange in flight. Calls `onExchange` exactly once, when the exchange ends for any reason. */
 export class ProxiedExchange {
@@ -65,7 +64,7 @@ export class ProxiedExchange {
   /** The fault that struck it; set before the exchange is answered. */
   fault: FaultKindName | undefined;
   readonly #clientIp: string;
-  readonly #connection: number;
+  readonly #connection: ClientConnection;
   readonly #sentMs = Date.now();
   readonly #startedMs = performance.now();
   readonly #onExchange: (exchange: PassedExchange) => void;
@@ -83,13 +82,17 @@ export class ProxiedExchange {
     this.#onExchange = onExchange;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
-    this.#connection = connectionNumbers.get(request.socket) ?? ++lastConnectionNumber;
-    connectionNumbers.set(request.socket, this.#connection);
+    const connection = connections.get(request.socket) ?? {
+      number: ++lastConnectionNumber,
+      openExchanges: 0,
+    };
+    connections.set(request.socket, connection);
+    connection.openExchanges++;
+    this.#connection = connection;
     this.requestBody = collectBody(request);
     this.unsentBody = request;
-    changeOpenExchanges(request.socket, 1);
     response.once('close', () => {
-      changeOpenExchanges(request.socket, -1);
+      connection.openExchanges--;
       this.#report(response.writableFinished ? undefined : 'the client closed the connection');
     });
     response.on('error', (error) => this.fail(error));
@@ -146,20 +149,23 @@ export class ProxiedExchange {
       response.addTrailers(pairsOf(reply.rawTrailers));
       this.#keepReply(reply, replyBody());
     };
-    reply.on('end', this.guarded(finish));
-    this.#endWith(reply);
+    this.#whenEnded(reply, finish);
     reply.pipe(response);
   }
 
-  /** Ends the exchange if the reply breaks off, or has already while a fault delayed it. */
-  #endWith(reply: IncomingMessage): void {
-    const end = () => {
+  /**
+   * Calls `act` when the reply has ended. Ends the exchange if it breaks off instead, or has done so
+   * already, while a fault delayed it.
+   */
+  #whenEnded(reply: IncomingMessage, act: () => void): void {
+    reply.on('end', this.guarded(act));
+    const endIfBroken = () => {
       if (reply.complete) return;
       this.#report('the reply broke off');
       this.response.destroy();
     };
-    if (reply.destroyed) end();
-    else reply.on('close', end);
+    if (reply.destroyed) endIfBroken();
+    else reply.on('close', endIfBroken);
   }
 
   /** Waits for the whole reply of the service, and then applies the fault in place of it. */
@@ -181,8 +187,7 @@ export class ProxiedExchange {
       };
       effects[faultKinds[kind].reply]();
     };
-    reply.on('end', this.guarded(strike));
-    this.#endWith(reply);
+    this.#whenEnded(reply, strike);
   }
 
   #truncate(reply: IncomingMessage, bytes: Buffer): void {
@@ -282,7 +287,7 @@ export class ProxiedExchange {
     this.#onExchange({
       sentMs: this.#sentMs,
       steadyMs: [this.#startedMs, performance.now()],
-      connection: this.#connection,
+      connection: this.#connection.number,
       clientIp: this.#clientIp,
       method: request.method ?? '',
       target,
