@@ -22,13 +22,9 @@ import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { createPrivateFolder, refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
-interface WideOptions {
+interface WideOptions extends Pick<RouterPlan, 'needsOneSpace' | 'needsExactScheme'> {
   /** True if accounts without a SIM influence each other, so they must share a shard. */
   readonly couplesPool: boolean;
-  /** True if exactly one space must come before the key of a request. */
-  readonly needsOneSpace: boolean;
-  /** True if `Bearer` must have this letter case. */
-  readonly needsExactScheme: boolean;
   /** `--max-messages`: each shard gets an equal part. */
   readonly maxMessages: number | undefined;
 }

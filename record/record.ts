@@ -1,6 +1,7 @@
 /** Starts a recording (`smstwin record`): a proxy, and the file that gets a line per exchange. */
+
+import type { FaultSpec } from '#contract/fault-kinds.ts';
 import type { TlsPair } from '#src/config/tls.ts';
-import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
 import { checkAddress, listenOn } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
