@@ -154,7 +154,7 @@ function* situationTest(live: RunningWorld, query: z.output<typeof situationSche
   const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
   const entryMs = entry === undefined ? undefined : yield* atInstant(live, { entry }, clockOf);
   const situation = yield* situationOf(live, query, entryMs);
-  return situationText(situation, query.language, live.routeOf as never);
+  return situationText(situation, query.language, live.routeOf);
 }
 
 function* goBackTo(live: RunningWorld, instant: z.output<typeof instantSchema>) {
