@@ -39,19 +39,6 @@ const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 /** Characters that Node reads in the reason of a reply, but refuses to send. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
-interface ClientConnection {
-  readonly number: number;
-  /** The number of exchanges that are not over: pipelining allows several. */
-  openExchanges: number;
-}
-
-const connections = new WeakMap<Socket, ClientConnection>();
-let lastConnectionNumber = 0;
-
-export function hasOpenExchange(client: Socket): boolean {
-  return (connections.get(client)?.openExchanges ?? 0) > 0;
-}
-
 /** One exchange in flight. Calls `onExchange` exactly once, when the exchange ends for any reason. */
 export class ProxiedExchange {
   readonly request: IncomingMessage;
@@ -64,7 +51,7 @@ export class ProxiedExchange {
   /** The fault that struck it; set before the exchange is answered. */
   fault: FaultKindName | undefined;
   readonly #clientIp: string;
-  readonly #connection: ClientConnection;
+  readonly #connection: number;
   readonly #sentMs = Date.now();
   readonly #startedMs = performance.now();
   readonly #onExchange: (exchange: PassedExchange) => void;
@@ -74,6 +61,7 @@ export class ProxiedExchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
+    connection: number,
     onExchange: (exchange: PassedExchange) => void,
   ) {
     this.request = request;
@@ -82,19 +70,12 @@ export class ProxiedExchange {
     this.#onExchange = onExchange;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
-    const connection = connections.get(request.socket) ?? {
-      number: ++lastConnectionNumber,
-      openExchanges: 0,
-    };
-    connections.set(request.socket, connection);
-    connection.openExchanges++;
     this.#connection = connection;
     this.requestBody = collectBody(request);
     this.unsentBody = request;
-    response.once('close', () => {
-      connection.openExchanges--;
-      this.#report(response.writableFinished ? undefined : 'the client closed the connection');
-    });
+    response.once('close', () =>
+      this.#report(response.writableFinished ? undefined : 'the client closed the connection'),
+    );
     response.on('error', (error) => this.fail(error));
   }
 
@@ -287,7 +268,7 @@ export class ProxiedExchange {
     this.#onExchange({
       sentMs: this.#sentMs,
       steadyMs: [this.#startedMs, performance.now()],
-      connection: this.#connection.number,
+      connection: this.#connection,
       clientIp: this.#clientIp,
       method: request.method ?? '',
       target,
