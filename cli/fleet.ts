@@ -23,7 +23,8 @@ import { parseJson, readGiven } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
-import { announce, prepareReadyFile } from './serve/ready-file.ts';
+import { announce } from './serve/banner.ts';
+import { prepareReadyFile } from './serve/ready-file.ts';
 import {
   addServeFlags,
   type ServeOptions,

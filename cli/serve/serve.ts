@@ -6,7 +6,8 @@ import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';
-import { announce, prepareReadyFile } from './ready-file.ts';
+import { announce } from './banner.ts';
+import { prepareReadyFile } from './ready-file.ts';
 import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
 
 /** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
