@@ -38,18 +38,16 @@ export async function serve(
     return 0;
   }
   const options = await serveOptions(command, io.env[shardTokenVariable]);
-  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const { settings, readyFile, journal, journalDir, journalMaxBytes, share } = options;
+  if (readyFile !== undefined) prepareReadyFile(readyFile);
   const { Simulator } = await import('#src/simulator.ts');
-  const { log = 'off' } = options.settings;
+  const { log = 'off' } = settings;
   const notice = log === 'off' ? noticesTo(io, 'smstwin') : timedNoticesTo(io, log);
   // Without a log, the banner shows the start, and the exit code the end.
   const lifecycle = log === 'off' ? () => {} : notice;
-  const simulator = new Simulator(options.settings, {
+  const simulator = new Simulator(settings, {
+    ...{ journal, journalDir, journalMaxBytes, share },
     simulation: checkoutRequest?.simulation,
-    journal: options.journal,
-    journalDir: options.journalDir,
-    journalMaxBytes: options.journalMaxBytes,
-    share: options.share,
     onNotice: notice,
   });
   if (checkoutRequest?.notice !== undefined) notice(checkoutRequest.notice);
@@ -57,13 +55,9 @@ export async function serve(
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
   const { stopped, stop } = stopSignal();
   try {
+    const { host, port, publicUrl, tls, control, transport } = options;
     await simulator.listen({
-      host: options.host,
-      port: options.port,
-      publicUrl: options.publicUrl,
-      tls: options.tls,
-      control: options.control,
-      transport: options.transport,
+      ...{ host, port, publicUrl, tls, control, transport },
       onNotice: notice,
       onInternalError: internalErrorLog(notice),
       onShutdown: stop,
