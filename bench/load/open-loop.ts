@@ -5,15 +5,9 @@
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { authorityOf } from '#io/flag-values.ts';
 import { type LoadResult, Tally } from './load-result.ts';
-import {
-  authorityOf,
-  type Load,
-  requestBytes,
-  stamper,
-  type Target,
-  type Workload,
-} from './workload.ts';
+import { type Load, requestBytes, stamper, type Target, type Workload } from './workload.ts';
 
 /** A request later than this counts as late; Node's timers are accurate to about a millisecond. */
 const lateMs = 10;
@@ -44,10 +38,11 @@ export class OpenLoop {
 
   constructor(target: Target, workload: Workload, load: Load) {
     const counter = { filled: 0 };
+    const authority = authorityOf(target.host, target.port);
     this.#load = load;
     this.#tally = new Tally(workload.expects);
     this.#stamps = workload.requests.map((template) =>
-      stamper(template, requestBytes(template, authorityOf(target)), counter),
+      stamper(template, requestBytes(template, authority), counter),
     );
     const connections = Array.from({ length: load.connections });
     this.#connections = connections.map(() => new Connection(target, this));

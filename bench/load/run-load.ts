@@ -4,16 +4,10 @@
  */
 import { once } from 'node:events';
 import autocannon from 'autocannon';
+import { authorityOf } from '#io/flag-values.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { mostReplyBytes, OpenLoop } from './open-loop.ts';
-import {
-  authorityOf,
-  type Load,
-  type SlotCounter,
-  stamper,
-  type Target,
-  type Workload,
-} from './workload.ts';
+import { type Load, type SlotCounter, stamper, type Target, type Workload } from './workload.ts';
 
 export async function runLoad(target: Target, workload: Workload, load: Load): Promise<LoadResult> {
   const { perSecond } = load;
@@ -49,7 +43,7 @@ async function saturate(target: Target, workload: Workload, load: Load): Promise
     stampEach(client, workload, counter);
   };
   const options = {
-    url: `http://${authorityOf(target)}`,
+    url: `http://${authorityOf(target.host, target.port)}`,
     connections: load.connections,
     // Longer than the load, which is stopped below: this duration is a number of whole seconds.
     duration: Math.ceil(load.durationMs / 1_000) + 60,

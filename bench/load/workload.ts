@@ -3,7 +3,6 @@
  * a text that differs from request to request, such as the `request_id`. The text is overwritten
  * for each request. Building every request anew would halve the generator's speed.
  */
-import { isIPv6 } from 'node:net';
 
 export interface RequestTemplate {
   readonly method: 'GET' | 'POST';
@@ -69,11 +68,6 @@ export function requestBytes(template: RequestTemplate, host: string): Buffer {
 export interface Target {
   readonly host: string;
   readonly port: number;
-}
-
-/** The host and port of a URL. */
-export function authorityOf({ host, port }: Target): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export interface Load {
