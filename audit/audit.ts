@@ -105,7 +105,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
   } = options;
   const run = newRun(options);
   const evidence = new Evidence(maxWindow * roomForWindow);
-  const plan = new Plan(run, { first: { caller, path }, others }, evidence);
+  const plan = new Plan(run, { first: { caller, path }, others, differencesOf }, evidence);
   let stopped: StopReason | undefined;
   try {
     await plan.learn();

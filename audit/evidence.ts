@@ -42,11 +42,8 @@ type Found = Pick<Evidence, 'candidates' | 'withoutPast' | 'windowMs' | 'limit'>
 const noSpan: Span = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const nothingFound: Found = { candidates: [], withoutPast: [], windowMs: noSpan, limit: noSpan };
 
-/** Requests that are not among the decisions. `at`: how many decisions came before them. */
-export interface Omitted {
-  readonly sent: readonly AuditedExchange[];
-  readonly at: number;
-}
+/** Requests that were made one after the other and are not among the decisions. */
+export type Omitted = readonly AuditedExchange[];
 
 export class Evidence {
   readonly decisions: Decision[] = [];
@@ -57,9 +54,12 @@ export class Evidence {
   /** True if requests that are not among the decisions may have counted. */
   isDoubted = false;
   /** The versions that remain: if nothing before counts, and if anything before may count. */
-  readonly #spaces: { withoutPast: Space; readonly withPast: Space };
+  readonly #spaces: { withoutPast: Space; withPast: Space };
   /** The number of the decision with which `withoutPast` begins. */
   #since = 0;
+  /** The same of `withPast`: nothing that is not among the decisions counts from there on. */
+  #trustedSince = 0;
+  #trustedFromMs = 0;
   /** Set by `settle`. */
   #isSettled = false;
   /** `nearWindows` or `nearIfProlonged`, by the versions that remain. */
@@ -70,8 +70,7 @@ export class Evidence {
 
   constructor(longestMs: number) {
     this.longestMs = longestMs;
-    this.#spaces = { withoutPast: new Space(), withPast: new Space(0) };
-    this.#spaces.withoutPast.widen(longestMs);
+    this.#spaces = { withoutPast: this.#allWithoutPast(), withPast: new Space(0) };
   }
 
   /** The decisions since the last restart. */
@@ -82,10 +81,20 @@ export class Evidence {
   /** Starts again after a pause that is long enough: what was sent before it no longer counts. */
   restart(): void {
     this.#since = this.decisions.length;
+    if (this.isDoubted) {
+      this.#trustedSince = this.#since;
+      this.#trustedFromMs = this.decisions.at(-1)?.to ?? 0;
+      this.#spaces.withPast = new Space(this.#trustedFromMs);
+    }
     this.isDoubted = false;
-    this.#spaces.withoutPast = new Space();
-    this.#spaces.withoutPast.widen(this.longestMs);
+    this.#spaces.withoutPast = this.#allWithoutPast();
     this.#spaces.withPast.widen(this.longestMs);
+  }
+
+  #allWithoutPast(): Space {
+    const space = new Space();
+    space.widen(this.longestMs);
+    return space;
   }
 
   add(exchange: AuditedExchange): void {
@@ -99,22 +108,42 @@ export class Evidence {
     this.numbers.push(...inOrderOfReplies(exchanges).map(({ number }) => number));
   }
 
+  /** Adds requests that were made before others, and turned out to count. */
+  addLate(omitted: readonly AuditedExchange[]): void {
+    for (const exchange of omitted) {
+      const at = this.#placeOf(exchange);
+      this.decisions.splice(at, 0, decisionOf(exchange));
+      this.numbers.splice(at, 0, exchange.number);
+      if (at < this.#since) this.#since += 1;
+      if (at < this.#trustedSince) this.#trustedSince += 1;
+    }
+    this.#spaces.withoutPast = this.#allWithoutPast();
+    this.#spaces.withPast = new Space(this.#trustedFromMs);
+    this.#seen = 0;
+  }
+
+  /** The number of the first decision after this request. */
+  #placeOf(exchange: AuditedExchange | undefined): number {
+    const at = this.numbers.findIndex((number) => number > (exchange?.number ?? 0));
+    return at < 0 ? this.numbers.length : at;
+  }
+
   /**
-   * True if a version permits the decisions with these requests inserted, each list at its place.
-   * Then what was learned without them is not certain: see `isDoubted`.
+   * True if a version permits the decisions with these requests inserted. Then what was learned
+   * without them is not certain: see `isDoubted`.
    */
   mayExplainWith(omitted: readonly Omitted[]): boolean {
-    let decisions: readonly Decision[] = this.decisions;
-    for (const { sent, at } of omitted.toReversed())
-      decisions = decisions.toSpliced(at, 0, ...decisionsAtOnce(sent));
-    const longestMs = Math.min(this.#knownMs * this.#nearFactor, this.#coveredMs);
-    return [undefined, 0].some((knownSince) => {
+    const decisions = [...this.decisions];
+    for (const list of omitted.toReversed())
+      decisions.splice(this.#placeOf(list[0]), 0, ...decisionsAtOnce(list));
+    const longestMs = Math.min(this.knownMs * this.#nearFactor, this.#coveredMs);
+    return [undefined, this.#trustedFromMs].some((knownSince) => {
       const space = new Space(knownSince, { few: manySpans });
       space.widen(knownSince === undefined ? this.longestMs : longestMs);
       // Each look goes further into what is neither excluded nor shown to be possible.
       for (let look = 0; look < mostLooks; look += 1) {
-        space.update(knownSince === undefined ? decisions.slice(this.#since) : decisions);
-        const candidates = space.candidates.filter((each) => this.#isNear(each, this.#knownMs));
+        space.update(decisions.slice(knownSince === undefined ? this.#since : this.#trustedSince));
+        const candidates = space.candidates.filter((each) => this.#isNear(each, this.knownMs));
         if (candidates.length === 0) return false;
         if (candidates.some(({ middle }) => middle !== undefined)) return true;
       }
@@ -166,7 +195,7 @@ export class Evidence {
     const nearMs = isKnown ? knownMs * this.#nearFactor : Number.POSITIVE_INFINITY;
     const coveredMs = Math.min(nearMs, this.#coveredMs);
     withPast.widen(isKnown || this.#isSettled ? coveredMs : this.longestMs);
-    withPast.update(this.decisions);
+    withPast.update(this.decisions.slice(this.#trustedSince));
     // After a restart, a known limiter must also explain the decisions from before it.
     if (this.#since > 0 && withPast.candidates.length === 0) return nothingFound;
     const others = withPast.candidates.filter((each) => !isKnown || this.#isNear(each, knownMs));
@@ -205,18 +234,16 @@ export class Evidence {
 
   /** True if the candidates allow for earlier requests in every window that remains. */
   get isPastCovered(): boolean {
-    return (
-      this.#knownMs * this.#nearFactor <= this.#coveredMs || this.#coveredMs === this.longestMs
-    );
+    return this.knownMs * this.#nearFactor <= this.#coveredMs || this.#coveredMs === this.longestMs;
   }
 
   /** When `isPastCovered` becomes true. */
   get coveredAtMs(): number {
-    return (this.decisions[0]?.from ?? 0) + coveredWindows * this.#knownMs * this.#nearFactor;
+    return (this.decisions[0]?.from ?? 0) + coveredWindows * this.knownMs * this.#nearFactor;
   }
 
   /** How long a request counts by the versions that the audit plans by. */
-  get #knownMs(): number {
+  get knownMs(): number {
     const isUnknown = this.candidates.length === 0;
     return isUnknown ? this.longestMs : this.#memoryMs(this.withoutPast);
   }
@@ -260,7 +287,8 @@ export class Evidence {
   /** True if a candidate also permits these decisions, after those so far. */
   permits(candidate: OneVersion, further: readonly Decision[]): boolean {
     const { withoutPast, withPast } = this.#spaces;
-    const space = candidate.version.knownSince === 0 ? withPast : withoutPast;
+    const isWithoutPast = candidate.version.knownSince === Number.NEGATIVE_INFINITY;
+    const space = isWithoutPast ? withoutPast : withPast;
     return space.permits(candidate, further);
   }
 

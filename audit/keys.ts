@@ -1,5 +1,6 @@
 /** Tests which other callers and paths share the limit of the first caller. */
 import type { Evidence, Omitted } from './evidence.ts';
+import { usualLimit } from './remaining.ts';
 import type { AuditedExchange, Run, Subject } from './run.ts';
 
 /** Who is asked. */
@@ -7,35 +8,39 @@ export interface Subjects {
   readonly first: Subject;
   /** Other callers, and other paths of the first caller. */
   readonly others: readonly Subject[];
+  /** What differs between the first subject and another, such as `path` and `query`. */
+  readonly differencesOf: (subject: Subject) => readonly string[];
 }
 
 /** Whether another subject shares the limit of the first one, and what showed it. */
 export interface KeyTest {
   readonly subject: Subject;
   readonly isShared: boolean;
-  /** False if the first caller's limit may have come back meanwhile: then this shows little. */
+  /** False if the limit of the first may have come back meanwhile: then this shows little. */
   readonly isClear: boolean;
   readonly exchanges: readonly number[];
-  /** Its requests, if it has a limit of its own: a list for each round. */
+  /** Its requests, if it may have a limit of its own: a list for each round. */
   readonly own: readonly Omitted[];
 }
 
 /** Requests that test another caller, beside a share of the limit: more than return meanwhile. */
 const mostOfOther = 4;
-/** How often another caller is asked, if a returned token may have let its request pass. */
+/** How often another caller is asked in a test, if what came back may have let a request pass. */
 const mostRounds = 4;
-/** Tokens of a shared limit let pass at most this part of another caller's requests. */
-const tokenShare = 4;
+/** A request counts for at most this many windows, in a sliding counter. */
+const countedWindows = 2;
 /** How often each other subject is tested if the limit is one request: a test then shows little. */
 const roundsForOne = 3;
 /** A test that shows little is made again, up to this often. */
 const mostTests = 3;
 
 export class KeyTests {
-  readonly done: KeyTest[] = [];
+  done: readonly KeyTest[] = [];
   readonly #run: Run;
   readonly #evidence: Evidence;
   readonly #subjects: Subjects;
+  /** How many tests of each other subject have begun. */
+  readonly #begun = new Map<Subject, number>();
   /** True if the limit is one request. */
   #isOfOne = false;
 
@@ -47,9 +52,20 @@ export class KeyTests {
 
   /** True if tests are still to be made. `limit`: how many requests passed at first. */
   areNeeded(limit: number): boolean {
-    const asked = (limit === 1 ? roundsForOne : 1) * this.#subjects.others.length;
-    const clear = this.done.filter(({ isClear }) => isClear);
-    return clear.length < asked && this.done.length < mostTests * asked;
+    return this.#untested(limit).length > 0;
+  }
+
+  /** The other subjects whose tests do not yet show enough. */
+  #untested(limit: number): readonly Subject[] {
+    const asked = limit === 1 ? roundsForOne : 1;
+    return this.#subjects.others.filter((other) => {
+      const clear = this.done.filter(({ subject, isClear }) => isClear && subject === other);
+      return clear.length < asked && this.#begunFor(other) < mostTests * asked;
+    });
+  }
+
+  #begunFor(other: Subject): number {
+    return this.#begun.get(other) ?? 0;
   }
 
   /** Requests of others that passed may still have counted in the first subject's limit. */
@@ -57,66 +73,116 @@ export class KeyTests {
     const passed = this.done.filter(({ own }) => own.length > 0);
     // Those that were refused in another test share the limit, while the others may not.
     const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
-    const suspects = [sharers, passed];
-    // Of one request, a token that came back looks like a limit of its own: any others may share it.
-    if (this.#isOfOne) {
-      for (const other of this.#subjects.others) {
-        suspects.push(
-          passed.filter(({ subject }) => subject !== other),
-          passed.filter(({ subject }) => subject === other),
-        );
-      }
+    // Of one request, a token that came back looks like a limit of its own.
+    const unclear = passed.filter(({ isClear }) => !isClear || this.#isOfOne);
+    const suspects = [sharers, passed, unclear];
+    for (const other of this.#subjects.others) {
+      suspects.push(
+        unclear.filter(({ subject }) => subject === other),
+        unclear.filter(({ subject }) => subject !== other),
+      );
     }
-    this.#evidence.isDoubted ||= suspects.some(
-      (tests) => tests.length > 0 && this.#evidence.mayExplainWith(tests.flatMap(({ own }) => own)),
+    // Some are the same.
+    const lists = new Map(
+      suspects.map((tests) => [tests.map((test) => this.done.indexOf(test)).join(), tests]),
+    );
+    lists.delete('');
+    this.#evidence.isDoubted ||= [...lists.values()].some((tests) =>
+      this.#evidence.mayExplainWith(tests.flatMap(({ own }) => own)),
     );
   }
 
   /** Asks which other subjects are refused while the first is, unless that is known. */
-  async make(limit: number): Promise<void> {
-    if (!this.areNeeded(limit)) return;
-    this.#isOfOne = limit === 1;
-    this.#run.doing('who shares the limit');
-    const most = Math.min(limit, mostOfOther + Math.min(limit >> 2, 3 * mostOfOther));
+  async make(firstPasses: number): Promise<void> {
+    this.#isOfOne = firstPasses === 1;
+    const untested = this.#untested(firstPasses);
+    // Where a window ended in the first burst, more than the limit passed.
+    const limit = Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
+    if (untested.length > 0) this.#run.doing('who shares the limit');
     const tests: KeyTest[] = [];
-    for (const other of this.#subjects.others) {
-      const test = await this.#test(other, most);
+    for (const other of untested) {
+      this.#begun.set(other, this.#begunFor(other) + 1);
+      const test = await this.#test(other, limit);
       if (test !== undefined) tests.push(test);
     }
-    this.done.push(...tests);
+    // What passed in an unclear test of one that shares the limit counted in it.
+    for (const { own } of this.done.filter(
+      ({ isClear, subject }) => !isClear && isEverShared(tests, subject),
+    ))
+      this.#evidence.addLate(own.flat());
+    this.done = this.done.filter(
+      ({ isClear, subject }) => isClear || !isEverShared(tests, subject),
+    );
+    this.done = [...this.done, ...tests];
   }
 
-  /** Undefined if the other subject gave no answer. */
-  async #test(other: Subject, most: number): Promise<KeyTest | undefined> {
+  /** Undefined if the other subject gave no answer, or was refused but not surely by this limit. */
+  async #test(other: Subject, limit: number): Promise<KeyTest | undefined> {
+    const { first } = this.#subjects;
+    // One less than the limit: if all of a shared limit came back, the first subject then passes.
+    const most = Math.max(1, limit - 1);
+    const fewer = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
+    const ofFirst: AuditedExchange[] = [];
     const own: Omitted[] = [];
-    const asked: AuditedExchange[] = [];
-    const sent: AuditedExchange[] = [];
-    let isShared = false;
-    // A token that came back may let one pass of a limit that is shared: then they are asked again.
-    for (let round = 0; round < mostRounds && !isShared; round += 1) {
-      const begin = sent.length;
-      while (sent.length < begin + most && (sent.length === begin || !isRefused(sent.at(-1))))
-        sent.push(await this.#run.ask(other));
-      isShared = isRefused(sent[begin]);
-      const first = await this.#run.ask(this.#subjects.first);
-      // In each round, the first subject is asked once.
-      own.push({ sent: sent.slice(begin), at: this.#evidence.decisions.length + round });
-      asked.push(...sent.slice(begin), first);
-      const isToken = (sent.length - begin - 1) * tokenShare <= most;
-      if (!isToken || !isRefused(sent.at(-1)) || !isRefused(asked.at(-1))) break;
+    const askFirst = async () => {
+      const exchange = await this.#run.ask(first);
+      if (exchange.outcome !== 'broken') ofFirst.push(exchange);
+      return isRefused(exchange);
+    };
+    const askOther = async (count: number) => {
+      const sent: AuditedExchange[] = [];
+      while (sent.length < count && !isRefused(sent.at(-1))) sent.push(await this.#run.ask(other));
+      own.push(sent);
+      return sent;
+    };
+    let [isShared, isOwn] = [false, false];
+    const leastLimit = Math.min(limit, this.#evidence.limit[0]);
+    for (let round = 0; round < mostRounds && !isShared && !isOwn; round += 1) {
+      const mayBeSpent = this.#mayHaveSpent(other) >= leastLimit;
+      if (mayBeSpent && round > 0) break;
+      const last = this.#run.exchanges.at(-1);
+      let isSpent = isSame(last, first) && isRefused(last);
+      for (let asked = 0; asked <= limit && !isSpent; asked += 1) isSpent = await askFirst();
+      const sent = await askOther(Math.min(most, fewer));
+      const isFirstRefused = await askFirst();
+      isShared = isSpent && isRefused(sent[0]) && !mayBeSpent;
+      isOwn = isSpent && isFirstRefused && !isRefused(sent.at(-1));
+      // While the first is refused, another with a limit of its own still has a request left.
+      if (isOwn && limit > 1) isOwn = !isRefused((await askOther(1))[0]);
     }
-    for (const each of asked)
-      if ((isShared || !sent.includes(each)) && each.outcome !== 'broken') this.#evidence.add(each);
-    if (sent.every(({ outcome }) => outcome === 'broken')) return undefined;
-    const isClear = isShared || isRefused(asked.at(-1));
+    const ofOther = own.flat();
+    const asked = [...ofFirst, ...ofOther].toSorted((one, another) => one.number - another.number);
+    for (const each of isShared ? asked : ofFirst)
+      if (each.outcome !== 'broken') this.#evidence.add(each);
+    if (!isShared && ofOther.every(({ outcome }) => outcome !== 'passed')) return undefined;
+    const isClear = isShared || isOwn;
     const exchanges = asked.map(({ number }) => number);
     return { subject: other, isShared, isClear, exchanges, own: isShared ? [] : own };
+  }
+
+  /** How many requests that may still count may have spent a limit of this subject's own. */
+  #mayHaveSpent(other: Subject): number {
+    const { others, differencesOf } = this.#subjects;
+    const sharers = others.filter((each) =>
+      differencesOf(each).some((difference) => differencesOf(other).includes(difference)),
+    );
+    const since = this.#run.now() - this.#evidence.knownMs * countedWindows;
+    return this.#run.exchanges.filter(
+      (each) =>
+        each.outcome === 'passed' &&
+        each.answeredAtMs > since &&
+        sharers.some((sharer) => isSame(each, sharer)),
+    ).length;
   }
 }
 
 /** True if a test found that this subject shares the limit. */
 export function isEverShared(tests: readonly KeyTest[], subject: Subject): boolean {
   return tests.some((test) => test.isShared && test.subject === subject);
+}
+
+function isSame(one: Subject | undefined, other: Subject): boolean {
+  return one?.caller === other.caller && one.path === other.path;
 }
 
 function isRefused(exchange: AuditedExchange | undefined): boolean {

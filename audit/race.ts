@@ -56,7 +56,7 @@ export class Races {
       return;
     }
     // The limiter miscounts a race, or its limit is higher than it seemed: one by one shows which.
-    this.#unexplained.push({ sent, at });
+    this.#unexplained.push(sent);
     await pause();
     const limit = usualLimit(this.#evidence);
     // Two more than passed before, or up to the first refusal.

@@ -5,7 +5,7 @@ import { KeyTests } from '#audit/keys.ts';
 import { Run, type Subject } from '#audit/run.ts';
 import { LimitedServer, perKey, tokenBucket } from './limiters.ts';
 
-test('requests of another caller that pass in each round of a test are kept in their order', async () => {
+test('a token that returns in each round of a test leaves open who shares the limit', async () => {
   // Each round of three requests takes 60 ms, as a token does: so the other caller passes in each.
   const server = new LimitedServer(perKey(tokenBucket(5, 1_000 / 60)), () => 'all');
   const { request, clock } = server;
@@ -18,15 +18,14 @@ test('requests of another caller that pass in each round of a test are kept in t
     for (let i = 0; i < count; i += 1) evidence.add(await run.ask(first));
   };
   await ask(8);
-  const tests = new KeyTests(run, evidence, { first, others: [other] });
+  const tests = new KeyTests(run, evidence, {
+    first,
+    others: [other],
+    differencesOf: () => ['address'],
+  });
   await tests.make(5);
-  expect(tests.done[0]?.isShared).toBe(false);
-  // The audit later asks whether those of the other count: each in its place.
-  const { own = [] } = tests.done[0] ?? {};
-  expect(own.length).toBe(4);
-  const { decisions } = evidence;
-  for (const { sent, at } of own) {
-    expect(decisions[at - 1]?.to).toBeLessThanOrEqual((sent[0]?.sentAtMs ?? 0) + 1);
-    expect(decisions[at]?.from).toBeGreaterThanOrEqual((sent.at(-1)?.answeredAtMs ?? 0) - 1);
-  }
+  expect(tests.done).toMatchObject([{ isShared: false, isClear: false }]);
+  // The audit later asks whether those of the other counted.
+  const asked = tests.done[0]?.own.flat() ?? [];
+  expect(asked.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1);
 });
