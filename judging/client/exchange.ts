@@ -120,10 +120,10 @@ export function isInactive(exchange: ClientExchange): boolean {
 /** True if the content or the caller of a send is unknown: the record lacks it, or a part of it. */
 export function isUnclear(exchange: ClientExchange): boolean {
   const { lacksBody = false, lacksCaller = false, body, fields, reply } = exchange;
-  if (fields !== undefined && !lacksCaller) return false;
+  if ((fields !== undefined && !lacksCaller) || !isSend(exchange)) return false;
   // A service refuses broken JSON for good: any other reply shows that the recorder cut the body.
   const isCut = /^\s*\{/.test(body) && !refusedForGood.includes(reply.status);
-  return isSend(exchange) && (lacksCaller || (body === '' ? lacksBody : isCut));
+  return lacksCaller || (body === '' ? lacksBody : isCut);
 }
 
 /** True if the earlier reply had left whole when the later request came. */

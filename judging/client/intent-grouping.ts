@@ -7,7 +7,7 @@
  * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
  */
 import { push } from '#io/grouped.ts';
-import { isSend, requestIdOf } from '../evidence/exchange.ts';
+import { requestIdOf } from '../evidence/exchange.ts';
 import {
   type ClientExchange,
   contentOf,
@@ -43,10 +43,10 @@ const sendsPerSlice = 50;
 
 /** Yields after every 50 sends, so that a running simulator can serve meanwhile. */
 export function groupingOf(
-  exchanges: readonly ClientExchange[],
+  sends: readonly ClientExchange[],
   knowledge: Knowledge,
 ): Generator<undefined, Intents> {
-  return new Grouping(exchanges.filter(isSend), knowledge).run();
+  return new Grouping(sends, knowledge).run();
 }
 
 class Grouping {

@@ -176,6 +176,8 @@ function scopeOf({ caller, endpoint }: ClientExchange): string {
 
 export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly ClientExchange[];
+  /** Those of `exchanges` that send a message. */
+  readonly sends: readonly ClientExchange[];
   /** All reads that showed the client a message, also those of unknown callers. */
   readonly reads: readonly ClientExchange[];
   readonly intents: Intents;
