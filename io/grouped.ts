@@ -24,9 +24,15 @@ export function eachOf<const Name extends string, const Value>(
 
 /** Finds what several callers need of one thing, once while they ask in turn. */
 export function onceInTurn<T, V>(find: (of: T) => V): (of: T) => V {
-  let last: { readonly of: T; readonly value: V } | undefined;
+  let last: T | undefined;
+  let value: V | undefined;
+  let isAsked = false;
   return (of) => {
-    if (last === undefined || last.of !== of) last = { of, value: find(of) };
-    return last.value;
+    if (!isAsked || last !== of) {
+      value = find(of);
+      last = of;
+      isAsked = true;
+    }
+    return value as V;
   };
 }

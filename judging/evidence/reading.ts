@@ -3,6 +3,7 @@ import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { onceInTurn } from '#io/grouped.ts';
+import { jsonIn } from '#io/plain-file.ts';
 import { isObject } from '../service/expectations.ts';
 import type { Reply } from './reply.ts';
 
@@ -14,12 +15,9 @@ export function objectIn(text: string | undefined): Record<string, unknown> | un
 
 /** The value in a JSON text; undefined for any other text. */
 export function valueIn(json: string | undefined): unknown {
-  if (json === undefined || json === '') return undefined;
-  try {
-    return mayMask(json) ? JSON.parse(json, printable) : JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return json === undefined
+    ? undefined
+    : jsonIn(json, undefined, mayMask(json) ? printable : undefined);
 }
 
 /** An escape of an ASCII letter, which a name may contain. */
