@@ -64,8 +64,11 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
 type Series = readonly (readonly ClientExchange[])[];
 
 /** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
-const seriesOf = onceOf(({ exchanges, intents }): Series => {
-  const gets = exchanges.filter(({ method }) => method === 'GET');
+const seriesOf = onceOf((record): Series => {
+  const { exchanges, intents } = record;
+  // Most targets are never refused: their requests retry nothing.
+  const refused = new Set(refusalsOf(record).map(({ target }) => target));
+  const gets = exchanges.filter(({ method, target }) => method === 'GET' && refused.has(target));
   const equalGets = grouped(gets, ({ caller, target }) =>
     [caller.name, caller.credential, target].join('\n'),
   );
