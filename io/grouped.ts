@@ -1,4 +1,4 @@
-/** Lists by key, an object with a value for each key, and the value of the last key. */
+/** Lists and values by key, an object with a value for each key, and the value of the last key. */
 
 /** The items of each key, in their order. */
 export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
@@ -12,6 +12,19 @@ export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);
+}
+
+/** The value of the key; one is made for a key without a value. */
+export function getOrAdd<K, V>(
+  values: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => V,
+): V {
+  const known = values.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  values.set(key, value);
+  return value;
 }
 
 /** An object with the same value, such as a schema, for each of these names. */

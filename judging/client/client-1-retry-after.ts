@@ -1,5 +1,5 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
-import { grouped } from '#io/grouped.ts';
+import { getOrAdd, grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { asksForWait } from '../evidence/reading.ts';
@@ -282,9 +282,8 @@ class PossibleRetries {
   #intentHasMessageOf(first: ClientExchange, other: ClientExchange): boolean {
     const intent = this.#intentOf.get(first);
     if (intent === undefined) return false;
-    const messages = this.#messages.get(intent) ?? new Set(intent.attempts.map(recipientAndTextOf));
-    this.#messages.set(intent, messages);
-    return messages.has(recipientAndTextOf(other));
+    const make = () => new Set(intent.attempts.map(recipientAndTextOf));
+    return getOrAdd(this.#messages, intent, make).has(recipientAndTextOf(other));
   }
 }
 

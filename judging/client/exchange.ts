@@ -7,6 +7,7 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { dayMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { bodyOf, type Caller, type Exchange, isSend } from '../evidence/exchange.ts';
 
 /** Who sent a request, as far as its record shows it. */
@@ -250,8 +251,7 @@ export function* consecutive(
     const key = keyOf(exchange);
     if (key === undefined) continue;
     const { name } = exchange.caller;
-    const last = callers.get(name) ?? new Map<string, ClientExchange>();
-    if (last.size === 0) callers.set(name, last);
+    const last = getOrAdd(callers, name, () => new Map<string, ClientExchange>());
     const earlier = last.get(key);
     if (earlier !== undefined) yield [earlier, exchange];
     last.set(key, exchange);

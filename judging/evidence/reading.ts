@@ -2,7 +2,7 @@
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
-import { onceInTurn } from '#io/grouped.ts';
+import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { jsonIn } from '#io/plain-file.ts';
 import { isObject } from '../service/expectations.ts';
 import type { Reply } from './reply.ts';
@@ -139,11 +139,9 @@ export class KeyNames {
 
   /** The header with a name for its key. */
   named(credential: string): string {
-    const known = this.#headers.get(credential);
-    if (known !== undefined) return known;
-    const named = credential.replace(/(\S+)$/, (key) => this.#nameOf(key));
-    this.#headers.set(credential, named);
-    return named;
+    return getOrAdd(this.#headers, credential, () =>
+      credential.replace(/(\S+)$/, (key) => this.#nameOf(key)),
+    );
   }
 
   get names(): Iterable<string> {
@@ -170,9 +168,7 @@ export class KeyNames {
   }
 
   #nameOf(key: string): string {
-    const name = this.#names.get(key) ?? nameOf(key);
-    this.#names.set(key, name);
-    return name;
+    return getOrAdd(this.#names, key, () => nameOf(key));
   }
 }
 
