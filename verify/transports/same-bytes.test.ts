@@ -66,7 +66,7 @@ async function play(
 }
 
 test('both transports, with and without a journal, answer any conversation alike', async () => {
-  // By chance, the native server ends the connection of one HEAD request in 2,048.
+  // By chance, the native server ends the connection of a HEAD request.
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   onTestFinished(() => void vi.restoreAllMocks());
   const servers: (Awaited<ReturnType<typeof serve>> & { readonly name: string })[] = [];

@@ -37,9 +37,16 @@ export class ServedProcess {
     });
   }
 
-  /** Starts `smstwin serve`; resolves once both ports listen. `folder`: for its ready file. */
-  static start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
-    const execArgv = ['--expose-gc', ...loader, '--import', probe];
+  /**
+   * Starts `smstwin serve`; resolves once both ports listen. `folder`: for its ready file.
+   * `preloaded`: one more module that the process imports first.
+   */
+  static start(
+    folder: string,
+    flags: readonly string[] = [],
+    preloaded: string = probe,
+  ): Promise<ServedProcess> {
+    const execArgv = ['--expose-gc', ...loader, '--import', probe, '--import', preloaded];
     return ServedProcess.#start(folder, (ports) =>
       fork(program, ['serve', ...ports, ...flags], { execArgv, stdio: [...stdio, 'ipc'] }),
     );

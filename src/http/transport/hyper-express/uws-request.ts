@@ -16,11 +16,16 @@ import type { Outlet, WrittenReply } from '../outlet.ts';
 import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
 
 /**
- * The average number of HEAD replies before one, chosen at random, ends its connection. A client
- * that sends HEAD requests and never reads makes uWebSockets.js buffer the replies without showing
- * how many; closing the connection frees them.
+ * A HEAD reply ends its connection by chance: one in this number, divided by the HEAD requests in a
+ * row. A client that sends HEAD requests and never reads makes uWebSockets.js buffer the replies
+ * without showing how many; closing the connection frees them. It costs the replies to all requests
+ * of the packet, so it must stay unlikely for a client that only sends a HEAD among others.
  */
-const headsPerClose = 2_048;
+const headsPerClose = 131_072;
+/** In a longer row of HEAD requests, it is not more likely: one in 2,048. */
+const longestRow = 64;
+/** The last requests of all clients that were HEAD requests, without another one among them. */
+let headsInARow = 0;
 
 /** Finds `close` in the list of options of a `Connection` header. */
 const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
@@ -118,7 +123,8 @@ export class UwsRequest implements ApiRequest, Outlet {
 
   write(reply: WrittenReply, ends: boolean): void {
     if (this.isAnswered) return;
-    const isLastHead = this.method === 'HEAD' && Math.random() * headsPerClose < 1;
+    headsInARow = this.method === 'HEAD' ? Math.min(headsInARow + 1, longestRow) : 0;
+    const isLastHead = headsInARow > 0 && Math.random() * headsPerClose < headsInARow;
     if (!ends && !this.endsConnection && !isLastHead) {
       this.#response.completed = true;
       writeReply(this.#response.raw, this.method, reply, 'keep');
