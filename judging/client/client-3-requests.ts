@@ -6,6 +6,7 @@
 import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { bodyOf, requestIdOf } from '../evidence/exchange.ts';
+import { isSuccess } from '../evidence/reply.ts';
 import {
   areADayApart,
   type ClientExchange,
@@ -158,7 +159,7 @@ function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
     !isNextMonth(refused, later) &&
     !unclear.areBetween(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
-    !(later.reply.status >= 200 && later.reply.status < 300);
+    !isSuccess(later.reply);
   // Most requests have another target or recipient than any refused one: no key is made of them.
   const refusedTargets = new Set(refusals.map(({ target }) => target));
   const refusedRecipients = new Set(refusals.map(recipientOf));

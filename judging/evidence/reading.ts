@@ -5,7 +5,7 @@ import { sha256 } from '#io/digest.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { jsonIn } from '#io/plain-file.ts';
 import { isObject } from '../service/expectations.ts';
-import type { Reply } from './reply.ts';
+import { isSuccess, type Reply } from './reply.ts';
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
@@ -95,9 +95,8 @@ const keptLength = 1_000;
  * 2xx.
  */
 export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boolean {
-  const { status, text } = reply;
-  const isOk = status >= 200 && status < 300;
-  if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
+  const { text } = reply;
+  if (text === '' || (!isSuccess(reply) && !/^\s*[{[]/.test(text))) return false;
   // A short body is read again, so its value is kept; that of a long one would take too much memory.
   return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
 }

@@ -15,7 +15,7 @@ import {
 } from '../evidence/exchange.ts';
 import { keyIn } from '../evidence/reading.ts';
 import { RecordedReply } from '../evidence/recorded-reply.ts';
-import type { Reply } from '../evidence/reply.ts';
+import { isSuccess, type Reply } from '../evidence/reply.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
@@ -83,10 +83,8 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     return exchange;
   }
 
-  callerOf(
-    { headers, address, showsCredential, host }: TrafficExchange,
-    { status }: Reply,
-  ): Caller {
+  callerOf({ headers, address, showsCredential, host }: TrafficExchange, reply: Reply): Caller {
+    const { status } = reply;
     // Two requests whose credentials were not recorded may be of two accounts.
     if (!showsCredential)
       return { isNew: false, key: 'valid', account: `nameless ${++this.#nameless}` };
@@ -97,7 +95,7 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
       known.isAccepted = false;
       return { isNew: false, key: 'wrong', ...(address && { address }) };
     }
-    if (status >= 200 && status < 300) known.isAccepted = true;
+    if (isSuccess(reply)) known.isAccepted = true;
     // A 429 does not show whether the key is valid.
     if (status === 429 && !known.isAccepted)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
@@ -105,10 +103,11 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
   }
 
   senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
-    const { status } = reply;
-    if (status >= 200 && status < 300) return ownSender;
+    if (isSuccess(reply)) return ownSender;
     const code = codeOf(reply) ?? '';
-    const refusal = refusedSenders.find((row) => row.status === status && isNear(code, row.code));
+    const refusal = refusedSenders.find(
+      (row) => row.status === reply.status && isNear(code, row.code),
+    );
     return refusal && { is: refusal.is };
   }
 

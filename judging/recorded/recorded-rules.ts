@@ -6,6 +6,7 @@
 import type { RuleId } from '#contract/rules.ts';
 import { eachOf, onceInTurn } from '#io/grouped.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
+import { isSuccess } from '../evidence/reply.ts';
 import { isObject } from '../service/expectations.ts';
 import { documentedNames } from '../service/validity.ts';
 import { isOfService } from './knowledge.ts';
@@ -33,17 +34,13 @@ function refusesSender({ reply }: Exchange): boolean {
   return reply.status === 403 || reply.status === 503;
 }
 
-function isTaken({ reply }: Exchange): boolean {
-  return reply.status >= 200 && reply.status < 300;
-}
-
 /** True for a send that is certainly not a replay: a correct service never replays this reply. */
 const isFirstUse = (one: Exchange) => isMessageSend(one) && isFirstUseOfSend(one);
 
 const isFirstUseOfSend = onceInTurn((one: Exchange): boolean => {
   if (one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
-  if (isTaken(one)) return status !== replayed || !hasRequestId(one);
+  if (isSuccess(one.reply)) return status !== replayed || !hasRequestId(one);
   // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
   const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
   return isRefused && isObject(one.reply.json) && isDeclaredJson(one);
@@ -90,7 +87,7 @@ function isDocumented({ method, endpoint, path }: Exchange): boolean {
 }
 
 const isMessageBody = (one: Exchange) =>
-  (isMessageSend(one) || isRead(one)) && isTaken(one) && one.caller.key === 'valid';
+  (isMessageSend(one) || isRead(one)) && isSuccess(one.reply) && one.caller.key === 'valid';
 const isRead200 = (one: Exchange) => isRead(one) && one.reply.status === 200;
 const isAcceptedSend = (one: Exchange) => isSend(one) && one.reply.status === 202;
 const isTasks = ({ endpoint, reply }: Exchange) => endpoint === 'tasks' && reply.status === 200;
@@ -118,14 +115,15 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
   ...eachOf(['AUTH-6', 'LIMIT-1', 'LIMIT-2', 'LIMIT-3', 'LIMIT-4', 'LIMIT-5', 'LIMIT-7'], limit),
   ...eachOf(['READ-3', 'LIMIT-6'], unlimited),
   'SVC-4': message(
-    (one) => isDocumented(one) && (isTaken(one) || documentedErrors.includes(one.reply.status)),
+    (one) =>
+      isDocumented(one) && (isSuccess(one.reply) || documentedErrors.includes(one.reply.status)),
   ),
   'SEND-4': {
     group: 'request_id',
     fits: (one) =>
       isMessageSend(one) &&
       one.caller.key === 'valid' &&
-      (isTaken(one) || [0, 400, 402, 403, 409, 503].includes(one.reply.status)) &&
+      (isSuccess(one.reply) || [0, 400, 402, 403, 409, 503].includes(one.reply.status)) &&
       isOfService(one),
   },
   'SEND-5': message(isMalformed),
@@ -145,7 +143,9 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
       isDocumented(one) &&
       // The dashboard may have sessions of its own.
       one.endpoint !== 'dashboard_send' &&
-      (isTaken(one) || one.reply.status === 401 || (isRead(one) && one.reply.status === 404)),
+      (isSuccess(one.reply) ||
+        one.reply.status === 401 ||
+        (isRead(one) && one.reply.status === 404)),
   ),
   'AUTH-3': message(
     (one) =>
@@ -163,7 +163,8 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
       one.caller.key === 'valid' &&
       (one.endpoint === 'send'
         ? [202, 404, 405].includes(one.reply.status)
-        : isTaken(one) || (one.endpoint !== 'tasks' && [404, 405].includes(one.reply.status))),
+        : isSuccess(one.reply) ||
+          (one.endpoint !== 'tasks' && [404, 405].includes(one.reply.status))),
   ),
 };
 

@@ -5,8 +5,9 @@
  * hold the keys can still call. Objects are named by their index in the head's lists.
  */
 import { z } from 'zod';
-import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
+import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema } from '../../config/fault-schema.ts';
 import { assumptionsSchema } from '../../config/given-assumptions.ts';
 import { allClockModes, largestRate } from '../../config/settings.ts';
@@ -165,12 +166,7 @@ const endpointLimiterSchema = z.strictObject({
 });
 
 // Not a record: some readers of OpenAPI want each required property to be listed.
-const limiterSchema = z.strictObject(
-  Object.fromEntries(endpointNames.map((name) => [name, endpointLimiterSchema])) as Record<
-    EndpointName,
-    typeof endpointLimiterSchema
-  >,
-);
+const limiterSchema = z.strictObject(eachOf(endpointNames, endpointLimiterSchema));
 
 const headSchema = z.strictObject({
   snapshot: z.literal(stateFormat),
