@@ -24,7 +24,7 @@ import {
   type ControlClient,
   type RemoteUser,
   unusedName,
-} from './servers/control-client.ts';
+} from './servers/running-service.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;

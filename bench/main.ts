@@ -18,8 +18,7 @@ import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
-import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
-import { controlOf } from './servers/service.ts';
+import { boundedClient, controlOf, notReachable, patienceMs } from './servers/running-service.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;

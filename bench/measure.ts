@@ -11,8 +11,8 @@ import { runLoad } from './load/run-load.ts';
 import type { Load, Workload } from './load/workload.ts';
 import type { BenchOptions } from './options.ts';
 import { type BenchCase, workloadOf } from './scenarios/bench-case.ts';
+import { runningService } from './servers/running-service.ts';
 import { type LoadedServer, startServer } from './servers/server-process.ts';
-import { startService } from './servers/service.ts';
 
 export type Round = Awaited<ReturnType<typeof runRound>>;
 
@@ -24,6 +24,8 @@ export type Measurement = Awaited<ReturnType<typeof measure>>;
 type RunningServers = Partial<Record<ServerName, LoadedServer>>;
 
 const warmUpMs = 4_000;
+/** The messages that a case of reads needs. A running service gets no more than these. */
+const fewestRead = 200;
 
 export async function measure(
   benchCase: BenchCase,
@@ -55,6 +57,17 @@ export async function measure(
   } finally {
     await Promise.all(Object.values(running).map((server) => server.stop()));
   }
+}
+
+/** The service under load: a simulator in a child process, or a running service (`base_url`). */
+function startService(
+  { settings, reads }: BenchCase,
+  options: BenchOptions,
+): Promise<LoadedServer> {
+  const { baseUrl, held } = options;
+  if (baseUrl !== undefined) return runningService(baseUrl, options, reads ? fewestRead : 0);
+  const preload = reads ? Math.max(held, fewestRead) : held;
+  return startServer({ kind: 'simulator', settings, preload });
 }
 
 /** Loads the servers in turn. Undefined if the service refused the key: the load then ends. */

@@ -23,7 +23,8 @@ import { parseJson, readGiven } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
-import { announce, prepareReadyFile } from './serve/ready-file.ts';
+import { announce } from './serve/banner.ts';
+import { prepareReadyFile } from './serve/ready-file.ts';
 import {
   addServeFlags,
   type ServeOptions,
@@ -98,19 +99,34 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) mkdirSync(flags.printConfig, { recursive: true });
-  const { token } = options.control || {};
+  const shardCommand = newCommand('serve', '', io);
+  addServeFlags(shardCommand);
+  const shardFlags = passedOn({ from: command, to: shardCommand, except: notPassedOn });
+  return run({ flags, options, joined, shardFlags }, io);
+}
+
+interface CheckedFlags {
+  readonly flags: FleetFlags;
+  readonly options: ServeOptions;
+  readonly joined: readonly JoinedShard[] | undefined;
+  /** The flags of each `serve` process. */
+  readonly shardFlags: readonly string[];
+}
+
+/** Starts the fleet, and stops it at a signal. */
+async function run({ flags, options, joined, shardFlags }: CheckedFlags, io: CommandIo) {
+  const { settings, host, port, control, publicUrl, tls, journalDir, readyFile } = options;
+  const { token } = control || {};
   const secret = token === undefined ? {} : { [shardTokenVariable]: token };
   const env = { ...withoutFlags(io.env), ...secret };
   const { findHaproxy } = await import('#fleet/haproxy.ts');
   findHaproxy(env);
-  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  if (readyFile !== undefined) prepareReadyFile(readyFile);
   const { Fleet } = await import('#fleet/fleet.ts');
   const { stopped, stop } = stopSignal();
-  const { log = 'off' } = options.settings;
+  const { log = 'off' } = settings;
   const notice = timedNoticesTo(io, log);
   const lifecycle = log === 'off' ? () => {} : notice;
-  const shardCommand = newCommand('serve', '', io);
-  addServeFlags(shardCommand);
   const started = await Fleet.start({
     shards: joined?.length ?? flags.shards,
     join: joined,
@@ -119,16 +135,11 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
       file: process.execPath,
       argv: isExecutable ? [] : [...process.execArgv, process.argv[1] ?? ''],
     },
-    flags: passedOn({ from: command, to: shardCommand, except: notPassedOn }),
+    flags: shardFlags,
     env,
-    host: options.host,
-    port: options.port,
-    control: options.control,
-    publicUrl: options.publicUrl,
-    tls: options.tls,
-    trustProxy: options.settings.trustProxy === true,
+    ...{ host, port, control, publicUrl, tls, journalDir },
+    trustProxy: settings.trustProxy === true,
     wide: flags.wide ? wideWorldOf(options) : undefined,
-    journalDir: options.journalDir,
     shardTimeoutMs: flags.shardTimeout,
     statsPort: flags.statsPort,
     notice,

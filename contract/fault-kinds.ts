@@ -163,28 +163,37 @@ function ordinals(numbers: readonly number[]): string {
   return numbers.map((number) => `${number}${endings[rules.select(number)] ?? 'th'}`).join(', ');
 }
 
-/** A fault as the control port shows it. */
-interface ShownFault {
-  readonly fault: Readonly<{ kind: FaultKindName; ms?: number; status?: number }>;
-  readonly match: Readonly<{
-    endpoint?: EndpointName | undefined;
-    account_id?: string | undefined;
-    to?: string | undefined;
-    text?: string | undefined;
-    headers?: Readonly<Record<string, string>> | undefined;
-  }>;
+/** A fault as the control port takes it. A request must match all fields of `match`. */
+export interface FaultSpec {
+  readonly match: {
+    readonly endpoint?: EndpointName | undefined;
+    readonly account_id?: string | undefined;
+    /** A recipient; `*` matches any digits. */
+    readonly to?: string | undefined;
+    /** A part of the message's text. */
+    readonly text?: string | undefined;
+    /** Headers, each by a part of its value; an empty text: any value. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+  };
+  /** Which of the matching requests it affects; the first is number 1. */
   readonly when:
     | { readonly nth: readonly number[] }
     | { readonly every: number }
     | { readonly probability: number };
+  /** The largest number of times that it acts. */
   readonly times?: number | undefined;
+  readonly fault: FaultKind;
+}
+
+/** A fault as the control port shows it. */
+interface ShownFault extends FaultSpec {
   readonly hits: number;
   readonly seen: number;
 }
 
 /** What a fault does, such as `reply 3 s late`. */
-export function faultWords({ fault }: Pick<ShownFault, 'fault'>): string {
-  if (fault.kind === 'delay') return `delay: the reply is ${durationText(fault.ms ?? 0)} late`;
+export function faultWords({ fault }: Pick<FaultSpec, 'fault'>): string {
+  if (fault.kind === 'delay') return `delay: the reply is ${durationText(fault.ms)} late`;
   if (fault.kind === 'status') return `status: ${fault.status} in place of the reply`;
   return `${fault.kind.replace('_', ' ')}: ${faultKinds[fault.kind].about}`;
 }

@@ -8,6 +8,7 @@ import { Ended, type Ending } from './verdict.ts';
 export interface ChildOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** How long a run may take, on the real clock. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Called at the start with a function that kills the command's processes. */

@@ -13,7 +13,7 @@ import { type Report, reportsIn } from '#judging/client/intents-file.ts';
 import { inheritedSettings } from '#src/config/settings.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
-import { runChild } from './child-run.ts';
+import { type ChildOptions, runChild } from './child-run.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
@@ -41,9 +41,7 @@ const setByEachRun = [
 /** Environment variables that each run sets itself, so a user cannot set them. */
 export const reservedVariables: readonly string[] = setByEachRun;
 
-export interface CommandOptions {
-  readonly command: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+interface CommandOptions extends Omit<ChildOptions, 'onStart'> {
   /** Further variables that the client reads, and what each is set to. */
   readonly ownVariables: readonly { readonly name: string; readonly value: Variable }[];
   readonly settings: Pick<SettingsInput, 'seed' | 'world'>;
@@ -51,9 +49,6 @@ export interface CommandOptions {
   readonly rate: number | undefined;
   /** How long `slow` holds a reply, on the client's clock. */
   readonly slowMs: number;
-  /** How long a run may take, on the real clock. */
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
 }
 
 export class CommandRuns {

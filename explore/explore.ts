@@ -114,20 +114,21 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const result = await (schedule === undefined
     ? search(searchOptions)
     : replay(searchOptions, schedule));
+  const { problem, notices, runs, points, skipped } = result;
   const exploration = {
     exitCode: exitCodeOf(result),
     explored: exploredLine(result, limits),
-    problem: result.problem?.line,
-    notices: result.notices,
+    problem: problem?.line,
+    notices,
     findings: result.findings.map(findingView),
     unconfirmed: result.unconfirmed.map(findingView),
     unstable: result.unstable.map(findingView),
-    runs: result.runs,
-    points: result.points,
-    skipped: result.skipped,
+    runs,
+    points,
+    skipped,
   };
-  if (result.problem === undefined) return exploration;
-  const { line, tail } = result.problem;
+  if (problem === undefined) return exploration;
+  const { line, tail } = problem;
   throw new NotExploredError(tail === '' ? line : `${line}\n${tail}`, exploration);
 }
 

@@ -172,16 +172,14 @@ function judged(
   if (kind === 'timeout') return problemOf(subject, `does not end without any fault: ${how}`, tail);
   if (kind === 'failed') return { line: `the ${name} fails without any fault: ${how}`, tail };
   if (trace.length === 0) {
-    const line =
-      elsewhereIn(raw) ?? `the ${name} made no request to the service: ${remedies[name]}`;
-    return { line, tail };
+    const nothingSent = `the ${name} made no request to the service: ${remedies[name]}`;
+    return { line: elsewhereIn(raw) ?? nothingSent, tail };
   }
   const [failure] = failures;
-  if (failure === undefined) {
-    const refused = refusedIn(raw);
-    return refused === undefined ? run : { line: refused, tail };
-  }
-  return { line: `the client fails without any fault: ${failure.cause}: ${failure.what}`, tail };
+  if (failure !== undefined)
+    return { line: `the client fails without any fault: ${failure.cause}: ${failure.what}`, tail };
+  const refused = refusedIn(raw);
+  return refused === undefined ? run : { line: refused, tail };
 }
 
 /** Peculiarities of the run without faults, with which all other runs are compared. */
@@ -220,13 +218,9 @@ function refusedIn(raw: RawRun): string | undefined {
   if (sends.some(isAccepted) || (sends.length === 0 && !isLost)) return undefined;
   const statuses = [...new Set(sends.map(({ reply }) => reply.status))];
   const hints = statuses.flatMap((status) => hintsOn[status] ?? []);
-  const reasons = [
-    sends.length === 0
-      ? undefined
-      : [`${counted(sends.length, 'send')} answered ${statuses.join(', ')}`, ...hints].join('; '),
-    elsewhereIn(raw),
-  ];
-  return `no message was accepted without any fault: ${reasons.filter((each) => each).join('; ')}`;
+  const answered = `${counted(sends.length, 'send')} answered ${statuses.join(', ')}`;
+  const reasons = [...(sends.length === 0 ? [] : [answered, ...hints]), elsewhereIn(raw) ?? []];
+  return `no message was accepted without any fault: ${reasons.flat().join('; ')}`;
 }
 
 /** What to do about a status that every send gets. */

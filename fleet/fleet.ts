@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { workOn } from '#io/event-loop.ts';
+import { authorityOf } from '#io/flag-values.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
 import { freePort, type HeldPort, holdPort } from '#src/http/transport/listening.ts';
@@ -22,13 +23,9 @@ import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { createPrivateFolder, refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
-interface WideOptions {
+interface WideOptions extends Pick<RouterPlan, 'needsOneSpace' | 'needsExactScheme'> {
   /** True if accounts without a SIM influence each other, so they must share a shard. */
   readonly couplesPool: boolean;
-  /** True if exactly one space must come before the key of a request. */
-  readonly needsOneSpace: boolean;
-  /** True if `Bearer` must have this letter case. */
-  readonly needsExactScheme: boolean;
   /** `--max-messages`: each shard gets an equal part. */
   readonly maxMessages: number | undefined;
 }
@@ -160,7 +157,7 @@ export class Fleet {
     const { host, tls, wide, trustProxy, shardTimeoutMs, statsPort } = this.#options;
     return {
       folder: this.#folder.path,
-      bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+      bind: authorityOf(host, port),
       shards: this.#shards.map(({ address }) => address),
       tls: tls && `${tls.cert}\n${tls.key}\n`,
       isWide: wide !== undefined,

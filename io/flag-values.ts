@@ -144,3 +144,8 @@ export function isLoopback(host: string): boolean {
   if (isIPv6(name)) return /^(?:0*:)*:?0*1$/.test(name);
   return name === 'localhost' || (isIPv4(name) && name.startsWith('127.'));
 }
+
+/** Host and port as a URL has them: with brackets around an IPv6 address. */
+export function authorityOf(host: string, port: number): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -152,11 +152,9 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
         const value = readValue(name, text, parse);
         if (!isRepeatable) return value;
         const values = earlier as readonly unknown[];
-        if (values.some((each) => isSameFile(each, value)))
-          throw new UsageError(
-            `${name} ${text}: another ${name} names that file too; name a second file`,
-          );
-        return [...values, value];
+        if (!values.some((each) => isSameFile(each, value))) return [...values, value];
+        const clash = `another ${name} names that file too; name a second file`;
+        throw new UsageError(`${name} ${text}: ${clash}`);
       });
     }
     command.on(`option:${option.name()}`, (text?: string) => keepText(option, text));

@@ -115,7 +115,8 @@ export class ExchangeRedaction {
     const hidden = this.#redactor.textInSlices(value);
     if (this.#redactor.hidesTexts && isText(member, value, texts)) return yield* hidden;
     yield;
-    const stores = [this.#keys, this.#secrets.keys, ...(mayEcho(member) ? [this.#texts] : [])];
+    // The long keys first: a short one may begin a long one.
+    const stores = [this.#secrets.keys, this.#keys, ...(mayEcho(member) ? [this.#texts] : [])];
     if (!(yield* this.#hides(inner, stores))) return inner;
     const edits: Edit[] = [];
     // What is found is blanked out, at its length, so that the places of later edits stay right.

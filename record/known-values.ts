@@ -102,10 +102,11 @@ export class KnownValues {
   *editsIn(text: string): Generator<undefined, readonly Edit[]> {
     let rest = text;
     const edits: Edit[] = [];
-    let count = 0;
-    for (const [value, replacement] of this.#values) {
-      count++;
-      if (count > mostInPlace) break;
+    // A shorter value that begins a longer one would leave the end of the longer one visible.
+    const longestFirst = [...this.#values]
+      .slice(0, mostInPlace)
+      .sort(([one], [other]) => other.length - one.length);
+    for (const [value, replacement] of longestFirst) {
       const places = placesOf(value, rest);
       for (const start of places)
         edits.push({ start, end: start + value.length, text: replacement });

@@ -39,20 +39,6 @@ const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 /** Characters that Node reads in the reason of a reply, but refuses to send. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
-/** How many exchanges are open on each connection of a client: pipelining allows several. */
-const openExchanges = new WeakMap<Socket, number>();
-
-function changeOpenExchanges(socket: Socket, change: number): void {
-  openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
-}
-
-export function hasOpenExchange(socket: Socket): boolean {
-  return (openExchanges.get(socket) ?? 0) > 0;
-}
-
-const connectionNumbers = new WeakMap<Socket, number>();
-let lastConnectionNumber = 0;
-
 /** One exchange in flight. Calls `onExchange` exactly once, when the exchange ends for any reason. */
 export class ProxiedExchange {
   readonly request: IncomingMessage;
@@ -75,6 +61,7 @@ export class ProxiedExchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
+    connection: number,
     onExchange: (exchange: PassedExchange) => void,
   ) {
     this.request = request;
@@ -83,15 +70,12 @@ export class ProxiedExchange {
     this.#onExchange = onExchange;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
-    this.#connection = connectionNumbers.get(request.socket) ?? ++lastConnectionNumber;
-    connectionNumbers.set(request.socket, this.#connection);
+    this.#connection = connection;
     this.requestBody = collectBody(request);
     this.unsentBody = request;
-    changeOpenExchanges(request.socket, 1);
-    response.once('close', () => {
-      changeOpenExchanges(request.socket, -1);
-      this.#report(response.writableFinished ? undefined : 'the client closed the connection');
-    });
+    response.once('close', () =>
+      this.#report(response.writableFinished ? undefined : 'the client closed the connection'),
+    );
     response.on('error', (error) => this.fail(error));
   }
 
@@ -146,20 +130,23 @@ export class ProxiedExchange {
       response.addTrailers(pairsOf(reply.rawTrailers));
       this.#keepReply(reply, replyBody());
     };
-    reply.on('end', this.guarded(finish));
-    this.#endWith(reply);
+    this.#whenEnded(reply, finish);
     reply.pipe(response);
   }
 
-  /** Ends the exchange if the reply breaks off, or has already while a fault delayed it. */
-  #endWith(reply: IncomingMessage): void {
-    const end = () => {
+  /**
+   * Calls `act` when the reply has ended. Ends the exchange if it breaks off instead, or has done so
+   * already, while a fault delayed it.
+   */
+  #whenEnded(reply: IncomingMessage, act: () => void): void {
+    reply.on('end', this.guarded(act));
+    const endIfBroken = () => {
       if (reply.complete) return;
       this.#report('the reply broke off');
       this.response.destroy();
     };
-    if (reply.destroyed) end();
-    else reply.on('close', end);
+    if (reply.destroyed) endIfBroken();
+    else reply.on('close', endIfBroken);
   }
 
   /** Waits for the whole reply of the service, and then applies the fault in place of it. */
@@ -181,8 +168,7 @@ export class ProxiedExchange {
       };
       effects[faultKinds[kind].reply]();
     };
-    reply.on('end', this.guarded(strike));
-    this.#endWith(reply);
+    this.#whenEnded(reply, strike);
   }
 
   #truncate(reply: IncomingMessage, bytes: Buffer): void {

@@ -25,7 +25,7 @@ import type { TlsPair } from '#src/config/tls.ts';
 import { type FaultSubject, headerIn, sentFieldsOf } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
 import { errorNameOf, headersFor, type PassedExchange, pairsOf } from './passed-exchange.ts';
-import { hasOpenExchange, ProxiedExchange } from './proxied-exchange.ts';
+import { ProxiedExchange } from './proxied-exchange.ts';
 
 export interface ProxyOptions {
   readonly upstream: URL;
@@ -45,12 +45,21 @@ const closeDelayMs = 50;
 /** The longest head in bytes. Node's default, 16 KiB, would refuse heads that services accept. */
 const longestHead = 1_048_576;
 
+interface ClientConnection {
+  readonly number: number;
+  /** Has the one connection to the upstream that belongs to it. */
+  readonly agent: HttpAgent;
+  /** The number of exchanges that are not over: pipelining allows several. */
+  openExchanges: number;
+}
+
+let lastConnectionNumber = 0;
+
 export class RecordingProxy {
   readonly server: Server;
   readonly #options: ProxyOptions;
   readonly #way: WayOut;
-  /** The agent of each client's connection, with its one connection to the upstream. */
-  readonly #agents = new WeakMap<Socket, HttpAgent>();
+  readonly #connections = new WeakMap<Socket, ClientConnection>();
   /** True if a fault matches on the recipient, which is in the body. */
   readonly #needsBody: boolean;
   /** Connections to the upstream whose end closes a client's. */
@@ -98,11 +107,16 @@ export class RecordingProxy {
 
   #take(request: IncomingMessage, response: ServerResponse): void {
     const { faults, onExchange } = this.#options;
-    const exchange = new ProxiedExchange(request, response, (passed) => {
+    const connection = this.#connectionOf(request.socket);
+    const exchange = new ProxiedExchange(request, response, connection.number, (passed) => {
       this.#unreported.delete(exchange);
       onExchange(passed);
     });
     this.#unreported.add(exchange);
+    connection.openExchanges++;
+    response.once('close', () => {
+      connection.openExchanges--;
+    });
     response.sendDate = false;
     const passOn = (body: ApiRequest['body']) =>
       this.#pass(exchange, faults.effectOn(this.#subjectOf(exchange, body)));
@@ -176,7 +190,7 @@ export class RecordingProxy {
       method: request.method,
       maxHeaderSize: longestHead,
       headers: [...headersFor(upstream, request), ...Object.entries(way.headers).flat()],
-      agent: this.#agentOf(request.socket),
+      agent: this.#connectionOf(request.socket).agent,
       setHost: false,
     });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
@@ -189,13 +203,14 @@ export class RecordingProxy {
     return outgoing;
   }
 
-  #agentOf(socket: Socket): HttpAgent {
-    const existing = this.#agents.get(socket);
-    if (existing !== undefined) return existing;
+  #connectionOf(client: Socket): ClientConnection {
+    const known = this.#connections.get(client);
+    if (known !== undefined) return known;
     const agent = this.#way.agent({ keepAlive: true, maxSockets: 1 });
-    this.#agents.set(socket, agent);
-    socket.once('close', () => agent.destroy());
-    return agent;
+    client.once('close', () => agent.destroy());
+    const connection = { number: ++lastConnectionNumber, agent, openExchanges: 0 };
+    this.#connections.set(client, connection);
+    return connection;
   }
 
   /** Closes an idle connection of a client when the upstream has closed its own. */
@@ -205,7 +220,8 @@ export class RecordingProxy {
     socket.once('close', () => {
       // The end of this connection may be the end of a reply, which must be sent first.
       setTimeout(() => {
-        if (!client.destroyed && !hasOpenExchange(client)) client.end();
+        const hasOpenExchange = this.#connectionOf(client).openExchanges > 0;
+        if (!client.destroyed && !hasOpenExchange) client.end();
       }, closeDelayMs).unref();
     });
   }

@@ -1,6 +1,8 @@
 /** Starts a recording (`smstwin record`): a proxy, and the file that gets a line per exchange. */
+
+import type { FaultSpec } from '#contract/fault-kinds.ts';
+import { authorityOf } from '#io/flag-values.ts';
 import type { TlsPair } from '#src/config/tls.ts';
-import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
 import { checkAddress, listenOn } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
@@ -43,9 +45,8 @@ export async function startRecording(options: RecordOptions) {
       file.add({ bytes: sizeOf(exchange), line: () => maker.line(exchange) }),
   });
   const boundPort = await listenOn(proxy.server, port, host);
-  const urlHost = host.includes(':') ? `[${host}]` : host;
   return {
-    baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${urlHost}:${boundPort}`,
+    baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${authorityOf(host, boundPort)}`,
     close: async () => {
       await proxy.close();
       await file.close();

@@ -186,6 +186,15 @@ const leaks: readonly (readonly [name: string, given: Given, secrets: readonly s
     { headers: { 'Proxy-Authorization': `Basic ${base64('me:hunter22')}` }, replied: 'hunter22' },
     ['hunter22'],
   ],
+  ...['key-acme', 'key-of-acme-1'].map((key): (typeof leaks)[number] => [
+    `a key that the key ${key} begins`,
+    {
+      headers: { 'X-Api-Key': key },
+      sent: JSON.stringify({ token: `${key}-zq7x` }),
+      replied: `bad ${key}-zq7x`,
+    },
+    ['zq7x'],
+  ]),
   ['a password in a target', { target: 'http://user:hunter22@:80/x' }, ['hunter22']],
   ['a password in an address', { replyHeaders: { location: '//u:hunter22@h/' } }, ['hunter22']],
 ];

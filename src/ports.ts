@@ -4,7 +4,7 @@
  * control port.
  */
 import { matchRoute } from '#contract/routes.ts';
-import { isLoopback } from '#io/flag-values.ts';
+import { authorityOf, isLoopback } from '#io/flag-values.ts';
 import type { TlsPair } from './config/tls.ts';
 import { refuseUnread } from './http/service/templated-replies.ts';
 import {
@@ -206,9 +206,7 @@ const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': loopback, '::'
 /** The URL of a port for a client on this machine: HTTPS if there is a certificate. */
 export function urlOf(host: string, port: number, tls?: TlsPair): string {
   const scheme = tls === undefined ? 'http' : 'https';
-  const reachableHost = loopbackOf[host] ?? host;
-  const isIpv6 = reachableHost.includes(':');
-  return `${scheme}://${isIpv6 ? `[${reachableHost}]` : reachableHost}:${port}`;
+  return `${scheme}://${authorityOf(loopbackOf[host] ?? host, port)}`;
 }
 
 function hostOf(url: string): string {

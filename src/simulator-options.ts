@@ -1,9 +1,8 @@
 /** The options of a simulator: those of users, and those that only parts of the program set. */
 import type { Settings } from './config/settings.ts';
 import type { RecordBound } from './recording/exchange-record.ts';
-import type { HostedHeader } from './recording/journal/journal-header.ts';
-import type { KeyDigest } from './sim/accounts/account.ts';
 import type { Simulation } from './simulation/simulation.ts';
+import type { WorldSimulatorOptions } from './worlds/hosted-world.ts';
 import type { Share } from './worlds/world-table.ts';
 
 /** How a simulator records its run; every field is optional. */
@@ -25,22 +24,19 @@ export interface SimulatorOptions {
   readonly onNotice?: ((line: string) => void) | undefined;
 }
 
-/** The options that users do not have: other parts of the program set them. */
-export interface SimulatorOptionsWithin<Hosting> extends SimulatorOptions {
-  /** The start of simulated time for any clock; for replaying a recorded run. */
-  readonly startAtMs?: number | undefined;
-  /** The digests of keys whose text is not known; for replaying a recorded run. */
-  readonly keyDigests?: ReadonlyMap<string, KeyDigest> | undefined;
+/**
+ * The options that users do not have: other parts of the program set them. Without a `worldId` it
+ * is the first world, whose URLs carry no id.
+ */
+export interface SimulatorOptionsWithin<Hosting>
+  extends SimulatorOptions,
+    Partial<WorldSimulatorOptions> {
   /** Creates each simulation; a defect passes a function that replaces classes. */
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
   /** How many requests are kept for the referee; set when reading a recorded run. */
   readonly recordBound?: RecordBound | undefined;
   /** The worlds of the server that creates this one; absent for the server's first world. */
   readonly hosting?: Hosting | undefined;
-  /** The id of this world; absent for the first world, whose URLs carry no id. */
-  readonly worldId?: string | undefined;
   /** The part of all world ids that this server draws from; absent if it is the only server. */
   readonly share?: Share | undefined;
-  /** The world's entry in the header of its journal. */
-  readonly hosted?: HostedHeader | undefined;
 }

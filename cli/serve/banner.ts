@@ -1,6 +1,6 @@
 /**
- * The text that `smstwin serve` and `fleet` print when they are ready: URLs, a key, a number and
- * commands to paste.
+ * What `smstwin serve` and `fleet` do when they are ready: they write the ready file, and print
+ * URLs, a key, a number and commands to paste.
  */
 import { servicePaths } from '#contract/routes.ts';
 import type { CommandIo } from '#io/flags.ts';
@@ -8,11 +8,21 @@ import { foreignText } from '#io/foreign-text.ts';
 import { defaultRate, type SettingsInput } from '#src/config/settings.ts';
 import { routeOf } from '#src/operations/table.ts';
 import type { ReadyFile } from '#src/simulator.ts';
+import { writeAuthority, writeReadyFile } from './ready-file.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A recipient without a scripted outcome. */
 const recipient = '+12025550123';
 const readPath = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
+
+/** Writes the CA certificate and the ready file, if they are asked for, and prints the banner. */
+export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo): void {
+  const { tls, readyFile } = options;
+  const served =
+    tls?.ca === undefined ? ready : { ...ready, tls_ca_file: writeAuthority(tls.ca, readyFile) };
+  if (readyFile !== undefined) writeReadyFile(readyFile, served);
+  io.out(banner(served, options, io));
+}
 
 /** `served`: the content of the ready file. */
 export function banner(

@@ -1,17 +1,15 @@
 /**
- * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator. The file
- * appears complete, so a script needs only wait until it exists.
+ * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator, and the
+ * certificate of `--tls self-signed`. A file appears complete, so a script needs only wait until it
+ * exists.
  */
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { UsageError } from '#io/command-error.ts';
-import type { CommandIo } from '#io/flags.ts';
 import { type OwnKind, obstacleTo, ownerOnly, removeOwn, writeOwn } from '#io/own-file.ts';
 import type { ReadyFile } from '#src/simulator.ts';
-import { banner } from './banner.ts';
-import type { ServeOptions } from './serve-options.ts';
 
 const readyKind: OwnKind = {
   name: 'ready file',
@@ -29,15 +27,6 @@ export function prepareReadyFile(path: string): void {
 /** Writes the file, and removes it when the process ends. Throws a CommandError. */
 export function writeReadyFile(path: string, content: ReadyFile): void {
   writeUntilExit('--ready-file', path, `${JSON.stringify(content, null, 2)}\n`, readyKind);
-}
-
-/** Writes the CA certificate and the ready file, if they are asked for, and prints the banner. */
-export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo): void {
-  const { tls, readyFile } = options;
-  const served =
-    tls?.ca === undefined ? ready : { ...ready, tls_ca_file: writeAuthority(tls.ca, readyFile) };
-  if (readyFile !== undefined) writeReadyFile(readyFile, served);
-  io.out(banner(served, options, io));
 }
 
 /**

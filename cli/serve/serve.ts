@@ -6,7 +6,8 @@ import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';
-import { announce, prepareReadyFile } from './ready-file.ts';
+import { announce } from './banner.ts';
+import { prepareReadyFile } from './ready-file.ts';
 import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
 
 /** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
@@ -37,18 +38,16 @@ export async function serve(
     return 0;
   }
   const options = await serveOptions(command, io.env[shardTokenVariable]);
-  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const { settings, readyFile, journal, journalDir, journalMaxBytes, share } = options;
+  if (readyFile !== undefined) prepareReadyFile(readyFile);
   const { Simulator } = await import('#src/simulator.ts');
-  const { log = 'off' } = options.settings;
+  const { log = 'off' } = settings;
   const notice = log === 'off' ? noticesTo(io, 'smstwin') : timedNoticesTo(io, log);
   // Without a log, the banner shows the start, and the exit code the end.
   const lifecycle = log === 'off' ? () => {} : notice;
-  const simulator = new Simulator(options.settings, {
+  const simulator = new Simulator(settings, {
+    ...{ journal, journalDir, journalMaxBytes, share },
     simulation: checkoutRequest?.simulation,
-    journal: options.journal,
-    journalDir: options.journalDir,
-    journalMaxBytes: options.journalMaxBytes,
-    share: options.share,
     onNotice: notice,
   });
   if (checkoutRequest?.notice !== undefined) notice(checkoutRequest.notice);
@@ -56,13 +55,9 @@ export async function serve(
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
   const { stopped, stop } = stopSignal();
   try {
+    const { host, port, publicUrl, tls, control, transport } = options;
     await simulator.listen({
-      host: options.host,
-      port: options.port,
-      publicUrl: options.publicUrl,
-      tls: options.tls,
-      control: options.control,
-      transport: options.transport,
+      ...{ host, port, publicUrl, tls, control, transport },
       onNotice: notice,
       onInternalError: internalErrorLog(notice),
       onShutdown: stop,

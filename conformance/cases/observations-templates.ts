@@ -167,7 +167,7 @@ async function receiveTwoMessages(
   { accountId = '', from }: AccountUnderTest,
 ): Promise<void> {
   for (const message of ['first', 'second']) {
-    await t.control.must('sims.receive', {
+    await t.control.port.must('sims.receive', {
       id: accountId,
       input: { to: from, from: t.control.unusedNumber(), message },
     });

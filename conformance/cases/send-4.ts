@@ -6,6 +6,7 @@
  */
 import { hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
+import { recorded } from '../run/recording.ts';
 import {
   type AccountPlan,
   type AccountUnderTest,
@@ -14,7 +15,7 @@ import {
   type Trial,
 } from '../run/trial.ts';
 import { sendUntilHandedOut } from '../steps/tasks.ts';
-import { watched, watchedMessages } from '../steps/watched-messages.ts';
+import { watched } from '../steps/watched-messages.ts';
 import { wallClock } from '../target/client.ts';
 import { type Need, otherRecipientOf } from '../target/target.ts';
 import { refusedSends } from './send-refusals.ts';
@@ -160,7 +161,7 @@ export const send4Cases: readonly Case[] = [
       'a replay of each watched message after its last change; with a control port, after each change',
     demands: '200 and the original body, which says queued',
     steps: async (t) => {
-      for (const { account, fields, statuses } of await watchedMessages(t)) {
+      for (const { account, fields, statuses } of await recorded(t, watched)) {
         if (statuses.length === 1) t.lack('a message that is picked up within the wait');
         await t.send(account, fields);
       }

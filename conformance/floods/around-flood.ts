@@ -116,11 +116,11 @@ export async function requestWhileEmpty(
       : undefined;
   // Neither is limited (READ-3, LIMIT-6).
   await t.get(paths.stats, account.key);
-  await readMessageOf(t, account, first, readTimes);
+  await readMessageOf(t, account, first, readsWhileEmpty);
   return { isOtherRefused, forwarded };
 }
 
-const readTimes = 5;
+const readsWhileEmpty = 5;
 /** An address that a request claims to come from; reserved for documents (RFC 5737). */
 const otherAddress = '203.0.113.9';
 

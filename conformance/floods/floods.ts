@@ -56,7 +56,7 @@ const mostSurplus = 20;
 /** The time from the first request to the others: their tokens return at different seconds. */
 const apartMs = 1_850;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
-const readTimes = 40;
+const readsWhileFull = 40;
 /** The requests that waiting out a refusal adds to a flood, as planned. */
 const plannedForWait = 3;
 /** The planned duration: the flood itself, and a minute until the tokens have returned. */
@@ -191,7 +191,7 @@ async function sendUntilRefused(
   if (!isAccepted) return [first];
   if (bucket === 'send') {
     // Reads must not spend from the bucket either (LIMIT-7).
-    await readMessageOf(t, account, first, readTimes);
+    await readMessageOf(t, account, first, readsWhileFull);
     await t.pause(apartMs, 'time to pass');
   }
   const times = Math.max(0, limit - spentEarlier - 1) + surplus;

@@ -13,7 +13,7 @@ import type { Result } from '#judging/report/result.ts';
 import { Lacking } from '#judging/service/expectations.ts';
 import { bearerHeader } from '../target/client.ts';
 import { timedOut } from '../target/connections.ts';
-import { ControlFailed } from '../target/control.ts';
+import { ControlFailed } from '../target/control-port.ts';
 import type { Target } from '../target/target.ts';
 import { limitOf } from './budget.ts';
 import { paths, Trial, unknownId } from './trial.ts';

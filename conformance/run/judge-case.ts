@@ -4,8 +4,7 @@
  * once.
  */
 import type { RuleId } from '#contract/rules.ts';
-import type { Exchange } from '#judging/evidence/exchange.ts';
-import type { Reply, ReportedExchange } from '#judging/evidence/reply.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import { judges } from '#judging/service/all.ts';
 import {
@@ -16,17 +15,13 @@ import {
 } from '#judging/service/expectations.ts';
 import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
-import { ControlFailed } from '../target/control.ts';
-import { type Need, type SkipReason, type Target, whyMissing } from '../target/target.ts';
+import { ControlFailed } from '../target/control-port.ts';
+import { type Need, type Target, whyMissing } from '../target/target.ts';
 import type { AnyCase, Case, Observation, Seen } from './case.ts';
-import { otherBefore, runsOf } from './flood-lines.ts';
+import { type CaseVerdict, type Found, resultOf } from './case-result.ts';
 import { OutOfTime } from './recorded-requests.ts';
 import { recorded } from './recording.ts';
 import { Trial } from './trial.ts';
-
-/** A result keeps this many exchanges from the start and from the end of a long case. */
-const keptFirst = 10;
-const keptLast = 20;
 
 /**
  * Runs a case. Runs it a second time if a connection broke and it did not pass: a restarted target
@@ -128,12 +123,7 @@ async function makeAndJudge(ruleCase: Case, trial: Trial): Promise<Judgement> {
 }
 
 /** What the judges of a case found in its exchanges. */
-interface Judgement {
-  readonly found: Found;
-  /** How often the case's own rule applied and held; default: 0. */
-  readonly exercised?: number;
-  /** The exchanges that prove a failure; default: none. */
-  readonly proof?: readonly Exchange[];
+interface Judgement extends CaseVerdict {
   /** True if an error gave the verdict; an interruption of the run may have caused it. */
   readonly isError?: true;
   /** True if the target did not show what the case needs, although the flags are there. */
@@ -180,12 +170,6 @@ export function judged(rule: RuleId, trial: Trial): Findings {
   judges[rule](trial.trace(), findings);
   return findings;
 }
-
-/** The part of a result that the verdict decides. */
-type Found = Pick<
-  Result,
-  'verdict' | 'reason' | 'expected' | 'actual' | 'broken' | 'seen' | 'parts'
->;
 
 function noticeOf({ text, exchange }: NonNullable<Findings['firstNotice']>): Found {
   return { verdict: 'notice', reason: text, broken: exchange.reply.exchange };
@@ -239,53 +223,4 @@ function verdictOf(error: unknown): Found {
     verdict: 'error',
     reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
   };
-}
-
-/** The result of a case that the run did not reach. */
-export function notRun(anyCase: AnyCase, reason: string): Result {
-  return resultOf(anyCase, { found: { verdict: 'not_exercised', reason } });
-}
-
-/** The result of a case that this target cannot run. */
-export function skipped(anyCase: AnyCase, { reason }: SkipReason): Result {
-  return resultOf(anyCase, { found: { verdict: 'skipped', reason } });
-}
-
-function resultOf(
-  anyCase: AnyCase,
-  { found, exercised = 0, proof = [] }: Judgement,
-  trial?: Trial,
-  durationMs = 0,
-): Result {
-  const all = trial?.reported ?? [];
-  const kept =
-    all.length <= keptFirst + keptLast
-      ? all
-      : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
-  const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
-  return {
-    id: anyCase.id,
-    subject: anyCase.subject,
-    kind: 'run' in anyCase ? 'assumption' : 'rule',
-    sends: trial?.sendsInstead ?? anyCase.sends,
-    ...(!('run' in anyCase) && { demands: anyCase.demands }),
-    ...found,
-    ...(found.reason !== undefined && { reason: clean(found.reason) }),
-    ...(found.actual !== undefined && { actual: clean(found.actual) }),
-    ...(found.broken !== undefined && timelineOf(proof, found.broken)),
-    exercised,
-    durationMs: Math.round((durationMs + (trial?.joinedMs ?? 0)) * 10) / 10,
-    exchanges: kept,
-    omitted: all.length - kept.length,
-  };
-}
-
-/** The times and statuses of many exchanges that prove a failure, and one to compare with. */
-function timelineOf(
-  proof: readonly Exchange[],
-  broken: ReportedExchange,
-): Pick<Result, 'timeline' | 'before'> {
-  if (proof.length <= 2) return {};
-  const before = otherBefore(proof, broken);
-  return { timeline: runsOf(proof), ...(before !== undefined && { before }) };
 }

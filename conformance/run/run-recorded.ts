@@ -18,8 +18,8 @@ import { Observations } from '#judging/recorded/observations.ts';
 import { recordedRules, unrecordedRules } from '#judging/recorded/recorded-rules.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
+import { otherBefore, runsOf } from './case-result.ts';
 import { finish } from './finish.ts';
-import { otherBefore, runsOf } from './flood-lines.ts';
 import { isSelected } from './select.ts';
 
 interface TrafficIo extends Pick<CommandIo, 'out' | 'error'> {

@@ -8,8 +8,9 @@ import { isFailure, type Result, type Run, type Verdict } from '#judging/report/
 import type { Profile, SkipReason, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
+import { notRun, skipped } from './case-result.ts';
 import { answersAllAlike, otherTraffic, slowMachine, whyUnreachable } from './conditions.ts';
-import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';
+import { judgeAgain, type Ran, runCase } from './judge-case.ts';
 import { type Execute, runScheduled } from './run-scheduled.ts';
 import { unaffordable } from './select.ts';
 

@@ -19,12 +19,32 @@ import { type Item, itemsOf } from './items.ts';
 import { Schedule } from './order.ts';
 import type { Recording } from './recording.ts';
 
-/** The most sends of one case and of a whole run, for each profile. */
-const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {
-  readonly: { ofCase: 0, ofRun: 0 },
-  budget: { ofCase: 10, ofRun: 55 },
-  full: { ofCase: Number.POSITIVE_INFINITY, ofRun: Number.POSITIVE_INFINITY },
-};
+/** Selects cases by rule id, assumption, group (`SEND`) or part of a case id; `*` matches all. */
+export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
+  if (patterns.length === 0) return [...cases];
+  return cases.filter(({ id, subject }) => isSelected(id, subject, patterns));
+}
+
+/** True if a pattern selects the case with this id and this rule or assumption. */
+export function isSelected(id: string, subject: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    matches(id.toLowerCase(), subject.toLowerCase(), pattern.toLowerCase()),
+  );
+}
+
+/** The groups of rule ids, such as `send`. */
+const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
+
+function matches(id: string, subject: string, pattern: string): boolean {
+  if (pattern.includes('*')) {
+    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    const glob = new RegExp(`^${parts.join('.*')}$`);
+    return glob.test(id) || glob.test(subject);
+  }
+  if (/^[a-z]+-\d+$/.test(pattern)) return subject === pattern;
+  if (groups.has(pattern)) return subject.startsWith(`${pattern}-`);
+  return subject === pattern || id.includes(pattern);
+}
 
 /** The text of `--list`: a line for each case. */
 export function listing(cases: readonly AnyCase[]): string {
@@ -34,6 +54,13 @@ export function listing(cases: readonly AnyCase[]): string {
   });
   return lines.join('');
 }
+
+/** The most sends of one case and of a whole run, for each profile. */
+const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {
+  readonly: { ofCase: 0, ofRun: 0 },
+  budget: { ofCase: 10, ofRun: 55 },
+  full: { ofCase: Number.POSITIVE_INFINITY, ofRun: Number.POSITIVE_INFINITY },
+};
 
 /** The cases that are skipped on this target, each with the reason. */
 export function unaffordable(
@@ -101,7 +128,7 @@ function whySkipped(
   if (capabilities.hasControl) return undefined;
   const waits = [anyCase, ...recordings].map(({ waitSeconds = 0 }) => waitSeconds);
   const longestSeconds = Math.max(...waits);
-  if (longestSeconds * 1000 > capabilities.timeoutMs)
+  if (longestSeconds * secondMs > capabilities.timeoutMs)
     return { reason: `needs ${tooLong(`a wait of ${longestSeconds} s`)}`, isOutOfTime: true };
   const [bucket, count] = entriesOf(spends).find(([name, n]) => n > limitOf(name)) ?? [];
   return bucket === undefined
@@ -199,36 +226,9 @@ function withoutControl(cases: readonly AnyCase[], capabilities: Capabilities): 
       const { item } = decision;
       for (const [bucket, count] of entriesOf(item.spends))
         for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
-      running.push({ item, untilMs: nowMs + item.seconds * 1000 });
+      running.push({ item, untilMs: nowMs + item.seconds * secondMs });
       sends += sendsIn(item.spends);
       throttled += item.throttled;
     }
   }
-}
-
-/** Selects cases by rule id, assumption, group (`SEND`) or part of a case id; `*` matches all. */
-export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
-  if (patterns.length === 0) return [...cases];
-  return cases.filter(({ id, subject }) => isSelected(id, subject, patterns));
-}
-
-/** True if a pattern selects the case with this id and this rule or assumption. */
-export function isSelected(id: string, subject: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) =>
-    matches(id.toLowerCase(), subject.toLowerCase(), pattern.toLowerCase()),
-  );
-}
-
-/** The groups of rule ids, such as `send`. */
-const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
-
-function matches(id: string, subject: string, pattern: string): boolean {
-  if (pattern.includes('*')) {
-    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-    const glob = new RegExp(`^${parts.join('.*')}$`);
-    return glob.test(id) || glob.test(subject);
-  }
-  if (/^[a-z]+-\d+$/.test(pattern)) return subject === pattern;
-  if (groups.has(pattern)) return subject.startsWith(`${pattern}-`);
-  return subject === pattern || id.includes(pattern);
 }

@@ -158,8 +158,8 @@ export class Trial extends RecordedRequests {
   async createdKey({ accountId: id = '' }: AccountUnderTest, name: string): Promise<string> {
     const { key, created } = await this.control.createKey(id, name);
     const views = [
-      await this.control.call('accounts.keys', { id }),
-      await this.control.call('accounts.get', { id }),
+      await this.control.port.call('accounts.keys', { id }),
+      await this.control.port.call('accounts.get', { id }),
     ];
     this.createdKeys.push({ key, name, creation: created, shown: views });
     return key;

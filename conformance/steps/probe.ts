@@ -172,22 +172,20 @@ export async function largestAccepted(
 ): Promise<number> {
   let good = low;
   let bad = high + 1;
-  const bounds = usual.filter((n) => n > low && n < high);
-  for (;;) {
-    const open = bounds.filter((n) => n > good && n < bad);
-    const middle = open[Math.floor(open.length / 2)];
-    if (middle === undefined) break;
-    if (await accepts(middle)) good = middle;
-    else bad = middle;
-  }
+  const bisect = async (middleOf: () => number | undefined) => {
+    for (let middle = middleOf(); middle !== undefined; middle = middleOf()) {
+      if (await accepts(middle)) good = middle;
+      else bad = middle;
+    }
+  };
+  await bisect(() => {
+    const open = usual.filter((n) => n > good && n < bad && n < high);
+    return open[Math.floor(open.length / 2)];
+  });
   if (usual.includes(good) && bad - good > 1) {
     if (!(await accepts(good + 1))) return good;
     good += 1;
   }
-  while (bad - good > 1) {
-    const middle = Math.floor((good + bad) / 2);
-    if (await accepts(middle)) good = middle;
-    else bad = middle;
-  }
+  await bisect(() => (bad - good > 1 ? Math.floor((good + bad) / 2) : undefined));
   return good;
 }

@@ -16,7 +16,7 @@ import {
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited-requests.ts';
 import type { RequiredEvidence } from '../run/case.ts';
-import { type Recording, recorded } from '../run/recording.ts';
+import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { fates, recipients } from '../target/target.ts';
 
@@ -32,12 +32,6 @@ export interface WatchedMessage {
   isExplained?: boolean;
 }
 
-/** Within this time, a device that polls every 20 s polls at least once. */
-const onePollMs = 22_000;
-/** The most other messages that are read to explain a late one. */
-const mostOthers = 10;
-/** More polls in a minute come from a flood, which one more would disturb. */
-const mostPolls = 20;
 /** The most messages that follow the first one. */
 const mostSuccessors = 2;
 /** Without a poll of the harness for this time, the next pickup is probably that of the device. */
@@ -63,58 +57,6 @@ export async function sendToWatch(
   const { messageId } = await t.mustSend(account, fields);
   const lateAt = (dueAt ?? t.now()) + latestPickupMs(t.trace());
   return { account, messageId, fields, statuses: ['queued'], lateAt };
-}
-
-/** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
-async function pollForTasks(t: Trial): Promise<void> {
-  const { sims, key } = await t.account();
-  const now = t.now();
-  const polls = t.target.log.filter(
-    ({ endpoint, caller, answeredAt }) =>
-      endpoint === 'tasks' && caller.account === 'own' && answeredAt > now - minuteMs,
-  );
-  const isThrottled = polls.some(({ reply }) => reply.status === 429);
-  const answered = polls.filter(({ reply }) => reply.status === 200);
-  if (sims[0] === undefined || isThrottled || answered.length > mostPolls) return;
-  await t.get(paths.tasks(sims[0].deviceId), key);
-}
-
-async function isQueued(t: Trial, account: AccountUnderTest, messageId: string): Promise<boolean> {
-  const { json } = await t.read(account, messageId);
-  return verify.isObject(json) && json['status'] === 'queued';
-}
-
-/** Which of these messages are queued, in their order. */
-function areQueued(
-  t: Trial,
-  account: AccountUnderTest,
-  ids: readonly string[],
-): Promise<boolean[]> {
-  return flood(ids.length, (index) => isQueued(t, account, ids[index] ?? ''));
-}
-
-/**
- * Looks for what keeps a late message queued, for judges to find: a device that gets its work only
- * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval at
- * most.
- */
-async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
-  const { account, messageId } = late;
-  late.isExplained = true;
-  await pollForTasks(t);
-  if (!(await isQueued(t, account, messageId))) return;
-  const accepted = t.target.log
-    .filter((sent) => sent.caller.account === 'own' && isSend(sent) && sent.reply.status === 202)
-    .map(messageIdOf);
-  const queued = await areQueued(t, account, accepted);
-  const all = accepted.filter((id, index) => queued[index] && id !== messageId);
-  const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
-  const end = t.now() + onePollMs;
-  while (others.length > 0 && t.now() < end) {
-    await t.pause(500, 'other messages of the device');
-    const stillQueued = await areQueued(t, account, others);
-    if (stillQueued.includes(false) || !(await isQueued(t, account, messageId))) return;
-  }
 }
 
 interface WatchPlan {
@@ -157,95 +99,11 @@ export async function watch(
   return all;
 }
 
-/** True if the message left `queued` while the harness polled for tasks. */
-function isOurPickup(t: Trial, message: WatchedMessage | undefined): boolean {
-  if (message === undefined || message.statuses.length < 2) return false;
-  const { exchanges, target } = t;
-  const history = historiesIn({ exchanges }).find(
-    ({ messageId }) => messageId === message.messageId,
-  );
-  return history !== undefined && pollsAtPickup(history, target.log).length > 0;
-}
-
-/** True if the harness has polled for tasks a moment ago, so that more polls may follow. */
-function isPolling({ hasControl, target }: Trial): boolean {
-  const after = target.clock.now() - quietMs;
-  const isPoll = (one: Exchange) => one.endpoint === 'tasks' && one.answeredAt > after;
-  return !hasControl && target.log.some(isPoll);
-}
-
-async function readStatus(
-  t: Trial,
-  message: WatchedMessage,
-  now: number,
-  onChange: WatchPlan['onChange'],
-): Promise<void> {
-  const { account, messageId, statuses, lateAt, isExplained } = message;
-  const { status: code, json } = await t.read(account, messageId);
-  if (code !== 200 || !verify.isObject(json)) return;
-  const status = verify.textOf(json['status']);
-  if (status !== statuses.at(-1)) {
-    statuses.push(status);
-    await onChange?.(message);
-  } else if (status === 'queued' && now > lateAt && !t.hasControl && !isExplained)
-    await explainLate(t, message);
-}
-
-/** At least `count` messages whose reads show something. */
-function messagesThat(
-  what: string,
-  isShown: (history: History) => boolean,
-  count = 1,
-): RequiredEvidence {
-  return { what, isIn: (trace) => historiesIn(trace).filter(isShown).length >= count };
-}
-
-function shows({ sightings }: History, ...statuses: readonly string[]): boolean {
-  return sightings.some(({ status }) => statuses.includes(status));
-}
-
-const isPickedUp = (history: History) => pickupOf(history) !== undefined;
-
-/** What cases about statuses must see. */
-export const statusEvidence = {
-  pickup: messagesThat('pickup', isPickedUp),
-  secondPickup: messagesThat('second pickup', isPickedUp, 2),
-  secondChange: messagesThat('message with two changes', ({ sightings }) => sightings.length > 2),
-  end: messagesThat('end of a message', (history) => shows(history, ...finalStatuses)),
-  delivery: messagesThat('delivered message', (history) => shows(history, 'delivered')),
-  failure: messagesThat('failed message', (history) => shows(history, 'failed')),
-} as const;
-
-function hasEnded({ statuses }: WatchedMessage): boolean {
-  return finalStatuses.includes(statuses.at(-1) ?? '');
-}
-
-/** Waits for the time of the next read and returns it. `sentAt`: when the last message was sent. */
-async function nextRead(t: Trial, sentAt: number, now: number, end: number): Promise<number> {
-  if (!t.hasControl) {
-    const isEarly = now - sentAt < firstForMs;
-    await t.pause(isEarly ? readEveryMs.first : readEveryMs.later, 'the next status of a message');
-    return t.now();
-  }
-  const deadline = await t.control.nextAt();
-  const reads = deadline === undefined ? readsPerPoll.deadlineUnknown : readsPerPoll.deadlineKnown;
-  const stepMs = Math.max(1, Math.floor(pollIntervalMs(t) / reads));
-  const latest = Math.min(now + stepMs, end);
-  const isSooner = deadline !== undefined && deadline > now && deadline < latest;
-  await t.advance((isSooner ? deadline : latest) - now);
-  return t.now();
-}
-
-/** The messages that the run watches once for all cases that judge them. */
-export function watchedMessages(t: Trial): Promise<WatchedMessage[]> {
-  return recorded(t, watched);
-}
-
 /**
- * Two messages of one SIM, watched until more than a poll interval after their end. The second is
- * sent when the first is picked up, so that it waits for a whole interval; a third one, if our own
- * polls for tasks picked up the second. With a control port it
- * also watches a message of every scripted fate, and sends a replay at each new status.
+ * What the run watches once for all cases that judge it: two messages of one SIM, until more than a
+ * poll interval after their end. The second is sent when the first is picked up, so that it waits
+ * for a whole interval; a third one, if our own polls for tasks picked up the second. With a control
+ * port it also watches a message of every scripted fate, and sends a replay at each new status.
  */
 export const watched: Recording<WatchedMessage[]> = {
   name: 'statuses of messages',
@@ -277,3 +135,143 @@ export const watched: Recording<WatchedMessage[]> = {
     });
   },
 };
+
+/** What cases about statuses must see. */
+export const statusEvidence = {
+  pickup: messagesThat('pickup', isPickedUp),
+  secondPickup: messagesThat('second pickup', isPickedUp, 2),
+  secondChange: messagesThat('message with two changes', ({ sightings }) => sightings.length > 2),
+  end: messagesThat('end of a message', (history) => shows(history, ...finalStatuses)),
+  delivery: messagesThat('delivered message', (history) => shows(history, 'delivered')),
+  failure: messagesThat('failed message', (history) => shows(history, 'failed')),
+} as const;
+
+/** At least `count` messages whose reads show something. */
+function messagesThat(
+  what: string,
+  isShown: (history: History) => boolean,
+  count = 1,
+): RequiredEvidence {
+  return { what, isIn: (trace) => historiesIn(trace).filter(isShown).length >= count };
+}
+
+function shows({ sightings }: History, ...statuses: readonly string[]): boolean {
+  return sightings.some(({ status }) => statuses.includes(status));
+}
+
+function isPickedUp(history: History): boolean {
+  return pickupOf(history) !== undefined;
+}
+
+async function readStatus(
+  t: Trial,
+  message: WatchedMessage,
+  now: number,
+  onChange: WatchPlan['onChange'],
+): Promise<void> {
+  const { account, messageId, statuses, lateAt, isExplained } = message;
+  const { status: code, json } = await t.read(account, messageId);
+  if (code !== 200 || !verify.isObject(json)) return;
+  const status = verify.textOf(json['status']);
+  if (status !== statuses.at(-1)) {
+    statuses.push(status);
+    await onChange?.(message);
+  } else if (status === 'queued' && now > lateAt && !t.hasControl && !isExplained)
+    await explainLate(t, message);
+}
+
+function hasEnded({ statuses }: WatchedMessage): boolean {
+  return finalStatuses.includes(statuses.at(-1) ?? '');
+}
+
+/** Waits for the time of the next read and returns it. `sentAt`: when the last message was sent. */
+async function nextRead(t: Trial, sentAt: number, now: number, end: number): Promise<number> {
+  if (!t.hasControl) {
+    const isEarly = now - sentAt < firstForMs;
+    await t.pause(isEarly ? readEveryMs.first : readEveryMs.later, 'the next status of a message');
+    return t.now();
+  }
+  const deadline = await t.control.nextAt();
+  const reads = deadline === undefined ? readsPerPoll.deadlineUnknown : readsPerPoll.deadlineKnown;
+  const stepMs = Math.max(1, Math.floor(pollIntervalMs(t) / reads));
+  const latest = Math.min(now + stepMs, end);
+  const isSooner = deadline !== undefined && deadline > now && deadline < latest;
+  await t.advance((isSooner ? deadline : latest) - now);
+  return t.now();
+}
+
+/** True if the message left `queued` while the harness polled for tasks. */
+function isOurPickup(t: Trial, message: WatchedMessage | undefined): boolean {
+  if (message === undefined || message.statuses.length < 2) return false;
+  const { exchanges, target } = t;
+  const history = historiesIn({ exchanges }).find(
+    ({ messageId }) => messageId === message.messageId,
+  );
+  return history !== undefined && pollsAtPickup(history, target.log).length > 0;
+}
+
+/** True if the harness has polled for tasks a moment ago, so that more polls may follow. */
+function isPolling({ hasControl, target }: Trial): boolean {
+  const after = target.clock.now() - quietMs;
+  const isPoll = (one: Exchange) => one.endpoint === 'tasks' && one.answeredAt > after;
+  return !hasControl && target.log.some(isPoll);
+}
+
+/** Within this time, a device that polls every 20 s polls at least once. */
+const onePollMs = 22_000;
+/** The most other messages that are read to explain a late one. */
+const mostOthers = 10;
+/** More polls in a minute come from a flood, which one more would disturb. */
+const mostPolls = 20;
+
+/**
+ * Looks for what keeps a late message queued, for judges to find: a device that gets its work only
+ * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval at
+ * most.
+ */
+async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
+  const { account, messageId } = late;
+  late.isExplained = true;
+  await pollForTasks(t);
+  if (!(await isQueued(t, account, messageId))) return;
+  const accepted = t.target.log
+    .filter((sent) => sent.caller.account === 'own' && isSend(sent) && sent.reply.status === 202)
+    .map(messageIdOf);
+  const queued = await areQueued(t, account, accepted);
+  const all = accepted.filter((id, index) => queued[index] && id !== messageId);
+  const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
+  const end = t.now() + onePollMs;
+  while (others.length > 0 && t.now() < end) {
+    await t.pause(500, 'other messages of the device');
+    const stillQueued = await areQueued(t, account, others);
+    if (stillQueued.includes(false) || !(await isQueued(t, account, messageId))) return;
+  }
+}
+
+/** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
+async function pollForTasks(t: Trial): Promise<void> {
+  const { sims, key } = await t.account();
+  const now = t.now();
+  const polls = t.target.log.filter(
+    ({ endpoint, caller, answeredAt }) =>
+      endpoint === 'tasks' && caller.account === 'own' && answeredAt > now - minuteMs,
+  );
+  const isThrottled = polls.some(({ reply }) => reply.status === 429);
+  const answered = polls.filter(({ reply }) => reply.status === 200);
+  if (sims[0] === undefined || isThrottled || answered.length > mostPolls) return;
+  await t.get(paths.tasks(sims[0].deviceId), key);
+}
+
+/** Which of these messages are queued, in their order. */
+function areQueued(
+  t: Trial,
+  account: AccountUnderTest,
+  ids: readonly string[],
+): Promise<boolean[]> {
+  return flood(ids.length, (index) => isQueued(t, account, ids[index] ?? ''));
+}
+
+async function isQueued(t: Trial, account: AccountUnderTest, messageId: string): Promise<boolean> {
+  const { json } = await t.read(account, messageId);
+  return verify.isObject(json) && json['status'] === 'queued';
+}

@@ -200,3 +200,9 @@ test('a reset on a connection that was used before counts like any other', async
   ]);
   client.close();
 });
+
+test('of two keys of which one begins the other, both are masked whole', () => {
+  const masks = new Masks();
+  for (const key of ['key-of-acme', 'key-of-acme-2']) masks.hide(key);
+  expect(masks.clean('key-of-acme-2, key-of-acme')).toBe('key…, ke…');
+});

@@ -20,7 +20,9 @@ export class Masks {
     if (key.length < shortestSecret) return;
     const prefix = shownStart(key);
     for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, prefix);
-    const literals = [...this.#secrets.keys()].map((one) => one.replace(/\W/g, '\\$&'));
+    // The longest first: a shorter one that begins it would leave its end visible.
+    const longestFirst = [...this.#secrets.keys()].sort((a, b) => b.length - a.length);
+    const literals = longestFirst.map((one) => one.replace(/\W/g, '\\$&'));
     this.#anySecret = new RegExp(literals.join('|'), 'g');
   }
 

@@ -114,14 +114,8 @@ export async function waitForMessages(
     throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
   const untilMs = Date.parse(start.now) + timeoutMs;
   for (;;) {
-    const replies = await Promise.all(shards.map((shard) => shard.ask(countRequest)));
-    const refusal = replies.find(({ status }) => status !== 200 && status !== 408);
+    const { refusal, matching, messages } = await matchingOn(shards, countRequest);
     if (refusal !== undefined) return passedReply(refusal);
-    const found = replies
-      .filter(({ status }) => status === 200)
-      .map((reply) => JSON.parse(reply.body) as ReplyOf<'messages.wait'>);
-    const matching = found.reduce((sum, part) => sum + part.count, 0);
-    const messages = found.flatMap((part) => part.messages).slice(0, largestPage);
     if (matching >= count) return okReply({ count: matching, messages });
     const { now, next_at: nextAt } = await clock.state();
     const isOver = advance
@@ -138,4 +132,18 @@ export async function waitForMessages(
       await clock.advance({ to: isoTime(Math.min(untilMs, deadlineMs)) });
     }
   }
+}
+
+/** The messages of all shards that match now, and their number. `refusal`: the first, if any. */
+async function matchingOn(shards: Shards, request: ShardRequest) {
+  const replies = await Promise.all(shards.map((shard) => shard.ask(request)));
+  const found = replies
+    .filter(({ status }) => status === 200)
+    .map(({ body }) => JSON.parse(body) as ReplyOf<'messages.wait'>);
+  return {
+    // 408: the shard has none.
+    refusal: replies.find(({ status }) => status !== 200 && status !== 408),
+    matching: found.reduce((sum, part) => sum + part.count, 0),
+    messages: found.flatMap((part) => part.messages).slice(0, largestPage),
+  };
 }

@@ -12,6 +12,7 @@ export interface FoundOperation {
   /** The id or name in the path, decoded; undefined if the path has none. */
   readonly id: string | undefined;
 }
+
 /** What a request is for; `page`: a file of the page. */
 export type Found =
   | { readonly kind: 'page' }

@@ -45,7 +45,7 @@ export interface RunningWorld extends WorldSimulator {
   /** A simulation in the start state, at another simulated time. */
   simulationAtStart(startMs: number): Simulation;
   /** Verb and path of an operation, with its id filled in. */
-  routeOf(name: never, id?: string): { readonly method: string; readonly path: string };
+  routeOf(name: string, id?: string): { readonly method: string; readonly path: string };
   /** Records that a delayed reply of any world was sent or, if not seen, that its client left. */
   replyFinished(delivery: Delivery, isSeen: boolean): void;
   /** Why the journal can no longer be written; all requests of the world then fail. */

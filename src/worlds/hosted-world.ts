@@ -4,12 +4,9 @@
  */
 import { isoTime } from '#contract/time.ts';
 import type { Settings, SettingsInput } from '../config/settings.ts';
-import type {
-  HostedHeader,
-  JournalHeader,
-  KeyDigests,
-} from '../recording/journal/journal-header.ts';
+import type { HostedHeader, JournalHeader } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
+import type { JournalOptions } from '../recording/journal/world-journal.ts';
 import type { ReplayTarget } from '../recording/play.ts';
 import { conflict, type OperationRefused } from '../sim/errors.ts';
 import { isFolderError, type JournalFolder } from './journal-folder.ts';
@@ -27,16 +24,11 @@ export interface WorldSimulator extends ReplayTarget {
   close(): Promise<void>;
 }
 
-interface WorldSimulatorOptions {
+export interface WorldSimulatorOptions
+  extends Pick<JournalOptions, 'journal' | 'hosted' | 'keyDigests'> {
   readonly worldId: string;
-  /** The journal's file; false for no record at all. */
-  readonly journal?: string | false | undefined;
   /** The start of simulated time, in epoch milliseconds. */
   readonly startAtMs?: number | undefined;
-  /** The part of the journal's header that describes the world. */
-  readonly hosted?: HostedHeader | undefined;
-  /** Digests of keys whose texts a journal does not contain. */
-  readonly keyDigests?: KeyDigests | undefined;
 }
 
 export type CreateSimulator<S> = (settings: SettingsInput, options: WorldSimulatorOptions) => S;

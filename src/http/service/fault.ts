@@ -2,7 +2,7 @@
  * One fault, a failure that a user injects: which requests it affects, and how. It has its own
  * counter and random stream, so that no other fault or traffic changes which requests it affects.
  */
-import type { FaultKind } from '#contract/fault-kinds.ts';
+import type { FaultSpec } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
@@ -10,28 +10,6 @@ import type { Registry } from '../../sim/accounts/registry.ts';
 import { type NumberTest, numberTest } from '../../sim/devices/outcomes.ts';
 import type { Rng, RngState } from '../../sim/random.ts';
 import { authenticate } from './api.ts';
-
-/** A fault as the control port takes it. A request must match all fields of `match`. */
-export interface FaultSpec {
-  readonly match: {
-    readonly endpoint?: EndpointName | undefined;
-    readonly account_id?: string | undefined;
-    /** A recipient; `*` matches any digits. */
-    readonly to?: string | undefined;
-    /** A part of the message's text. */
-    readonly text?: string | undefined;
-    /** Headers, each by a part of its value; an empty text: any value. */
-    readonly headers?: Readonly<Record<string, string>> | undefined;
-  };
-  /** Which of the matching requests it affects; the first is number 1. */
-  readonly when:
-    | { readonly nth: readonly number[] }
-    | { readonly every: number }
-    | { readonly probability: number };
-  /** The largest number of times that it acts. */
-  readonly times?: number | undefined;
-  readonly fault: FaultKind;
-}
 
 /** The fields of one fault in a snapshot. */
 export interface FaultState {

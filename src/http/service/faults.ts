@@ -7,6 +7,7 @@ import {
   type ActingFault,
   type FaultFields,
   type FaultKind,
+  type FaultSpec,
   faultKinds,
   isHandled,
   type StrikingFault,
@@ -19,13 +20,7 @@ import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { Rng } from '../../sim/random.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
-import {
-  Fault,
-  type FaultSpec,
-  type FaultState,
-  type FaultSubject,
-  SimulatorRequest,
-} from './fault.ts';
+import { Fault, type FaultState, type FaultSubject, SimulatorRequest } from './fault.ts';
 import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */

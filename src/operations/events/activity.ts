@@ -7,10 +7,9 @@
 import type { Status } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
+import type { ReplayTarget } from '../../recording/play.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import type { Message } from '../../sim/accounts/account.ts';
-import type { Simulation } from '../../simulation/simulation.ts';
-import type { WallClock } from '../../simulation/wall-clock.ts';
 import { viewOf } from '../requests/request-views.ts';
 import {
   type ActivityListener,
@@ -23,14 +22,9 @@ import {
 } from './activity-events.ts';
 import { EventStreams, type StreamOptions } from './event-streams.ts';
 
-type StatusReader = NonNullable<Simulation['lifecycle']['reader']>;
-
 /** The parts of the simulator that events come from. */
-interface EventOrigin {
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
-  readonly exchangeRecord: ExchangeRecord;
-}
+type EventOrigin = Pick<ReplayTarget, 'simulation' | 'wallClock' | 'exchangeRecord'>;
+type StatusReader = NonNullable<EventOrigin['simulation']['lifecycle']['reader']>;
 
 export class Activity {
   readonly #origin: EventOrigin;

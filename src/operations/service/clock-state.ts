@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import { allClockModes } from '../../config/settings.ts';
+import type { ReplayTarget } from '../../recording/play.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
-import type { Simulation } from '../../simulation/simulation.ts';
-import type { WallClock } from '../../simulation/wall-clock.ts';
 import { timeSchema } from '../input-fields.ts';
 
 export const clockStateSchema = z
@@ -26,11 +25,10 @@ export const clockJoin = {
   next_at: 'earliest',
 } as const;
 
-export function clockState(live: {
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
-}): ClockState {
-  const { simulation, wallClock } = live;
+export function clockState({
+  simulation,
+  wallClock,
+}: Pick<ReplayTarget, 'simulation' | 'wallClock'>): ClockState {
   const now = isoTime(wallClock.now());
   const { clock } = simulation;
   const { nextAtMs } = clock;

@@ -1,8 +1,9 @@
 /** The operations on faults, which are failures that a user injects: list, add, pause, remove. */
 import { z } from 'zod';
+import type { FaultSpec } from '#contract/fault-kinds.ts';
 import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
-import type { Fault, FaultSpec } from '../../http/service/fault.ts';
+import type { Fault } from '../../http/service/fault.ts';
 import { refuseMore } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { accountIdOf } from '../running-world.ts';

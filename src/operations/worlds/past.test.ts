@@ -202,3 +202,20 @@ test('the list of inputs lets others in throughout, and numbers requests as of i
   // Two walks through 301 lines.
   expect(slices).toBeGreaterThan(7);
 });
+
+test('a copied situation is as of one moment, while others send and time passes', () => {
+  const { simulator } = new Twin({ limits: { send: 1_000 } });
+  const { message_id: id } = JSON.parse(sendBy(simulator, 0, { request_id: 'a' }).body);
+  for (let number = 1; number <= 300; number++) sendBy(simulator, 1, { message: `${number}` });
+  const copyOf = past.situation.slices as unknown as (live: Simulator, input: object) => Generator;
+  const work = copyOf(simulator, { language: 'vitest', message_id: id });
+  let step = work.next();
+  for (; !step.done; step = work.next()) {
+    simulator.clock.advance('10s');
+    sendBy(simulator, 1, {});
+  }
+  expect(simulator.messages.get(id).status).toBe('delivered');
+  expect(step.value).toContain(
+    'const messages = simulator.messages.list({"to":"+12025550123","request_id":"a"',
+  );
+});

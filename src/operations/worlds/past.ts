@@ -152,9 +152,9 @@ function* viewAt(
 function* situationTest(live: RunningWorld, query: z.output<typeof situationSchema>) {
   const { entry } = query;
   const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
-  const endMs = entry === undefined ? clockOf(live) : yield* atInstant(live, { entry }, clockOf);
-  const situation = yield* situationOf(live, query, endMs);
-  return situationText(situation, query.language, live.routeOf as never);
+  const entryMs = entry === undefined ? undefined : yield* atInstant(live, { entry }, clockOf);
+  const situation = yield* situationOf(live, query, entryMs);
+  return situationText(situation, query.language, live.routeOf);
 }
 
 function* goBackTo(live: RunningWorld, instant: z.output<typeof instantSchema>) {

@@ -3,6 +3,7 @@
  * with one that the test starts. Either file needs only the package, and nothing of this world.
  */
 import { isoTime, secondMs } from '#contract/time.ts';
+import type { RunningWorld } from '../running-world.ts';
 import type { Situation, Step } from './situation.ts';
 import { mostStatuses } from './situation-subject.ts';
 
@@ -14,9 +15,8 @@ const patienceMs = 30_000;
 /** How long the test waits for a reply that was lost. */
 const lostPatienceMs = 1_000;
 
-type RouteOf = (name: string, id?: string) => { readonly method: string; readonly path: string };
+type RouteOf = RunningWorld['routeOf'];
 
-/** `routeOf`: the route of an operation, with its id filled in. */
 export function situationText(
   situation: Situation,
   language: 'vitest' | 'pytest',

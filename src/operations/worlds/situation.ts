@@ -81,19 +81,21 @@ type SituationBase = Pick<Situation, 'settings' | 'startMs' | 'endMs'>;
 const mostSteps = 1_000;
 const entriesAtOnce = 256;
 
-/** The situation at `endMs`, as inputs and what a run of them shows. */
+/** The situation at `entryMs`, by default now, as inputs and what a run of them shows. */
 export function* situationOf(
   live: RunningWorld,
   { message_id: messageId, number, entry }: z.output<typeof situationSchema>,
-  endMs: number,
+  entryMs: number | undefined,
 ): Generator<undefined, Situation> {
+  const subject = yield* subjectOf(live, messageId, number);
+  // At the moment at which the subject's statuses were read, as time may pass while others work.
+  const endMs = entryMs ?? live.simulation.clock.now();
   const run = live.recordedRun();
   const lastNumber = live.exchangeRecord.total;
   const { checkpoint, started_at: startedAt, settings } = readHeader(run.header, run.name);
   if (checkpoint !== undefined)
     throw conflict('the journal begins at a checkpoint: its inputs before that are not kept');
   const { startMs, inputs } = yield* inputsSinceReset(run, Date.parse(startedAt), entry);
-  const subject = yield* subjectOf(live, messageId, number);
   const { clock: _, startTime: __, rate: ___, ...otherSettings } = settings;
   // A journal does not have the text of explicit keys, so all are drawn.
   const world = withDrawnKeys(otherSettings['world'] as Settings['world']);

@@ -21,10 +21,12 @@ import type { RecordedRun } from './journal-lines.ts';
  */
 const delayedReplies = new WeakMap<Delivery, { recorder: WorldJournal; requestNumber: number }>();
 
-/** `journal`: its file; `false` for none, undefined for one in memory. */
-interface JournalOptions {
+export interface JournalOptions {
+  /** The file; `false` for no journal, undefined for one in memory. */
   readonly journal?: string | false | undefined;
+  /** The part of the journal's header that describes the world. */
   readonly hosted?: RunOptions['hosted'];
+  /** Digests of keys whose texts a journal does not contain. */
   readonly keyDigests?: RunOptions['keyDigests'] | undefined;
   readonly journalMaxBytes?: number | undefined;
   readonly onNotice?: ((line: string) => void) | undefined;

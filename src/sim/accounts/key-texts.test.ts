@@ -37,6 +37,19 @@ test('AUTH-2 a key that is known by its digest is found in a longer text', () =>
   expect(texts.findIn(`team-key, x${given}=1`)).toEqual([given]);
 });
 
+test.each([
+  ['known by their texts', [keyOf(given), keyOf(`${given}-2`)]],
+  [
+    'known by their digests',
+    [given, `${given}-2`].map((key) =>
+      keyOf('', { digest: { sha256: digestOf(key), prefix: given.slice(0, 8) } }),
+    ),
+  ],
+])('AUTH-2 of two keys of which one begins the other, both are hidden whole, %s', (_, keys) => {
+  const hidden = new KeyTexts(keys, digestOf).hidden(`${given} ${given}-2.`);
+  expect(hidden).toMatch(/^hidKey[0-9a-f]{10} hidKey[0-9a-f]{12}\.$/);
+});
+
 test('AUTH-2 a hidden key keeps its length, and is hidden the same way each time', () => {
   const hidden = texts.hidden(`${drawn} ${given} ${drawn}`);
   const [first, second, third] = hidden.split(' ');

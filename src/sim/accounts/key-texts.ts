@@ -70,7 +70,9 @@ export class KeyTexts {
    * same for the same key: a journal without keys replays to the same replies.
    */
   hidden(text: string): string {
-    return this.findIn(text).reduce(
+    // A shorter key that begins a longer one would leave the end of the longer one visible.
+    const longestFirst = this.findIn(text).toSorted((a, b) => b.length - a.length);
+    return longestFirst.reduce(
       (partlyHidden, key) => partlyHidden.replaceAll(key, standInOf(key)),
       text,
     );
@@ -82,10 +84,10 @@ export class KeyTexts {
     else digests.add(sha256);
   }
 
-  /** The key with one of these digests at `at`. Its length is not known, so each one is tried. */
+  /** The longest key with one of these digests at `at`. Its length is not known: tries each one. */
   #keyAt(text: string, at: number, digests: ReadonlySet<string>): string | undefined {
     const run = keyCharacters.exec(text.slice(at, at + longestKey))?.[0] ?? '';
-    for (let length = shortestSoughtKey; length <= run.length; length++) {
+    for (let length = run.length; length >= shortestSoughtKey; length--) {
       const part = run.slice(0, length);
       if (digests.has(this.#digestOf(part))) return part;
     }

@@ -71,13 +71,12 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   }
   if (counted !== messages.size)
     found.report('STATE-1', `the world counts ${messages.size} messages, not ${counted}`);
-  if (recounts.unfinished !== messages.unfinished) {
-    const { unfinished } = messages;
+  const { unfinished } = recounts;
+  if (unfinished !== messages.unfinished)
     found.report(
       'STATE-1',
-      `the world counts ${unfinished} unfinished, not ${recounts.unfinished}`,
+      `the world counts ${messages.unfinished} unfinished, not ${unfinished}`,
     );
-  }
   checkUses(messages.rows, found);
   const devices = new Set<Device>([...world.devices.values(), ...recounts.messagesOf.keys()]);
   for (const device of devices) {

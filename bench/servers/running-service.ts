@@ -1,17 +1,73 @@
 /**
- * The clients of a service that the bench has not started: one for single requests, and one for the
- * operations of its control port that a bench needs.
+ * A service that the bench has not started (`base_url`): the messages and callers that a load needs
+ * there, made by single requests or over its control port. The CPU of such a service cannot be
+ * measured, and its memory only over the control port.
  */
 import { bearerHeader, Client } from '#conformance/target/client.ts';
 import { Masks } from '#conformance/target/masks.ts';
-import { CommandError } from '#io/command-error.ts';
+import { CommandError, UsageError } from '#io/command-error.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
+import { sendTemplate } from '../load/workload.ts';
+import type { BenchOptions } from '../options.ts';
+import type { LoadedServer } from './server-process.ts';
 
 /** The exit code of a run whose base_url or control port cannot be used. */
 export const notReachable = 3;
 export const patienceMs = 10_000;
+
+/** The service, with an account of the bench if it has a control port and no key is given. */
+export async function runningService(
+  baseUrl: URL,
+  options: BenchOptions,
+  messageCount: number,
+): Promise<LoadedServer> {
+  const control = controlOf(options);
+  const { name, number } = unusedName();
+  const user = options.apiKey ? undefined : await control?.createUser(name, number, 1);
+  const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
+  const from = options.from ?? user?.from ?? '';
+  return {
+    // A socket takes an IPv6 address without the brackets that a URL has.
+    target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
+    started: { apiKey, from, startDurationMs: Number.NaN },
+    messageIds: await sendMessages(baseUrl, messageCount, { apiKey, from, to: options.to }),
+    usage: async () => {
+      if (control === undefined) return undefined;
+      const rssBytes = await control.rssBytes();
+      return { kind: 'usage', cpuMicros: Number.NaN, rssBytes };
+    },
+    stop: async () => {
+      if (user !== undefined) await control?.deleteUser(user);
+    },
+  };
+}
+
+/** Sends up to `count` messages, as many as the service accepts, and returns their ids. */
+async function sendMessages(
+  baseUrl: URL,
+  count: number,
+  { apiKey, from, to }: Readonly<Record<'apiKey' | 'from' | 'to', string>>,
+): Promise<readonly string[]> {
+  const request = sendTemplate(apiKey, { to, from, message: 'Preloaded by the bench.' });
+  const messageIds: string[] = [];
+  const client = boundedClient(baseUrl);
+  while (messageIds.length < count) {
+    const reply = await client.request(request);
+    const id = Object(reply.json).message_id as unknown;
+    // The id becomes part of a path.
+    const isUsable = reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id);
+    if (isUsable) messageIds.push(id);
+    else if (messageIds.length > 0) break;
+    else {
+      const answer = `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}`;
+      throw new UsageError(`${answer}; expected 202 with a message_id`);
+    }
+  }
+  client.close();
+  return messageIds;
+}
 
 /**
  * A client for single requests to a running service or its control port. It is bounded in time and
@@ -21,6 +77,11 @@ export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
   const bound = maxBodyBytes === undefined ? {} : { maxBodyBytes };
   const masks = new Masks();
   return new Client({ baseUrl: origin, timeoutMs: patienceMs, masks, retries: false, ...bound });
+}
+
+/** Undefined without `--control-url`. */
+export function controlOf(options: BenchOptions): ControlClient | undefined {
+  return options.controlUrl && new ControlClient(options.controlUrl, options.controlToken);
 }
 
 export interface RemoteUser {
