@@ -69,7 +69,7 @@ function sendName(send: ClientExchange, earlier: readonly ClientExchange[]): str
     unclear: new UnclearSends([]),
     reports: undefined,
   };
-  const { all } = atOnce(groupingOf([...earlier, send], knowledge));
+  const { all } = atOnce(groupingOf([...earlier, send].filter(isSend), knowledge));
   const hasSend = ({ attempts }: Intent) => attempts.includes(send);
   const intent = all.find(hasSend);
   const first = intent?.attempts[0] ?? send;

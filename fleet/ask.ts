@@ -4,7 +4,7 @@
  * kept-alive one may close just as it is used, and an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
-import { reasonOf } from '#io/plain-file.ts';
+import { jsonIn, reasonOf } from '#io/plain-file.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 
 export interface ShardRequest {
@@ -104,11 +104,7 @@ export function bodyText({ body = '' }: Pick<ShardRequest, 'body'>): string {
 /** The JSON value of a body: `{}` if it is empty, undefined if a shard will refuse it as no JSON. */
 export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
   const text = bodyText(request);
-  try {
-    return text === '' ? {} : (JSON.parse(text) as unknown);
-  } catch {
-    return undefined;
-  }
+  return text === '' ? {} : jsonIn(text);
 }
 
 /** The headers of a shard's reply that the fleet passes on, besides the content type. */

@@ -1,4 +1,4 @@
-/** Lists by key, an object with a value for each key, and the value of the last key. */
+/** Lists and values by key, an object with a value for each key, and the value of the last key. */
 
 /** The items of each key, in their order. */
 export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
@@ -14,6 +14,19 @@ export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
   else list.push(item);
 }
 
+/** The value of the key; one is made for a key without a value. */
+export function getOrAdd<K, V>(
+  values: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => V,
+): V {
+  const known = values.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  values.set(key, value);
+  return value;
+}
+
 /** An object with the same value, such as a schema, for each of these names. */
 export function eachOf<const Name extends string, const Value>(
   names: readonly Name[],
@@ -24,9 +37,15 @@ export function eachOf<const Name extends string, const Value>(
 
 /** Finds what several callers need of one thing, once while they ask in turn. */
 export function onceInTurn<T, V>(find: (of: T) => V): (of: T) => V {
-  let last: { readonly of: T; readonly value: V } | undefined;
+  let last: T | undefined;
+  let value: V | undefined;
+  let isAsked = false;
   return (of) => {
-    if (last === undefined || last.of !== of) last = { of, value: find(of) };
-    return last.value;
+    if (!isAsked || last !== of) {
+      value = find(of);
+      last = of;
+      isAsked = true;
+    }
+    return value as V;
   };
 }

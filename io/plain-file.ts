@@ -111,6 +111,21 @@ function kindOf(stats: FileStats): string {
   return stats.isSymbolicLink() ? 'a symbolic link' : 'a pipe or a device';
 }
 
+/** The value of a JSON text; `other` for any other text. */
+export function jsonIn(
+  text: string,
+  other?: unknown,
+  reviver?: Parameters<typeof JSON.parse>[1],
+): unknown {
+  // An error costs as much as ten values, and an object that was cut off lacks its end.
+  if (text === '' || (text.startsWith('{') && !text.trimEnd().endsWith('}'))) return other;
+  try {
+    return JSON.parse(text, reviver);
+  } catch {
+    return other;
+  }
+}
+
 /** Throws a UsageError that names the file and quotes no part of the text. */
 export function parseJson(file: string, text: string): unknown {
   if (text.trim() === '') throw new UsageError(`${file}: it is empty`);

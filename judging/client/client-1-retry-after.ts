@@ -1,5 +1,5 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
-import { grouped } from '#io/grouped.ts';
+import { getOrAdd, grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { isSend, requestIdOf } from '../evidence/exchange.ts';
 import { asksForWait } from '../evidence/reading.ts';
@@ -45,8 +45,13 @@ function waitEndMs({ sentAt, retryAfterMs = 0 }: ClientExchange): number {
   return sentAt + retryAfterMs;
 }
 
+/** The refusals that may ask for a wait. */
+const refusalsOf = onceOf(({ exchanges }) =>
+  exchanges.filter(({ reply }) => asksForWait(reply.status)),
+);
+
 function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
-  if (!record.exchanges.some((exchange) => hasSeenWait(exchange, status))) return notExercised;
+  if (!refusalsOf(record).some((refusal) => hasSeenWait(refusal, status))) return notExercised;
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
     .filter(
@@ -59,8 +64,11 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
 type Series = readonly (readonly ClientExchange[])[];
 
 /** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
-const seriesOf = onceOf(({ exchanges, intents }): Series => {
-  const gets = exchanges.filter(({ method }) => method === 'GET');
+const seriesOf = onceOf((record): Series => {
+  const { exchanges, intents } = record;
+  // Most targets are never refused: their requests retry nothing.
+  const refused = new Set(refusalsOf(record).map(({ target }) => target));
+  const gets = exchanges.filter(({ method, target }) => method === 'GET' && refused.has(target));
   const equalGets = grouped(gets, ({ caller, target }) =>
     [caller.name, caller.credential, target].join('\n'),
   );
@@ -79,9 +87,10 @@ const shownExchanges = 20;
 
 /** What the rules do not judge: waits that cannot be read, that are missing, or of other errors. */
 function noticesOn(record: ClientRecord): readonly Notice[] {
-  if (!record.exchanges.some(({ reply }) => asksForWait(reply.status))) return [];
+  const refusals = refusalsOf(record);
+  if (refusals.length === 0) return [];
   const series = seriesOf(record);
-  return [...unreadableWaits(record), ...tightLoops(series), ...hurriedRetries(series)];
+  return [...unreadableWaits(refusals), ...tightLoops(series), ...hurriedRetries(series)];
 }
 
 /** True for a refusal that the client saw, with its headers in the record. */
@@ -93,14 +102,13 @@ function noticeOf(what: string, exchanges: readonly ClientExchange[]): Notice {
   return { what, exchanges: exchanges.slice(0, shownExchanges) };
 }
 
-function unreadableWaits({ exchanges }: ClientRecord): readonly Notice[] {
-  const unread = exchanges.filter(
+function unreadableWaits(refusals: readonly ClientExchange[]): readonly Notice[] {
+  const unread = refusals.filter(
     (one) => isSeenRefusal(one) && one.retryAfter !== undefined && one.retryAfterMs === undefined,
   );
   const [first] = unread;
   if (first === undefined) return [];
-  const refusals = counted(unread.length, 'refusal');
-  const what = `the Retry-After of ${refusals} says no wait that can be read (the first: ${first.retryAfter}): whether the client waits is not judged`;
+  const what = `the Retry-After of ${counted(unread.length, 'refusal')} says no wait that can be read (the first: ${first.retryAfter}): whether the client waits is not judged`;
   return [noticeOf(what, unread)];
 }
 
@@ -182,7 +190,7 @@ function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
 function holdsBackOthers(record: ClientRecord): Judgement {
   const { exchanges, graceMs, isCutAtStart } = record;
   // In a record that is cut at its start, a request may retry one that is not in the record.
-  if (isCutAtStart || !exchanges.some((exchange) => hasSeenWait(exchange, 429)))
+  if (isCutAtStart || !refusalsOf(record).some((refusal) => hasSeenWait(refusal, 429)))
     return notExercised;
   /** Made for the first candidate: most records have none. */
   let retries: PossibleRetries | undefined;
@@ -229,12 +237,12 @@ class PossibleRetries {
   /** The first send under each id of a caller; only for a record that lacks sends. */
   readonly #firstUses = new Map<string, ClientExchange>();
 
-  constructor({ exchanges, intents, isPartial, unclear, reports }: ClientRecord) {
+  constructor({ sends, intents, isPartial, unclear, reports }: ClientRecord) {
     this.#names = new IntentNames(reports);
     this.#lacksSends = isPartial || !unclear.areNone;
     for (const intent of intents.all)
       for (const attempt of intent.attempts) this.#intentOf.set(attempt, intent);
-    for (const send of this.#lacksSends ? exchanges.filter(isSend) : []) {
+    for (const send of this.#lacksSends ? sends : []) {
       const key = idKeyOf(send);
       if (key !== undefined && !this.#firstUses.has(key)) this.#firstUses.set(key, send);
     }
@@ -274,9 +282,8 @@ class PossibleRetries {
   #intentHasMessageOf(first: ClientExchange, other: ClientExchange): boolean {
     const intent = this.#intentOf.get(first);
     if (intent === undefined) return false;
-    const messages = this.#messages.get(intent) ?? new Set(intent.attempts.map(recipientAndTextOf));
-    this.#messages.set(intent, messages);
-    return messages.has(recipientAndTextOf(other));
+    const make = () => new Set(intent.attempts.map(recipientAndTextOf));
+    return getOrAdd(this.#messages, intent, make).has(recipientAndTextOf(other));
   }
 }
 

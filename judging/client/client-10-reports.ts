@@ -3,7 +3,7 @@
  * of a record that the lines of the client's intents file are about: by the name of the intent if
  * the line and a send have a `request_id`, otherwise by recipient, sender and text.
  */
-import { grouped } from '#io/grouped.ts';
+import { getOrAdd, grouped } from '#io/grouped.ts';
 import { requestIdOf } from '../evidence/exchange.ts';
 import {
   type ClientExchange,
@@ -78,8 +78,7 @@ export class ReportedIntents {
   }
 
   #add(key: string, intent: Intent): void {
-    const intents = this.#intents.get(key) ?? new Set();
-    this.#intents.set(key, intents.add(intent));
+    getOrAdd(this.#intents, key, () => new Set<Intent>()).add(intent);
   }
 }
 

@@ -5,7 +5,8 @@
  */
 import { dayMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
-import { bodyOf, isSend, requestIdOf } from '../evidence/exchange.ts';
+import { bodyOf, requestIdOf } from '../evidence/exchange.ts';
+import { isSuccess } from '../evidence/reply.ts';
 import {
   areADayApart,
   type ClientExchange,
@@ -81,8 +82,8 @@ function retriesOfUncertain({ attempts }: Intent) {
 /** A finding on CLIENT-4 lists this many sends at most. */
 const shownSends = 20;
 
-function givesAnId({ exchanges }: ClientRecord): Judgement {
-  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.fields !== undefined);
+function givesAnId(record: ClientRecord): Judgement {
+  const sends = record.sends.filter(({ fields }) => fields !== undefined);
   const groups = grouped(sends, ({ caller, endpoint }) => `${caller.name} ${endpoint}`);
   const findings = [...groups.values()].flatMap((all) => {
     const without = all.filter(lacksId);
@@ -98,8 +99,8 @@ function lacksId({ fields }: ClientExchange): boolean {
   return (fields?.['request_id'] ?? '') === '';
 }
 
-function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
-  const named = exchanges.filter((one) => isSend(one) && requestIdOf(one) !== undefined);
+function reusesNoId({ sends, intents }: ClientRecord): Judgement {
+  const named = sends.filter((send) => requestIdOf(send) !== undefined);
   const findings = intents.reuses.map(({ first, second }) => {
     const fate = second.reply.status === 202 ? 'was sent all the same' : 'was not sent';
     const what = `the request_id ${requestIdOf(second)} was used ${spanText(second.sentAt - first.sentAt)} before for another message: this one ${fate}; give each message an id of its own`;
@@ -158,7 +159,7 @@ function acceptsRefusals({ exchanges, unclear }: ClientRecord): Judgement {
     !isNextMonth(refused, later) &&
     !unclear.areBetween(refused, later) &&
     // A later success shows that the cause of the refusal was corrected.
-    !(later.reply.status >= 200 && later.reply.status < 300);
+    !isSuccess(later.reply);
   // Most requests have another target or recipient than any refused one: no key is made of them.
   const refusedTargets = new Set(refusals.map(({ target }) => target));
   const refusedRecipients = new Set(refusals.map(recipientOf));
@@ -191,9 +192,9 @@ function isNextMonth(refused: ClientExchange, later: ClientExchange): boolean {
 /** Characters of a refused body's reply that a finding shows. */
 const mostShown = 200;
 
-function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
+function sendsValidBodies({ sends }: ClientRecord): Judgement {
   const isInvalid = ({ reply, isForced }: ClientExchange) => reply.status === 400 && !isForced;
-  return judgement(exchanges.filter(isSend), isInvalid, (send) => {
+  return judgement(sends, isInvalid, (send) => {
     const text = JSON.stringify(bodyOf(send));
     const shown = text.length > mostShown ? `${text.slice(0, mostShown)}...` : text;
     return finding(`the body was refused by validation: ${shown}; check it before it is sent`, [

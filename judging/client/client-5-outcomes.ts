@@ -1,5 +1,5 @@
 /** CLIENT-5, CLIENT-9: each intent is sent once, and is not given up while its outcome is open. */
-import { isSend, requestIdOf } from '../evidence/exchange.ts';
+import { requestIdOf } from '../evidence/exchange.ts';
 import { ReportedIntents } from './client-10-reports.ts';
 import {
   areADayApart,
@@ -114,9 +114,8 @@ function brokenReplayNotice(original: ClientExchange, later: ClientExchange): No
 }
 
 function givesUpNoIntent(record: ClientRecord): Judgement {
-  const { intents, isPartial, unclear, reports = [], exchanges } = record;
+  const { intents, isPartial, unclear, reports = [], sends } = record;
   if (isPartial) return notExercised;
-  const sends = exchanges.filter(isSend);
   const counts = new SendCounts(unclear.areNone ? [] : sends);
   /** True if a send that the record does not show whole may go on with the intent. */
   const mayGoOn = ({ attempts }: Intent) => {

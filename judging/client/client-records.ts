@@ -1,4 +1,5 @@
 /** Makes the record of a client, as its rules need it, from its exchanges. */
+import { isSend } from '../evidence/exchange.ts';
 import { type ClientExchange, isUnclear, readsIn } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
 import type { Report } from './intents-file.ts';
@@ -49,11 +50,13 @@ export function* recordOf(
   const judged = isPartial ? ofAccounts.map(leftOpen) : ofAccounts;
   const unclear = new UnclearSends(exchanges.filter(isUnclear));
   const known = { isPartial, isCutAtStart, unclear, reports, equalMessages };
-  const intents = isGrouped ? yield* groupingOf(judged, known) : noIntents;
+  const sends = judged.filter(isSend);
+  const intents = isGrouped ? yield* groupingOf(sends, known) : noIntents;
   const { endsUndelivered } = options;
   return {
     ...known,
     exchanges: judged,
+    sends,
     reads: readsIn(exchanges),
     intents,
     graceMs,

@@ -7,6 +7,7 @@
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { dayMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { bodyOf, type Caller, type Exchange, isSend } from '../evidence/exchange.ts';
 
 /** Who sent a request, as far as its record shows it. */
@@ -120,10 +121,10 @@ export function isInactive(exchange: ClientExchange): boolean {
 /** True if the content or the caller of a send is unknown: the record lacks it, or a part of it. */
 export function isUnclear(exchange: ClientExchange): boolean {
   const { lacksBody = false, lacksCaller = false, body, fields, reply } = exchange;
-  if (fields !== undefined && !lacksCaller) return false;
+  if ((fields !== undefined && !lacksCaller) || !isSend(exchange)) return false;
   // A service refuses broken JSON for good: any other reply shows that the recorder cut the body.
   const isCut = /^\s*\{/.test(body) && !refusedForGood.includes(reply.status);
-  return isSend(exchange) && (lacksCaller || (body === '' ? lacksBody : isCut));
+  return lacksCaller || (body === '' ? lacksBody : isCut);
 }
 
 /** True if the earlier reply had left whole when the later request came. */
@@ -250,8 +251,7 @@ export function* consecutive(
     const key = keyOf(exchange);
     if (key === undefined) continue;
     const { name } = exchange.caller;
-    const last = callers.get(name) ?? new Map<string, ClientExchange>();
-    if (last.size === 0) callers.set(name, last);
+    const last = getOrAdd(callers, name, () => new Map<string, ClientExchange>());
     const earlier = last.get(key);
     if (earlier !== undefined) yield [earlier, exchange];
     last.set(key, exchange);

@@ -4,7 +4,7 @@
  * gives one name; and those that ended unresolved.
  */
 import { dayMs } from '#contract/time.ts';
-import { push } from '#io/grouped.ts';
+import { getOrAdd, push } from '#io/grouped.ts';
 import {
   type ClientExchange,
   contentOf,
@@ -191,14 +191,12 @@ export class IntentsByName {
   #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {
     const name = this.names.of(send, id);
     if (name === undefined) return undefined;
-    const named = this.#named.get(name) ?? {
+    return getOrAdd<string, NamedIntents>(this.#named, name, () => ({
       lastNumber: 0,
       latest: undefined,
       ids: new Set(),
       byRecipientAndText: new Map(),
-    };
-    this.#named.set(name, named);
-    return named;
+    }));
   }
 }
 

@@ -6,8 +6,8 @@
  * again (`gathered-intents.ts`). Every other send begins an intent.
  * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
  */
-import { push } from '#io/grouped.ts';
-import { isSend, requestIdOf } from '../evidence/exchange.ts';
+import { getOrAdd, push } from '#io/grouped.ts';
+import { requestIdOf } from '../evidence/exchange.ts';
 import {
   type ClientExchange,
   contentOf,
@@ -43,10 +43,10 @@ const sendsPerSlice = 50;
 
 /** Yields after every 50 sends, so that a running simulator can serve meanwhile. */
 export function groupingOf(
-  exchanges: readonly ClientExchange[],
+  sends: readonly ClientExchange[],
   knowledge: Knowledge,
 ): Generator<undefined, Intents> {
-  return new Grouping(exchanges.filter(isSend), knowledge).run();
+  return new Grouping(sends, knowledge).run();
 }
 
 class Grouping {
@@ -285,13 +285,8 @@ class Grouping {
   }
 
   #useOf({ caller }: ClientExchange, id: string): IdUse {
-    const uses = this.#idUses.get(caller.name) ?? new Map<string, IdUse>();
-    if (uses.size === 0) this.#idUses.set(caller.name, uses);
-    const known = uses.get(id);
-    if (known !== undefined) return known;
-    const use = new IdUse();
-    uses.set(id, use);
-    return use;
+    const uses = getOrAdd(this.#idUses, caller.name, () => new Map<string, IdUse>());
+    return getOrAdd(uses, id, () => new IdUse());
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
-import { push } from '#io/grouped.ts';
+import { getOrAdd, push } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { isSend } from '../evidence/exchange.ts';
 import type { ClientExchange } from './exchange.ts';
@@ -176,6 +176,8 @@ function scopeOf({ caller, endpoint }: ClientExchange): string {
 
 export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly ClientExchange[];
+  /** Those of `exchanges` that send a message. */
+  readonly sends: readonly ClientExchange[];
   /** All reads that showed the client a message, also those of unknown callers. */
   readonly reads: readonly ClientExchange[];
   readonly intents: Intents;
@@ -220,11 +222,7 @@ export function judgement<T>(
 /** Finds what several rules need of a record, once for each record. */
 export function onceOf<V>(find: (record: ClientRecord) => V): (record: ClientRecord) => V {
   const known = new WeakMap<ClientRecord, V>();
-  return (record) => {
-    const value = known.get(record) ?? find(record);
-    known.set(record, value);
-    return value;
-  };
+  return (record) => getOrAdd(known, record, () => find(record));
 }
 
 export const notExercised: Judgement = { exercised: 0, findings: [] };

@@ -3,6 +3,7 @@
  * millisecond. Judges need it to tell whether a time of the target is past.
  */
 import { secondMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import { timeIn } from './reading.ts';
 import type { Reply } from './reply.ts';
@@ -92,9 +93,7 @@ export class Clocks {
 
   /** The offset of a clock; clocks without a name are one. */
   of(name = ''): ClockOffset {
-    const offset = this.#offsets.get(name) ?? new ClockOffset({ needsDate: false });
-    this.#offsets.set(name, offset);
-    return offset;
+    return getOrAdd(this.#offsets, name, () => new ClockOffset({ needsDate: false }));
   }
 
   /** The most by which two of the clocks may differ. */

@@ -6,6 +6,7 @@
 import { lacksBody, type TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
 import { type Ahead, Clocks } from './clock-offset.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
@@ -135,9 +136,7 @@ function callerOf(key: string, status: number, callers: Map<string, ClientCaller
   const isKnown = key !== '' && status !== 401;
   const known = { account: isKnown ? name : undefined, key: isKnown ? 'valid' : 'wrong' } as const;
   const id = isKnown ? name : `unknown ${name}`;
-  const caller = callers.get(id) ?? { name, credential: name, isNew: false, ...known };
-  callers.set(id, caller);
-  return caller;
+  return getOrAdd(callers, id, () => ({ name, credential: name, isNew: false, ...known }));
 }
 
 /** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */

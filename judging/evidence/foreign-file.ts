@@ -4,6 +4,7 @@
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { servicePaths } from '#contract/routes.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { valueIn } from './reading.ts';
 
@@ -111,8 +112,7 @@ export class ForeignRequests {
     if (isOfService) this.#ofService++;
     else this.#others++;
     if (this.#ofService > 0 || this.#hosts.size > mostHosts) return;
-    const seen = this.#hosts.get(host) ?? { count: 0, requests: new Set() };
-    this.#hosts.set(host, seen);
+    const seen = getOrAdd(this.#hosts, host, () => ({ count: 0, requests: new Set<string>() }));
     seen.count++;
     if (seen.requests.size < shownPaths) seen.requests.add(`${method} ${path}`);
   }

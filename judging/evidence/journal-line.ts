@@ -22,7 +22,7 @@ export function lineOf(value: object): string {
 export function isIntact(line: string): boolean | undefined {
   const end = line.lastIndexOf(checksumMember);
   if (end < 0) return undefined;
-  const written = line.slice(end + checksumMember.length).replace(/\r$/, '');
+  const written = line.slice(end + checksumMember.length).trimEnd();
   return written === `${crc32(line.slice(0, end))}}`;
 }
 

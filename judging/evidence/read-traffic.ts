@@ -100,18 +100,45 @@ interface FirstCopy {
   readonly sources: string[];
 }
 
-/** The exchanges that say the same. */
-interface Alike {
-  readonly firsts: FirstCopy[];
-  /** By source: the first of them that may still be the first copy of its next exchange. */
-  readonly next: Map<string, number>;
-}
-
 /** The clocks of two tools that recorded one exchange differ by less. */
 const mostClocksDiffer = 10 * minuteMs;
 const mostKept = 20_000;
 /** So many of the latest exchanges are compared by their times. */
 const latestFew = 8;
+
+/** The exchanges that say the same. */
+class Alike {
+  readonly #firsts: FirstCopy[] = [];
+  /** By source: the first of them that may still be the first copy of its next exchange. */
+  readonly #next = new Map<string, number>();
+
+  add(first: FirstCopy): void {
+    this.#firsts.push(first);
+    const half = this.#firsts.length >> 1;
+    if (half < latestFew || !isPast(this.#firsts[half], first.sentAt)) return;
+    this.#firsts.splice(0, half);
+    for (const [source, at] of this.#next) this.#next.set(source, Math.max(0, at - half));
+  }
+
+  /** The latest, of the last few, that is one with an exchange of this source. */
+  latest(source: string, isOne: (first: FirstCopy) => boolean): FirstCopy | undefined {
+    const start = Math.max(0, this.#firsts.length - latestFew);
+    const nth = this.#firsts.slice(start).findLastIndex(isOne);
+    if (nth < 0) return undefined;
+    this.#next.set(source, Math.max(start + nth, this.#next.get(source) ?? 0));
+    return this.#firsts[start + nth];
+  }
+
+  /** Copies come in one order in each file, so a source goes on after its last copy. */
+  nextOf(source: string, atMs: number): FirstCopy | undefined {
+    const cannotBe = (first: FirstCopy | undefined) =>
+      first !== undefined && (first.sources.includes(source) || isPast(first, atMs));
+    let at = this.#next.get(source) ?? 0;
+    while (cannotBe(this.#firsts[at])) at++;
+    this.#next.set(source, at);
+    return this.#firsts[at];
+  }
+}
 
 /** Tells an exchange that two tools recorded, in texts of their own, from two equal exchanges. */
 class CopiesOfTools {
@@ -135,34 +162,30 @@ class CopiesOfTools {
     return { ...event, mayBeCopy: true };
   }
 
+  /** `certain`: the times or the id of a message show its first copy, not only the order. */
   #copyOf(event: TrafficExchange, source: string): 'certain' | 'possible' | undefined {
-    const { method, path, query, body, reply, sentAt } = event;
     // Another tool may have kept the body.
     if (lacksBody(event)) return 'possible';
-    const key = [method, path, query, body ?? '', reply?.status, reply?.body].join('\n');
-    const alike: Alike = this.#recent.get(key) ??
-      this.#older.get(key) ?? { firsts: [], next: new Map() };
-    this.#recent.set(key, alike);
-    const { firsts, next } = alike;
-    const isOther = (first: FirstCopy | undefined) =>
-      first !== undefined && !first.sources.includes(source);
-    // Copies come in one order in each file, so this source goes on after its last copy …
-    let at = next.get(source) ?? 0;
-    while (at < firsts.length && (!isOther(firsts[at]) || isPast(firsts[at], sentAt))) at++;
-    // … unless the times or the id of a message show which of the latest is meant.
-    const isCertain = (first: FirstCopy) => isOther(first) && this.#areOne(first, event, source);
-    const latest = firsts.slice(-latestFew).findLastIndex(isCertain);
-    if (latest >= 0) at = Math.max(0, firsts.length - latestFew) + latest;
-    const first = firsts[at];
-    next.set(source, first === undefined ? at : Math.max(at + 1, next.get(source) ?? 0));
+    const alike = this.#alikeTo(event);
+    const certain = alike.latest(source, (first) => this.#areOne(first, event, source));
+    const first = certain ?? alike.nextOf(source, event.sentAt);
     if (first === undefined) {
-      firsts.push({ sentAt, endsAt: event.answeredAt + event.precisionMs, sources: [source] });
-      this.#forget(alike, sentAt);
+      const { sentAt, answeredAt, precisionMs } = event;
+      alike.add({ sentAt, endsAt: answeredAt + precisionMs, sources: [source] });
+      if (++this.#kept % mostKept === 0) [this.#older, this.#recent] = [this.#recent, new Map()];
       return undefined;
     }
-    if (latest >= 0) for (const other of first.sources) this.#pairs.add(pairOf(other, source));
+    if (certain !== undefined)
+      for (const other of first.sources) this.#pairs.add(pairOf(other, source));
     first.sources.push(source);
-    return latest < 0 ? 'possible' : 'certain';
+    return certain === undefined ? 'possible' : 'certain';
+  }
+
+  #alikeTo({ method, path, query, body, reply }: TrafficExchange): Alike {
+    const key = [method, path, query, body ?? '', reply?.status, reply?.body].join('\n');
+    const alike = this.#recent.get(key) ?? this.#older.get(key) ?? new Alike();
+    this.#recent.set(key, alike);
+    return alike;
   }
 
   /**
@@ -174,20 +197,10 @@ class CopiesOfTools {
     { method, reply, sentAt, answeredAt, precisionMs }: TrafficExchange,
     source: string,
   ): boolean {
+    if (first.sources.includes(source)) return false;
     if (method === 'POST' && reply?.status === 202) return !isPast(first, sentAt);
     const areTogether = first.sentAt <= answeredAt + precisionMs && sentAt <= first.endsAt;
     return areTogether && first.sources.some((each) => this.#pairs.has(pairOf(each, source)));
-  }
-
-  #forget({ firsts, next }: Alike, nowMs: number): void {
-    if (++this.#kept % mostKept === 0) {
-      this.#older = this.#recent;
-      this.#recent = new Map();
-    }
-    const half = firsts.length >> 1;
-    if (half < latestFew || !isPast(firsts[half], nowMs)) return;
-    firsts.splice(0, half);
-    for (const [source, at] of next) next.set(source, Math.max(0, at - half));
   }
 }
 

@@ -2,9 +2,10 @@
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
-import { onceInTurn } from '#io/grouped.ts';
+import { getOrAdd, onceInTurn } from '#io/grouped.ts';
+import { jsonIn } from '#io/plain-file.ts';
 import { isObject } from '../service/expectations.ts';
-import type { Reply } from './reply.ts';
+import { isSuccess, type Reply } from './reply.ts';
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
@@ -14,12 +15,9 @@ export function objectIn(text: string | undefined): Record<string, unknown> | un
 
 /** The value in a JSON text; undefined for any other text. */
 export function valueIn(json: string | undefined): unknown {
-  if (json === undefined || json === '') return undefined;
-  try {
-    return mayMask(json) ? JSON.parse(json, printable) : JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return json === undefined
+    ? undefined
+    : jsonIn(json, undefined, mayMask(json) ? printable : undefined);
 }
 
 /** An escape of an ASCII letter, which a name may contain. */
@@ -97,9 +95,8 @@ const keptLength = 1_000;
  * 2xx.
  */
 export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boolean {
-  const { status, text } = reply;
-  const isOk = status >= 200 && status < 300;
-  if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
+  const { text } = reply;
+  if (text === '' || (!isSuccess(reply) && !/^\s*[{[]/.test(text))) return false;
   // A short body is read again, so its value is kept; that of a long one would take too much memory.
   return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
 }
@@ -141,11 +138,9 @@ export class KeyNames {
 
   /** The header with a name for its key. */
   named(credential: string): string {
-    const known = this.#headers.get(credential);
-    if (known !== undefined) return known;
-    const named = credential.replace(/(\S+)$/, (key) => this.#nameOf(key));
-    this.#headers.set(credential, named);
-    return named;
+    return getOrAdd(this.#headers, credential, () =>
+      credential.replace(/(\S+)$/, (key) => this.#nameOf(key)),
+    );
   }
 
   get names(): Iterable<string> {
@@ -172,9 +167,7 @@ export class KeyNames {
   }
 
   #nameOf(key: string): string {
-    const name = this.#names.get(key) ?? nameOf(key);
-    this.#names.set(key, name);
-    return name;
+    return getOrAdd(this.#names, key, () => nameOf(key));
   }
 }
 

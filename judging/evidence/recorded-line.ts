@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { faultKindNames } from '#contract/fault-kinds.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { timeIn } from './reading.ts';
 
 const text = z.string().exactOptional();
@@ -90,8 +91,7 @@ export class SteadyClocks {
     const sentAt = timeIn(sent);
     if (steady === undefined) return { sentAt, answeredAt: Date.parse(answered), precisionMs: 1 };
     const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
-    const startMs = this.#starts.get(process) ?? sentAt - sentMs;
-    this.#starts.set(process, startMs);
+    const startMs = getOrAdd(this.#starts, process, () => sentAt - sentMs);
     const dateShiftMs = sentAt - startMs - sentMs;
     return {
       sentAt: startMs + sentMs,

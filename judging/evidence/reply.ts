@@ -55,5 +55,10 @@ export interface ReportedExchange {
   readonly durationMs: number;
 }
 
+/** True for a 2xx. */
+export function isSuccess({ status }: Pick<Reply, 'status'>): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** The part of a reply that probes read. */
 export type ProbeReply = Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { minuteMs, secondMs } from '#contract/time.ts';
-import { type Exchange, isAccepted, isSend, isUncertain } from '../evidence/exchange.ts';
+import { type Exchange, isAccepted, isRefused, isSend, isUncertain } from '../evidence/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';
 import type { Bucket } from './bucket.ts';
@@ -185,7 +185,7 @@ function possible(need: string): OtherClients {
 function passedBeforeRefusals({ exchanges }: Bucket): number[] {
   const counts: number[] = [];
   let lastRefusalAt = Number.NEGATIVE_INFINITY;
-  for (const { sentAt } of exchanges.filter(({ reply }) => reply.status === 429)) {
+  for (const { sentAt } of exchanges.filter(isRefused)) {
     const isNewFlood = sentAt - lastRefusalAt > minuteMs / 2;
     const passed = exchanges.filter(
       (exchange) =>
@@ -204,7 +204,7 @@ const fewSeconds = 2;
 
 /** True if the first 429 announces a token before any that the run has spent can come back. */
 function isPolledByOthers({ exchanges, limit }: Bucket): boolean {
-  const refusal = exchanges.find(({ reply }) => reply.status === 429);
+  const refusal = exchanges.find(isRefused);
   if (refusal === undefined) return false;
   const seconds = Number(refusal.reply.headers['retry-after']);
   const backAt = refusal.answeredAt + seconds * secondMs;

@@ -8,6 +8,7 @@
 import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isRefused, mayHaveRestarted } from '../evidence/exchange.ts';
+import { isSuccess } from '../evidence/reply.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
@@ -149,10 +150,9 @@ function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
  * had passed within a minute.
  */
 function refusalInsteadOf429({ exchanges, limit }: Bucket): Exchange | undefined {
-  const hasPassed = ({ reply }: Exchange) => reply.status >= 200 && reply.status < 300;
   return exchanges.find(({ reply, sentAt, answeredAt }) => {
     const isBefore = (one: Exchange) =>
-      hasPassed(one) && one.answeredAt > sentAt - minuteMs && one.sentAt <= answeredAt;
+      isSuccess(one.reply) && one.answeredAt > sentAt - minuteMs && one.sentAt <= answeredAt;
     const hasWait = reply.status >= 400 && reply.headers['retry-after'] !== undefined;
     return hasWait && exchanges.filter(isBefore).length >= limit;
   });

@@ -15,11 +15,18 @@ import {
 } from '../evidence/exchange.ts';
 import { keyIn } from '../evidence/reading.ts';
 import { RecordedReply } from '../evidence/recorded-reply.ts';
-import type { Reply } from '../evidence/reply.ts';
+import { isSuccess, type Reply } from '../evidence/reply.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
 const mostTellingKeys = 100_000;
+
+interface KnownKey {
+  /** One object for all its exchanges. */
+  readonly caller: Caller;
+  /** Whether the service accepted the key when a reply last showed that. */
+  isAccepted: boolean;
+}
 
 export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
   /** The accounts of joined keys, by key. */
@@ -30,10 +37,8 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
   readonly #undeclared = new Set<string>();
   /** True if a key that `joined` names was noted. */
   #hasDeclared = false;
-  /** By host and key: whether the service accepted the key when a reply last changed that. */
-  readonly #isAccepted = new Map<string, boolean>();
-  /** By account: one object for all its exchanges. */
-  readonly #callers = new Map<string, Caller>();
+  /** By host and key. */
+  readonly #keys = new Map<string, KnownKey>();
   readonly clocks = new Clocks();
   /** The offset of the clock by which the exchange that is made was recorded. */
   #clock = new ClockOffset({ needsDate: false });
@@ -78,50 +83,46 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     return exchange;
   }
 
-  callerOf(
-    { headers, address, showsCredential, host }: TrafficExchange,
-    { status }: Reply,
-  ): Caller {
+  callerOf({ headers, address, showsCredential, host }: TrafficExchange, reply: Reply): Caller {
+    const { status } = reply;
     // Two requests whose credentials were not recorded may be of two accounts.
     if (!showsCredential)
       return { isNew: false, key: 'valid', account: `nameless ${++this.#nameless}` };
     const key = keyIn(headers['authorization']);
     if (key === undefined) return { isNew: false, key: 'missing', ...(address && { address }) };
-    this.unseen.delete(key);
-    const name = `${host}${key}`;
+    const known = this.#knownKey(host, key);
     if (status === 401) {
-      this.#noteKey(name, 'refused');
+      known.isAccepted = false;
       return { isNew: false, key: 'wrong', ...(address && { address }) };
     }
-    if (status >= 200 && status < 300) this.#noteKey(name, 'accepted');
+    if (isSuccess(reply)) known.isAccepted = true;
     // A 429 does not show whether the key is valid.
-    if (status === 429 && this.#isAccepted.get(name) !== true)
+    if (status === 429 && !known.isAccepted)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
-    const account = `${host}${this.#accounts.get(key) ?? key}`;
-    if (status === 402) return { isNew: false, key: 'valid', account, quota: 0 };
-    const caller = this.#callers.get(account) ?? { isNew: false, key: 'valid', account };
-    if (this.#callers.size > mostTellingKeys) this.#callers.clear();
-    this.#callers.set(account, caller);
-    return caller;
+    return status === 402 ? { ...known.caller, quota: 0 } : known.caller;
   }
 
   senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
-    const { status } = reply;
-    if (status >= 200 && status < 300) return ownSender;
+    if (isSuccess(reply)) return ownSender;
     const code = codeOf(reply) ?? '';
-    const refusal = refusedSenders.find((row) => row.status === status && isNear(code, row.code));
+    const refusal = refusedSenders.find(
+      (row) => row.status === reply.status && isNear(code, row.code),
+    );
     return refusal && { is: refusal.is };
   }
 
-  /** Keeps the last answer to a key, for the keys that were used last. */
-  #noteKey(name: string, answer: 'accepted' | 'refused'): void {
-    const isAccepted = answer === 'accepted';
-    if (this.#isAccepted.get(name) === isAccepted) return;
-    this.#isAccepted.delete(name);
-    this.#isAccepted.set(name, isAccepted);
-    if (this.#isAccepted.size <= mostTellingKeys) return;
-    const [oldest = ''] = this.#isAccepted.keys();
-    this.#isAccepted.delete(oldest);
+  /** Forgets the key that it has known longest if there are too many. */
+  #knownKey(host: string, key: string): KnownKey {
+    const name = `${host}${key}`;
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    this.unseen.delete(key);
+    const account = `${host}${this.#accounts.get(key) ?? key}`;
+    const added: KnownKey = { caller: { isNew: false, key: 'valid', account }, isAccepted: false };
+    this.#keys.set(name, added);
+    const [longestKnown = ''] = this.#keys.size > mostTellingKeys ? this.#keys.keys() : [];
+    this.#keys.delete(longestKnown);
+    return added;
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import * as single from '../discovery/single-replies.ts';
 import {
   bodyOf,
@@ -176,8 +177,7 @@ export class Observations {
 
   #noteAnswer(name: string, answer: string | undefined): void {
     if (answer === undefined || !answersOf(name as AssumptionName).includes(answer)) return;
-    const seen = this.#answers.get(name) ?? new Map<string, number>();
-    this.#answers.set(name, seen);
+    const seen = getOrAdd(this.#answers, name, () => new Map<string, number>());
     seen.set(answer, (seen.get(answer) ?? 0) + 1);
   }
 
@@ -185,11 +185,11 @@ export class Observations {
     // A 400 may have a member for each field.
     if (endpoint === undefined || reply.status === 0 || reply.status === 400) return;
     const name = `${method} ${endpoint} ${reply.status}`;
-    let shape = this.shapes.get(name);
-    if (shape === undefined) {
-      shape = { replies: 0, members: new Map(), last: undefined };
-      this.shapes.set(name, shape);
-    }
+    const shape = getOrAdd<string, Shape>(this.shapes, name, () => ({
+      replies: 0,
+      members: new Map(),
+      last: undefined,
+    }));
     shape.replies++;
     const type = reply.headers['content-type'] ?? 'none';
     if (shape.last === undefined || !isLike(shape.last, type, reply.json)) {

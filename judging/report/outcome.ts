@@ -3,7 +3,7 @@
  * to assumptions, one exit code.
  */
 import { assumptionNames } from '#contract/assumptions.ts';
-import { grouped } from '#io/grouped.ts';
+import { eachOf, grouped } from '#io/grouped.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { isObject } from '../service/expectations.ts';
 import type { Weighed } from './expected.ts';
@@ -88,10 +88,7 @@ function bucketsOf({ subject }: Result): number {
 }
 
 export function counts(results: readonly Result[]): Record<Verdict, number> {
-  const all = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<
-    Verdict,
-    number
-  >;
+  const all: Record<Verdict, number> = eachOf(verdicts, 0);
   for (const { verdict } of results) all[verdict] += 1;
   return all;
 }

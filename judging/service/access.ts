@@ -11,6 +11,7 @@ import {
   isSend,
   type Sender,
 } from '../evidence/exchange.ts';
+import { isSuccess } from '../evidence/reply.ts';
 import { uuid } from './body.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Trace } from './judge.ts';
@@ -50,7 +51,7 @@ function answered({ exchanges }: Trace): Exchange[] {
 function acceptsValidKeys(trace: Trace, findings: Findings): boolean {
   if (trace.recorded !== undefined) return true;
   const valid = answered(trace).filter(({ caller }) => caller.key === 'valid');
-  if (!valid.some(({ reply }) => reply.status >= 200 && reply.status < 300)) {
+  if (!valid.some(({ reply }) => isSuccess(reply))) {
     findings.judge(valid, () => verify.given(() => verify.fail('a key that is accepted', 'none')));
     return false;
   }

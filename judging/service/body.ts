@@ -5,7 +5,7 @@
  */
 import { statuses } from '#contract/message-status.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
-import { onceInTurn } from '#io/grouped.ts';
+import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
 import { timeIn } from '../evidence/reading.ts';
 import * as verify from './expectations.ts';
@@ -179,8 +179,7 @@ function judgeDevices(trace: Trace, findings: Findings): void {
   for (const send of trace.exchanges.filter(isAcceptance)) {
     if (send.sender?.is !== 'own') continue;
     const deviceId = verify.textOf(bodyOf(send)['device_id']).toLowerCase();
-    const first = firstSends.get(deviceId) ?? send;
-    firstSends.set(deviceId, first);
+    const first = getOrAdd(firstSends, deviceId, () => send);
     const isSameAccount = first.caller.account === send.caller.account;
     isJudged ||= send.sender.deviceId !== undefined || !isSameAccount;
     const expected = 'another device_id for a number of another account';

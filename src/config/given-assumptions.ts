@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import * as mistakes from '#io/mistakes.ts';
+import { jsonIn } from '#io/plain-file.ts';
 import {
   type AssumptionName,
   type Assumptions,
@@ -100,16 +101,8 @@ function candidates(name: AssumptionName, answer: string): readonly unknown[] {
     return [answer, list];
   }
   // Templates are typed as JSON; any other text is refused.
-  if (name === 'replyTemplates') return [jsonOrText(answer)];
+  if (name === 'replyTemplates') return [jsonIn(answer, answer)];
   return /^[0-9]+(\.[0-9]+)?$/.test(answer) ? [answer, Number(answer)] : [answer];
-}
-
-function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function mistake(message: string): AssumptionReading {

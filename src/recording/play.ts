@@ -16,6 +16,7 @@ import {
   resultDigest,
 } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import { timeIn } from '#judging/evidence/reading.ts';
 import type { Settings } from '../config/settings.ts';
 import { OperationRefused } from '../sim/errors.ts';
 import type { Simulation } from '../simulation/simulation.ts';
@@ -100,7 +101,7 @@ export function* playing(
 function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;
   const nowMs = clock.now();
-  const atMs = Date.parse(entry.at);
+  const atMs = timeIn(entry.at);
   if (atMs < nowMs)
     return { input: 'the clock', expected: entry.at, actual: `already at ${isoTime(nowMs)}` };
   try {

@@ -4,6 +4,7 @@
  * leaves an incomplete last line, which is skipped: its input was never acknowledged.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
 import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf, systemCodeOf } from '#io/plain-file.ts';
 import type { Entry } from '#judging/evidence/journal-entry.ts';
@@ -30,7 +31,8 @@ export interface RecordedRun extends Pick<JournalLines, 'entries'> {
   readonly header: string;
 }
 
-const blockBytes = 1_048_576;
+/** Small, so that a block is freed soon: longer texts wait for a full garbage collection. */
+const blockBytes = 65_536;
 const lineBreak = 10;
 
 /** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
@@ -88,20 +90,17 @@ function readBlock(file: number, from: number, to: number): Buffer {
 }
 
 function* linesOf(file: number, to: number): Generator<string> {
-  /** The pieces read so far of a line that continues in the next block. */
-  let pieces: Buffer[] = [];
+  const decoder = new StringDecoder('utf8');
+  /** The beginning of a line that continues in the next block. */
+  let incomplete = '';
   for (let from = 0; from < to; ) {
     const block = readBlock(file, from, to);
     if (block.length === 0) return;
     from += block.length;
-    let start = 0;
-    for (let end = block.indexOf(lineBreak); end >= 0; end = block.indexOf(lineBreak, start)) {
-      const last = block.subarray(start, end);
-      yield pieces.length === 0 ? last.toString() : Buffer.concat([...pieces, last]).toString();
-      pieces = [];
-      start = end + 1;
-    }
-    if (start < block.length) pieces.push(block.subarray(start));
+    const lines = decoder.write(block).split('\n');
+    lines[0] = incomplete + lines[0];
+    incomplete = lines.pop() ?? '';
+    yield* lines;
   }
 }
 
