@@ -1,6 +1,6 @@
 /** The audit of planted limiters on a clock of their own: what it calls certain is true. */
 import { expect, test } from 'vitest';
-import { audit, type Reply, type Subject } from '#audit/audit.ts';
+import { audit, learn, type Reply, type Subject } from '#audit/audit.ts';
 import { sample } from '../testkit/runs.ts';
 import {
   alignedWindow,
@@ -71,6 +71,45 @@ test.each(sample(past, 11))(
     if (keys.certainty === 'certain') expect(keys.value).toEqual(['address']);
   },
 );
+
+const others = [
+  { subject: { caller: 'caller-2', path: '/' }, difference: 'address' },
+  { subject: { caller: 'caller-1', path: '/other' }, difference: 'path' },
+  { subject: { caller: 'caller-1', path: '/?x=1' }, difference: 'query' },
+  { subject: { caller: 'caller-3', path: '/' }, difference: 'header:x-api-key' },
+];
+
+function differenceOf({ caller, path }: Subject): string {
+  const same = others.find(({ subject }) => subject.caller === caller && subject.path === path);
+  return same?.difference ?? '';
+}
+
+test.each([
+  ['fixed_window', fixedWindow(5, 1_000), ['query']],
+  ['aligned_window', alignedWindow(5, 1_000), ['all']],
+] as const)('beside slow replies, it is certain who shares a %s', async (name, make, keys) => {
+  const keyOf = (subject: Subject) =>
+    keys.some((key) => key === differenceOf(subject)) ? differenceOf(subject) : '';
+  const server = new LimitedServer(perKey(make), keyOf);
+  let drawn = 7;
+  // A window holds about as many requests as a test needs.
+  server.takesMs = () => {
+    drawn = (drawn * 16_807) % 2_147_483_647;
+    return 50 + (drawn % 40);
+  };
+  const { statements } = await learn({
+    request: server.request,
+    ...server.clock,
+    others: others.map(({ subject }) => subject),
+    differencesOf: (subject) => [differenceOf(subject)],
+    differences: others.map(({ difference }) => difference),
+    maxWindow: 3_000,
+    budget: 150,
+  });
+  const { algorithm, keyed_by: keyedBy } = statements;
+  if (algorithm.certainty === 'certain') expect(algorithm.value).toBe(name);
+  expect(keyedBy).toMatchObject({ value: keys, certainty: 'certain' });
+});
 
 test('requests of a race that a short queue delays make answers less exact, not wrong', async () => {
   const server = new LimitedServer(perKey(slidingLog(9, 3_000, true)));
