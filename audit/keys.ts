@@ -33,6 +33,16 @@ const countedWindows = 2;
 const roundsForOne = 3;
 /** A test that shows little is made again, up to this often. */
 const mostTests = 3;
+/** After more time, the first subject is asked again whether it is still refused. */
+const mostSinceRefusalMs = 20;
+
+/** What is known of the limit when tests begin. */
+interface KnownLimit {
+  readonly limit: number;
+  readonly leastLimit: number;
+  /** How long a request counts. */
+  readonly knownMs: number;
+}
 
 export class KeyTests {
   done: readonly KeyTest[] = [];
@@ -96,29 +106,29 @@ export class KeyTests {
   async make(firstPasses: number): Promise<void> {
     this.#isOfOne = firstPasses === 1;
     const untested = this.#untested(firstPasses);
+    if (untested.length === 0) return;
+    this.#run.doing('who shares the limit');
+    // Asked once: on a busy machine the answer takes longer than a short window.
+    const { limit: limits, knownMs } = this.#evidence;
     // Where a window ended in the first burst, more than the limit passed.
     const limit = Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
-    if (untested.length > 0) this.#run.doing('who shares the limit');
+    const known = { limit, leastLimit: Math.min(limit, limits[0]), knownMs };
     const tests: KeyTest[] = [];
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
-      const test = await this.#test(other, limit);
+      const test = await this.#test(other, known);
       if (test !== undefined) tests.push(test);
     }
+    const isLate = ({ isClear, subject }: KeyTest) => !isClear && isEverShared(tests, subject);
     // What passed in an unclear test of one that shares the limit counted in it.
-    for (const { own } of this.done.filter(
-      ({ isClear, subject }) => !isClear && isEverShared(tests, subject),
-    ))
-      this.#evidence.addLate(own.flat());
-    this.done = this.done.filter(
-      ({ isClear, subject }) => isClear || !isEverShared(tests, subject),
-    );
-    this.done = [...this.done, ...tests];
+    for (const { own } of this.done.filter(isLate)) this.#evidence.addLate(own.flat());
+    this.done = [...this.done.filter((test) => !isLate(test)), ...tests];
   }
 
   /** Undefined if the other subject gave no answer, or was refused but not surely by this limit. */
-  async #test(other: Subject, limit: number): Promise<KeyTest | undefined> {
+  async #test(other: Subject, known: KnownLimit): Promise<KeyTest | undefined> {
     const { first } = this.#subjects;
+    const { limit, leastLimit } = known;
     // One less than the limit: if all of a shared limit came back, the first subject then passes.
     const most = Math.max(1, limit - 1);
     const fewer = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
@@ -136,13 +146,11 @@ export class KeyTests {
       return sent;
     };
     let [isShared, isOwn] = [false, false];
-    const leastLimit = Math.min(limit, this.#evidence.limit[0]);
     for (let round = 0; round < mostRounds && !isShared && !isOwn; round += 1) {
-      const mayBeSpent = this.#mayHaveSpent(other) >= leastLimit;
+      const mayBeSpent = this.#mayHaveSpent(other, known) >= leastLimit;
       if (mayBeSpent && round > 0) break;
-      const last = this.#run.exchanges.at(-1);
-      let isSpent = isSame(last, first) && isRefused(last);
-      for (let asked = 0; asked <= limit && !isSpent; asked += 1) isSpent = await askFirst();
+      let isSpent = this.#isJustRefused;
+      for (let asked = 0; asked <= 2 * limit && !isSpent; asked += 1) isSpent = await askFirst();
       const sent = await askOther(Math.min(most, fewer));
       const isFirstRefused = await askFirst();
       isShared = isSpent && isRefused(sent[0]) && !mayBeSpent;
@@ -160,13 +168,20 @@ export class KeyTests {
     return { subject: other, isShared, isClear, exchanges, own: isShared ? [] : own };
   }
 
+  /** True if the first subject was refused, and no time has passed since. */
+  get #isJustRefused(): boolean {
+    const last = this.#run.exchanges.at(-1);
+    const isFirst = last !== undefined && isSame(last, this.#subjects.first);
+    return isFirst && isRefused(last) && this.#run.now() < last.answeredAtMs + mostSinceRefusalMs;
+  }
+
   /** How many requests that may still count may have spent a limit of this subject's own. */
-  #mayHaveSpent(other: Subject): number {
+  #mayHaveSpent(other: Subject, { knownMs }: KnownLimit): number {
     const { others, differencesOf } = this.#subjects;
     const sharers = others.filter((each) =>
       differencesOf(each).some((difference) => differencesOf(other).includes(difference)),
     );
-    const since = this.#run.now() - this.#evidence.knownMs * countedWindows;
+    const since = this.#run.now() - knownMs * countedWindows;
     return this.#run.exchanges.filter(
       (each) =>
         each.outcome === 'passed' &&
@@ -181,8 +196,8 @@ export function isEverShared(tests: readonly KeyTest[], subject: Subject): boole
   return tests.some((test) => test.isShared && test.subject === subject);
 }
 
-function isSame(one: Subject | undefined, other: Subject): boolean {
-  return one?.caller === other.caller && one.path === other.path;
+function isSame(one: Subject, other: Subject): boolean {
+  return one.caller === other.caller && one.path === other.path;
 }
 
 function isRefused(exchange: AuditedExchange | undefined): boolean {
