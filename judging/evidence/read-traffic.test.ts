@@ -207,3 +207,11 @@ test('polls that two tools may both have recorded exceed no limit, and those of 
   };
   expect([await limits(100), await limits(200)]).toEqual([false, true]);
 });
+
+test('a text that shows a key which another one begins shows nothing of it', () => {
+  const keys = new KeyNames();
+  for (const key of ['key-of-acme', 'key-of-acme-1zq7']) keys.named(`Bearer ${key}`);
+  expect(keys.hiddenIn('{"detail":"key-of-acme-1zq7"}')).toMatch(
+    /^\{"detail":"key:[0-9a-f]{12}"\}$/,
+  );
+});

@@ -133,6 +133,8 @@ const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 /** Names for API keys, which stand for them wherever an exchange shows them. */
 export class KeyNames {
   readonly #names = new Map<string, string>();
+  /** A key may begin a longer one, whose end would stay visible. */
+  readonly #longestFirst: { readonly key: string; readonly name: string }[] = [];
   /** By header: the header with a name for its key. */
   readonly #headers = new Map<string, string>();
 
@@ -160,14 +162,19 @@ export class KeyNames {
   /** `plain`: the text without escapes. */
   #hidden(text: string, plain: string): string {
     let hidden = plain;
-    for (const [key, name] of this.#names)
+    for (const { key, name } of this.#longestFirst)
       if (hidden.includes(key)) hidden = hidden.replaceAll(key, name);
     if (hidden.includes('smst_')) hidden = hidden.replaceAll(drawnKey, (key) => this.#nameOf(key));
     return hidden === plain ? text : hidden;
   }
 
   #nameOf(key: string): string {
-    return getOrAdd(this.#names, key, () => nameOf(key));
+    return getOrAdd(this.#names, key, () => {
+      const name = nameOf(key);
+      const at = this.#longestFirst.findIndex((other) => other.key.length < key.length);
+      this.#longestFirst.splice(at < 0 ? this.#longestFirst.length : at, 0, { key, name });
+      return name;
+    });
   }
 }
 
