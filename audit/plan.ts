@@ -252,7 +252,8 @@ export class Plan {
   }
 
   #bestBurst(idle: number, kept: Cost): Planned | undefined {
-    const { paceMs } = this.#run.settings;
+    const { replyMs } = this.#run;
+    const paceMs = Math.max(this.#run.settings.paceMs, replyMs);
     const windowMs = this.#allowance.windowMs[1];
     const idleMs = (idle * windowMs) / idleParts;
     const now = this.#run.now() + paceMs + idleMs;
@@ -262,6 +263,7 @@ export class Plan {
     return bestBurst(this.#evidence, {
       now,
       paceMs,
+      replyMs,
       restMs: Math.max(...this.#recovery.span),
       horizonMs: windowMs * windowsAhead,
       requests,

@@ -121,6 +121,8 @@ export interface Planned {
 interface BurstChoice {
   readonly now: number;
   readonly paceMs: number;
+  /** How long a reply takes: the limiter decides within it. */
+  readonly replyMs: number;
   /** After this time, a request passes again. */
   readonly restMs: number;
   /** Times within this are compared. */
@@ -134,7 +136,7 @@ interface BurstChoice {
 /** The burst until a refusal that separates the remaining versions most for what it costs. */
 export function bestBurst(
   evidence: Evidence,
-  { now, paceMs, restMs, horizonMs, requests, timeMs }: BurstChoice,
+  { now, paceMs, replyMs, restMs, horizonMs, requests, timeMs }: BurstChoice,
 ): Planned | undefined {
   let best: (Planned & { readonly score: number }) | undefined;
   const [shortest, longest] = evidence.windowMs;
@@ -153,7 +155,7 @@ export function bestBurst(
       const leastScored = leastCost + (at - now) / timeMs + (lead.length + 1) / requests;
       // Even if it separated all, another is better.
       if (best !== undefined && 1 / leastScored <= best.score) continue;
-      const { separated, expected, count } = outcomesAt(evidence, at, paceMs, lead);
+      const { separated, expected, count } = outcomesAt(evidence, at, { paceMs, replyMs }, lead);
       if (lead.length + count > requests || separated < leastSeparated) continue;
       const cost = leastCost + (at - now) / timeMs + (lead.length + expected) / requests;
       const score = separated ** 2 / cost;
@@ -229,8 +231,8 @@ function passesAt(
   const passes = (count: number): readonly Decision[] =>
     count === 0 ? before : [...before, { from, to: from + timeFor(count), passed: true, count }];
   const refusal = (count: number): readonly Decision[] => {
-    const at = from + timeFor(count);
-    return [...passes(count - 1), { from: at, to: at, passed: false, count: 1 }];
+    const to = from + timeFor(count);
+    return [...passes(count - 1), { from: to - timeFor(1), to, passed: false, count: 1 }];
   };
   return versions.map((version) => {
     const most = lastThat(limit, (count) => evidence.permits(version, passes(count)));
@@ -244,12 +246,17 @@ function lastThat(limit: number, holds: (count: number) => boolean): number {
 }
 
 /** What the versions that remain expect of a burst at this time, which ends at a refusal. */
-function outcomesAt(evidence: Evidence, at: number, paceMs: number, lead: readonly number[]) {
+function outcomesAt(
+  evidence: Evidence,
+  at: number,
+  { paceMs, replyMs }: Pick<BurstChoice, 'paceMs' | 'replyMs'>,
+  lead: readonly number[],
+) {
   const sample = weighted(evidence.candidates);
   const passes = passesAt(
     evidence,
     at,
-    (count) => Math.max(0, count - 1) * paceMs,
+    (count) => Math.max(0, count - 1) * paceMs + replyMs,
     sample.map(({ candidate }) => candidate),
     evidence.limit[1] + 1,
     passesOf(lead, paceMs),

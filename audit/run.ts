@@ -72,6 +72,8 @@ export class Stopped extends Error {
 
 /** After this many server errors or broken connections in a row, the audit stops. */
 const mostErrorsInARow = 5;
+/** The number of replies that show how long the next ones take. */
+const latestReplies = 15;
 /** A burst after as many paces without a request begins with this many requests at once. */
 const firstTogether = 3;
 /**
@@ -100,6 +102,15 @@ export class Run {
 
   get requests(): number {
     return this.exchanges.length;
+  }
+
+  /** How long the latest replies took: the median. */
+  get replyMs(): number {
+    const times = this.exchanges
+      .slice(-latestReplies)
+      .map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs)
+      .sort((one, other) => one - other);
+    return times[times.length >> 1] ?? 0;
   }
 
   /** Says what the next requests are for. */
