@@ -1,4 +1,5 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
+import { crc32 } from 'node:zlib';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
 import type { FileReading, MutableTraffic, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
@@ -14,6 +15,8 @@ export function journalReader(reading: FileReading): TextReader {
   const read = lineReader(reading.path);
   let faults = 0;
   let requests = 0;
+  /** Tells the run of the journal from others. */
+  let run: number | undefined;
   /** The exchanges whose replies were delayed, by the numbers of their requests. */
   const late = new Map<number, MutableTraffic>();
   const noteOutcomes = (outcomes: unknown) => {
@@ -23,6 +26,7 @@ export function journalReader(reading: FileReading): TextReader {
   return readerOfLines(reading, (text) => {
     const entry = text === '' ? undefined : read(text);
     if (entry === undefined) {
+      run ??= crc32(text);
       if (requests === 0) noteOutcomes(Object(Object(valueIn(text)).settings).world?.outcomes);
       return;
     }
@@ -31,8 +35,10 @@ export function journalReader(reading: FileReading): TextReader {
       requests++;
       if (entry.reply.delivery !== undefined) late.set(requests, exchange);
       reading.isOfService(exchange);
-      // The checksum at the end tells lines apart as well as all of the text.
-      reading.add(exchange, text.slice(Math.max(0, text.lastIndexOf(checksumMember))));
+      // The checksum at the end tells lines apart as well as all of the text. What another run, or
+      // the same one at another time, answered alike is no copy.
+      const checksum = text.slice(Math.max(0, text.lastIndexOf(checksumMember)));
+      reading.add(exchange, `${run} ${requests} ${checksum}`);
     } else if ('ended' in entry) {
       const number = requests - entry.ended + 1;
       const exchange = late.get(number);

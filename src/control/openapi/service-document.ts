@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '#contract/limits.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import { type Route, routes } from '#contract/routes.ts';
-import { jsonIn } from '#io/plain-file.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { receivedParameters } from '../../sim/read.ts';
 import { endpointTexts, tags } from './endpoint-texts.ts';
@@ -206,11 +206,7 @@ function responseOf(refusals: readonly Refusal[]): Json {
     name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
     documentedHeaders[name] ?? setByTemplate,
   ]);
-  // A template may word a body that is not JSON: it is then shown as text.
-  const examples = refusals.map(({ name, reply: { body } }) => [
-    name,
-    { value: jsonIn(body, body) },
-  ]);
+  const examples = refusals.map(({ name, reply }) => [name, { value: exampleOf(reply) }]);
   return {
     description: refusals.map(({ description }) => description).join('\n\n'),
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
@@ -218,6 +214,15 @@ function responseOf(refusals: readonly Refusal[]): Json {
       examples: Object.fromEntries(examples),
     }),
   };
+}
+
+/** The body as JSON, or as text: a template may word a body that is not JSON. */
+function exampleOf({ body }: ApiReply): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
 }
 
 /** The response to the path without its last slash, if that redirects. */

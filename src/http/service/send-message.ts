@@ -7,7 +7,6 @@ import { isUtf8 } from 'node:buffer';
 import type { SendEndpoint } from '#contract/limits.ts';
 import { malformedDetails } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { jsonIn } from '#io/plain-file.ts';
 import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -90,8 +89,12 @@ export function readJsonBody(
   if (text === undefined) return malformedJson('malformed_json', 'The body is not valid UTF-8.');
   if (text === '' && assumptions.emptyBody === 'no_fields') return { kind: 'object', object: {} };
   if (text === '') return malformedJson('empty_body');
-  const value = jsonIn(text);
-  if (value === undefined) return malformedJson('malformed_json');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return malformedJson('malformed_json');
+  }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return malformedJson('not_an_object');
   return { kind: 'object', object: value as Record<string, unknown> };
