@@ -113,16 +113,19 @@ export class KeyTests {
     // Where a window ended in the first burst, more than the limit passed.
     const limit = Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
     const known = { limit, leastLimit: Math.min(limit, limits[0]), knownMs };
-    const tests: KeyTest[] = [];
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
       const test = await this.#test(other, known);
-      if (test !== undefined) tests.push(test);
+      if (test !== undefined) this.#keep(test);
     }
-    const isLate = ({ isClear, subject }: KeyTest) => !isClear && isEverShared(tests, subject);
+  }
+
+  #keep(test: KeyTest): void {
+    const isLate = ({ isClear, subject }: KeyTest) =>
+      test.isShared && !isClear && subject === test.subject;
     // What passed in an unclear test of one that shares the limit counted in it.
     for (const { own } of this.done.filter(isLate)) this.#evidence.addLate(own.flat());
-    this.done = [...this.done.filter((test) => !isLate(test)), ...tests];
+    this.done = [...this.done.filter((each) => !isLate(each)), test];
   }
 
   /** Undefined if the other subject gave no answer, or was refused but not surely by this limit. */

@@ -53,6 +53,8 @@ const mostIdleBursts = 5;
 const mostOfSize = 0.98;
 /** After a burst that showed nothing, the next one is planned this part of a window later. */
 const idleParts = 12;
+/** To plan a burst may take this many times as long as to plan the last one. */
+const planningMargin = 1.2;
 /** Bursts are planned for this many windows ahead. */
 const windowsAhead = 1.5;
 
@@ -68,6 +70,8 @@ export class Plan {
   #firstPasses = 0;
   /** How many bursts followed a pause. */
   #freshBursts = 0;
+  /** How long the next burst takes to plan: on a busy machine longer than a short window. */
+  #planningMs = 0;
 
   constructor(run: Run, subjects: Subjects, evidence: Evidence) {
     this.#run = run;
@@ -256,11 +260,12 @@ export class Plan {
     const paceMs = Math.max(this.#run.settings.paceMs, replyMs);
     const windowMs = this.#allowance.windowMs[1];
     const idleMs = (idle * windowMs) / idleParts;
-    const now = this.#run.now() + paceMs + idleMs;
+    const begin = this.#run.now();
+    const now = begin + this.#planningMs + paceMs + idleMs;
     const requests = this.#allowance.requests - kept.requests;
     const timeMs = this.#allowance.endMs - now - kept.windows * windowMs;
     if (requests < 1 || timeMs <= 0) return undefined;
-    return bestBurst(this.#evidence, {
+    const best = bestBurst(this.#evidence, {
       now,
       paceMs,
       replyMs,
@@ -269,6 +274,8 @@ export class Plan {
       requests,
       timeMs,
     });
+    this.#planningMs = (this.#run.now() - begin) * planningMargin;
+    return best;
   }
 
   /** Sends single requests at these times. False if one is refused. */
