@@ -59,7 +59,6 @@ export class Evidence {
   #since = 0;
   /** The same of `withPast`: nothing that is not among the decisions counts from there on. */
   #trustedSince = 0;
-  #trustedFromMs = 0;
   /** Set by `settle`. */
   #isSettled = false;
   /** `nearWindows` or `nearIfProlonged`, by the versions that remain. */
@@ -83,12 +82,16 @@ export class Evidence {
     this.#since = this.decisions.length;
     if (this.isDoubted) {
       this.#trustedSince = this.#since;
-      this.#trustedFromMs = this.decisions.at(-1)?.to ?? 0;
       this.#spaces.withPast = new Space(this.#trustedFromMs);
     }
     this.isDoubted = false;
     this.#spaces.withoutPast = this.#allWithoutPast();
     this.#spaces.withPast.widen(this.longestMs);
+  }
+
+  /** Before this time, requests that are not among the decisions may have counted. */
+  get #trustedFromMs(): number {
+    return this.decisions[this.#trustedSince - 1]?.to ?? 0;
   }
 
   #allWithoutPast(): Space {

@@ -133,8 +133,10 @@ export class KeyTests {
     const { first } = this.#subjects;
     const { limit, leastLimit } = known;
     // One less than the limit: if all of a shared limit came back, the first subject then passes.
-    const most = Math.max(1, limit - 1);
-    const fewer = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
+    const most = Math.min(
+      Math.max(1, limit - 1),
+      mostOfOther + Math.min(limit >> 2, 3 * mostOfOther),
+    );
     const ofFirst: AuditedExchange[] = [];
     const own: Omitted[] = [];
     const askFirst = async () => {
@@ -150,11 +152,12 @@ export class KeyTests {
     };
     let [isShared, isOwn] = [false, false];
     for (let round = 0; round < mostRounds && !isShared && !isOwn; round += 1) {
-      const mayBeSpent = this.#mayHaveSpent(other, known) >= leastLimit;
+      const mayBeSpent = this.#spentBesides(other, known) >= leastLimit;
       if (mayBeSpent && round > 0) break;
       let isSpent = this.#isJustRefused;
+      // A window may end meanwhile: then the limit is spent twice.
       for (let asked = 0; asked <= 2 * limit && !isSpent; asked += 1) isSpent = await askFirst();
-      const sent = await askOther(Math.min(most, fewer));
+      const sent = await askOther(most);
       const isFirstRefused = await askFirst();
       isShared = isSpent && isRefused(sent[0]) && !mayBeSpent;
       isOwn = isSpent && isFirstRefused && !isRefused(sent.at(-1));
@@ -178,10 +181,10 @@ export class KeyTests {
     return isFirst && isRefused(last) && this.#run.now() < last.answeredAtMs + mostSinceRefusalMs;
   }
 
-  /** How many requests that may still count may have spent a limit of this subject's own. */
-  #mayHaveSpent(other: Subject, { knownMs }: KnownLimit): number {
+  /** How many requests may still count in a limit that this subject does not share with the first. */
+  #spentBesides(other: Subject, { knownMs }: KnownLimit): number {
     const { others, differencesOf } = this.#subjects;
-    const sharers = others.filter((each) =>
+    const alike = others.filter((each) =>
       differencesOf(each).some((difference) => differencesOf(other).includes(difference)),
     );
     const since = this.#run.now() - knownMs * countedWindows;
@@ -189,7 +192,7 @@ export class KeyTests {
       (each) =>
         each.outcome === 'passed' &&
         each.answeredAtMs > since &&
-        sharers.some((sharer) => isSame(each, sharer)),
+        alike.some((one) => isSame(each, one)),
     ).length;
   }
 }

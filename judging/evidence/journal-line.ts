@@ -22,7 +22,7 @@ export function lineOf(value: object): string {
 export function isIntact(line: string): boolean | undefined {
   const end = line.lastIndexOf(checksumMember);
   if (end < 0) return undefined;
-  const written = line.slice(end + checksumMember.length).trimEnd();
+  const written = line.slice(end + checksumMember.length, line.endsWith('\r') ? -1 : undefined);
   return written === `${crc32(line.slice(0, end))}}`;
 }
 
