@@ -10,7 +10,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
+import { type AccountUnderTest, paths, type Trial, unknownId } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
 import {
   flood,
@@ -151,7 +151,10 @@ async function requestOthers(
     else await requestTo(t, flooded, other);
   }
   if (bucket === 'received') await fromSecondAddress(t, { authorization: `Bearer ${account.key}` });
-  if (bucket === 'address') await fromSecondAddress(t, {});
+  if (bucket === 'address') {
+    await fromSecondAddress(t, {});
+    await t.get(paths.tasks(account.sims[0]?.deviceId ?? unknownId), undefined);
+  }
   return isThrottled;
 }
 

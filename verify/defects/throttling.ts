@@ -118,6 +118,13 @@ export const throttlingDefects: readonly DefectRow[] = [
       'the three send endpoints draw from one bucket',
       countingIn(({ endpoint, caller }) => [endpoint.endsWith('send') ? 'send' : endpoint, caller]),
     ],
+    'unauthenticated-limit-shared': [
+      'calls without a key share one bucket for all endpoints',
+      countingIn(({ endpoint, caller, key }) => [
+        key === undefined ? 'received' : endpoint,
+        caller,
+      ]),
+    ],
     'tasks-limit-locks-account': [
       'an account whose task polls are spent is answered 429 everywhere',
       refusingWhileEmpty((_, accountId) => ['tasks', accountId]),
