@@ -112,7 +112,11 @@ function clockAhead(ms: number): Plan {
 const { reply: whole, ...sentRead } = read({ request_id: '"to":' });
 const nameTwice = whole.text.replace('{', '{"status":"sent",');
 
+const byDashboard = { endpoint: 'dashboard_send', path: '/api/sms/send/' } as const;
+const foreign = { ...byDashboard, sender: { is: 'foreign' } } as const;
+
 const brokenBy: [RuleId, string, Exchange[]][] = [
+  ['AUTH-5', 'a foreign number elsewhere', [send(202, {}), send(202, {}, {}, { more: foreign })]],
   ['RES-1', 'a field twice', [{ ...sentRead, reply: { ...whole, text: nameTwice } }]],
   ['ERR-3', 'a 429 after the wait', [throttled(0, 1), throttled(2_000, 16)]],
   ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
