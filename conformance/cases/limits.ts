@@ -209,7 +209,6 @@ export const limitCases: readonly Case[] = [
     demands: 'as many pass as from one: authenticated calls are keyed by user',
   }),
   judging('AUTH-6/unauthenticated-by-address', floodOf.address, {
-    also: ['LIMIT-7'],
     sends:
       'requests without a key; then one with a key, and one without from another address and to another endpoint',
     demands: `401 for ${documentedLimits.received} of them; neither the key, the other address nor the other endpoint is throttled`,

@@ -118,13 +118,6 @@ export const throttlingDefects: readonly DefectRow[] = [
       'the three send endpoints draw from one bucket',
       countingIn(({ endpoint, caller }) => [endpoint.endsWith('send') ? 'send' : endpoint, caller]),
     ],
-    'unauthenticated-limit-shared': [
-      'calls without a key share one bucket for all endpoints',
-      countingIn(({ endpoint, caller, key }) => [
-        key === undefined ? 'received' : endpoint,
-        caller,
-      ]),
-    ],
     'tasks-limit-locks-account': [
       'an account whose task polls are spent is answered 429 everywhere',
       refusingWhileEmpty((_, accountId) => ['tasks', accountId]),
@@ -181,6 +174,14 @@ export const throttlingDefects: readonly DefectRow[] = [
       'calls without a key are counted in one bucket, not by client IP',
       countingIn(({ endpoint, caller, key }) => [endpoint, key === undefined ? 'unknown' : caller]),
       'a proxy that hides the address of the caller looks the same',
+    ],
+    'unauthenticated-limit-shared': [
+      'calls without a key share one bucket for all endpoints',
+      countingIn(({ endpoint, caller, key }) => [
+        key === undefined ? 'received' : endpoint,
+        caller,
+      ]),
+      'another client behind the address looks the same',
     ],
     'unauthenticated-locks-users': [
       'an address whose bucket is empty is refused even with a good key',
