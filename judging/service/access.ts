@@ -129,14 +129,14 @@ function acceptsOwnNumber(trace: Trace, findings: Findings): boolean {
  * nothing else refuses or answers first.
  */
 function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
-  return answered(trace).filter(
-    (send) =>
-      isMessageSend(send) &&
-      send.caller.key === 'valid' &&
-      send.sender !== undefined &&
-      relations.includes(send.sender.is) &&
-      isPlain(trace, send),
-  );
+  return relations.flatMap((relation) => anySendsFrom(trace, relation).filter(isMessageSend));
+}
+
+/** The same of all three endpoints, and for one relation. */
+function anySendsFrom(trace: Trace, relation: Sender['is']): Exchange[] {
+  const isFrom = (send: Exchange) =>
+    isSend(send) && send.caller.key === 'valid' && send.sender?.is === relation;
+  return answered(trace).filter((one) => isFrom(one) && isPlain(trace, one));
 }
 
 /** True for a send whose other fields are valid, and that is not a replay. */
@@ -189,13 +189,6 @@ function judgeInactiveSims(trace: Trace, findings: Findings): void {
   }
   requireOwnNumbersAccepted(trace, findings);
   findings.lack('a send from a deactivated SIM');
-}
-
-/** The same of all three endpoints, and for one relation. */
-function anySendsFrom(trace: Trace, relation: Sender['is']): Exchange[] {
-  const isFrom = (send: Exchange) =>
-    isSend(send) && send.caller.key === 'valid' && send.sender?.is === relation;
-  return answered(trace).filter((one) => isFrom(one) && isPlain(trace, one));
 }
 
 /** SVC-1: through the SIM of the sender, or through the pool if the account has none connected. */
