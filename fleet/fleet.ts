@@ -232,29 +232,21 @@ export class Fleet {
 
   async #startShard(index: number, baseUrl: string): Promise<Shard> {
     const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
-    const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
-    if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const journals = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
+    if (journals !== undefined) mkdirSync(journals, { recursive: true, mode: 0o700 });
     const all = wide?.maxMessages;
-    const maxMessages = all === undefined ? undefined : partOf(all, index, count);
     const ownFlags = [
-      ...['--host', loopback],
-      ...['--control-host', loopback],
       ...['--public-url', baseUrl],
-      // The shard can trust the header `X-Forwarded-For`, because HAProxy overwrites it.
-      '--trust-proxy',
       ...['--shard', `${index}/${count}`],
-      ...(folder === undefined ? [] : ['--journal-dir', folder]),
-      ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
+      ...(journals === undefined ? [] : ['--journal-dir', journals]),
+      ...(all === undefined ? [] : ['--max-messages', `${partOf(all, index, count)}`]),
     ];
     return Shard.start(this.#shardOptions(index), {
       file: program.file,
       argv: [...program.argv, 'serve', ...flags, ...ownFlags],
       env,
       folder: this.#folder.path,
-      onLine: (line) => {
-        const named = line.replace(/^smstwin: /, `smstwin: shard ${index}: `);
-        onLine(named.replace(/^\{/, `{"shard":${index},`));
-      },
+      onLine,
     });
   }
 
