@@ -6,6 +6,7 @@
  */
 import { refusals } from '#contract/refusals.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
 
@@ -100,14 +101,10 @@ const plainReplies = new Map<string, ApiReply>();
 
 function plainReply(kind: PlainKind, assumptions: Assumptions): ApiReply {
   const shape = assumptions.errorBody === 'nested' ? 'nested' : 'flat';
-  const name = `${kind}:${shape}`;
-  let reply = plainReplies.get(name);
-  if (reply === undefined) {
+  return getOrAdd(plainReplies, `${kind}:${shape}`, () => {
     const { status, code, detail } = errorReplies[kind];
-    reply = { status, body: codedBody(code, detail, assumptions) };
-    plainReplies.set(name, reply);
-  }
-  return reply;
+    return { status, body: codedBody(code, detail, assumptions) };
+  });
 }
 
 /** The body of a refusal, in the shape of the assumption errorBody. */

@@ -5,6 +5,7 @@
  */
 import { endpointNames } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { FaultState } from '../../http/service/fault.ts';
 import { Account, type ApiKey, Device } from '../../sim/accounts/account.ts';
@@ -199,13 +200,10 @@ class Restoration {
     if (saved === null) return undefined;
     const { ends, in: status, polls, unprompted } = saved;
     const fields = `${ends} ${status} ${polls} ${unprompted}`;
-    let fate = this.#fates.get(fields);
-    if (fate === undefined) {
+    return getOrAdd(this.#fates, fields, () => {
       const isDrawn = unprompted && status !== null;
-      fate = isDrawn ? unpromptedFates[status] : { ends, in: status ?? undefined, polls };
-      this.#fates.set(fields, fate);
-    }
-    return fate;
+      return isDrawn ? unpromptedFates[status] : { ends, in: status ?? undefined, polls };
+    });
   }
 
   /** The received messages, counts, quota and replays of an account. */

@@ -178,18 +178,6 @@ export class MessageStore implements AccountMessages {
     return hasRoom;
   }
 
-  #forgetExcess(): boolean {
-    const excess = this.retention.excess(this.size, this.unfinished);
-    if (excess <= 0) return true;
-    if (excess === Number.POSITIVE_INFINITY) return false;
-    for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
-      const oldest = this.#seekOldestFinal();
-      if (oldest === undefined) return false;
-      this.#forgetForRoom(oldest);
-    }
-    return true;
-  }
-
   /** The messages of a device that are not final, in order of arrival. */
   unfinishedOf(device: Device): Message[] {
     const unfinished: Message[] = [];
@@ -245,6 +233,18 @@ export class MessageStore implements AccountMessages {
 
   #messageAt(handle: number): Message {
     return new Message(this.rows.chunkOf(handle), rowOf(handle));
+  }
+
+  #forgetExcess(): boolean {
+    const excess = this.retention.excess(this.size, this.unfinished);
+    if (excess <= 0) return true;
+    if (excess === Number.POSITIVE_INFINITY) return false;
+    for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
+      const oldest = this.#seekOldestFinal();
+      if (oldest === undefined) return false;
+      this.#forgetForRoom(oldest);
+    }
+    return true;
   }
 
   /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */
