@@ -12,7 +12,7 @@ import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
 import { freePort, type HeldPort, holdPort } from '#src/http/transport/listening.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
-import type { Transport } from '#src/http/transport/transport.ts';
+import { controlHeldLimitBytes, type Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
 import { FleetControl } from './control.ts';
@@ -62,8 +62,6 @@ const loopback = '127.0.0.1';
 const checkEveryMs = 1_000;
 /** How long replies of the control port may take when the fleet stops. */
 const controlCloseMs = 1_000;
-/** Bodies that the control port holds at one time: room for two of the largest snapshots. */
-const controlHeldLimitBytes = 512 * 1024 ** 2;
 
 type PrivateFolder = Awaited<ReturnType<typeof createPrivateFolder>>;
 

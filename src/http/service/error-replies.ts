@@ -6,7 +6,6 @@
  */
 import { refusals } from '#contract/refusals.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import { getOrAdd } from '#io/grouped.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
 
@@ -101,10 +100,14 @@ const plainReplies = new Map<string, ApiReply>();
 
 function plainReply(kind: PlainKind, assumptions: Assumptions): ApiReply {
   const shape = assumptions.errorBody === 'nested' ? 'nested' : 'flat';
-  return getOrAdd(plainReplies, `${kind}:${shape}`, () => {
+  const name = `${kind}:${shape}`;
+  let reply = plainReplies.get(name);
+  if (reply === undefined) {
     const { status, code, detail } = errorReplies[kind];
-    return { status, body: codedBody(code, detail, assumptions) };
-  });
+    reply = { status, body: codedBody(code, detail, assumptions) };
+    plainReplies.set(name, reply);
+  }
+  return reply;
 }
 
 /** The body of a refusal, in the shape of the assumption errorBody. */

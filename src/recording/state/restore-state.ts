@@ -118,12 +118,10 @@ class Restoration {
       const { limit, turned_at_ms: turnedAtMs, recent, older } = limiter[name];
       this.#simulation.limiter.restore(name, { limit, turnedAtMs, recent, older });
     }
-    const { arrivals, pool_ids: poolIds, names } = counters;
-    world.restoreCounters({ arrivals, poolIds, names });
-    const { forgotten_messages: messages, forgotten_request_ids: requestIds } =
-      this.#head.retention;
-    world.messages.retention.forgottenMessages = messages;
-    world.messages.retention.forgottenRequestIds = requestIds;
+    world.restoreCounters({ ...counters, poolIds: counters.pool_ids });
+    const { retention } = world.messages;
+    retention.forgottenMessages = this.#head.retention.forgotten_messages;
+    retention.forgottenRequestIds = this.#head.retention.forgotten_request_ids;
   }
 
   #restoreAccount(saved: SavedAccount): Account {
@@ -162,19 +160,10 @@ class Restoration {
   }
 
   #restoreDevice(saved: SavedDevice): Device {
-    const { connected, active, allowed, polling } = saved;
+    const { device_id: deviceId, account_id: accountId, first_poll_at_ms: firstPollAtMs } = saved;
     const { world } = this.#simulation;
-    const { account_id: accountId } = saved;
-    const restored = new Device({
-      deviceId: saved.device_id,
-      number: saved.number,
-      account: accountId === null ? undefined : requireById(world.accounts, accountId),
-      firstPollAtMs: saved.first_poll_at_ms,
-      connected,
-      active,
-      allowed,
-      polling,
-    });
+    const account = accountId === null ? undefined : requireById(world.accounts, accountId);
+    const restored = new Device({ ...saved, deviceId, account, firstPollAtMs });
     restored.isRemoved = saved.removed === true;
     if (!restored.isRemoved) world.restoreDevice(restored);
     return restored;
