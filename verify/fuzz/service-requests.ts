@@ -3,6 +3,7 @@
  * random steps. Each must get exactly one reply, and the connection must stay open.
  */
 import fc from 'fast-check';
+import { weighted } from '../testkit/steps/step.ts';
 import * as values from '../testkit/steps/values.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
 import type { Facts } from './facts.ts';
@@ -15,7 +16,6 @@ import {
   rarely,
   rawRequest,
   utf8,
-  weighted,
 } from './raw-request.ts';
 
 /** Bodies that are deep or invalid, or JSON whose values JavaScript cannot hold. */

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../model/reference-routes.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
-import { mostly, stepKind } from './step.ts';
+import { mostly, stepKind, weighted } from './step.ts';
 import {
   caller,
   limited,
@@ -101,10 +101,7 @@ export const burst = stepKind(
   fc.record({
     who: caller,
     key: position,
-    endpoint: fc.oneof(
-      { weight: 5, arbitrary: limited },
-      { weight: 1, arbitrary: fc.constantFrom('read' as const, 'stats' as const) },
-    ),
+    endpoint: weighted<Endpoint>([5, limited], [1, fc.constantFrom('read', 'stats')]),
     extra: fc.constantFrom(-1, 0, 1, 2),
   }),
   (session, { who, endpoint, extra }) => {

@@ -21,7 +21,12 @@ export function stepKind<const Kind extends string, Fields extends object>(
   return { kind, drawn: fields.map((drawn) => ({ ...drawn, kind })), play };
 }
 
+/** A choice by weight. */
+export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary<T>])[]) {
+  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
 /** Draws `usual` in eleven of twelve cases: then most requests have at most one odd part. */
 export function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
-  return fc.oneof({ weight: 11, arbitrary: usual }, { weight: 1, arbitrary: odd });
+  return weighted([11, usual], [1, odd]);
 }
