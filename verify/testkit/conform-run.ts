@@ -67,6 +67,11 @@ export async function runConformWithReport(
   }
 }
 
+/** The flags with these values, by name, ready for a command line. */
+export function flagsOf(values: Readonly<Record<string, string>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
 /** The results that fail a rule or are errors of the harness itself. */
 export function failures(results: readonly CaseResult[]): CaseResult[] {
   return results.filter(({ verdict }) =>
