@@ -33,18 +33,6 @@ function readingKeyAs(understand: (call: Call) => string | undefined): Planted {
   });
 }
 
-/** At one endpoint, the key that `find` returns counts in place of the given one. */
-function acceptingOn(
-  endpoint: EndpointName,
-  find: (given: string, keys: readonly ApiKey[]) => ApiKey | undefined,
-): Planted {
-  return readingKeyAs(({ endpoint: called, request, simulation }) => {
-    const given = request.authorization?.slice('Bearer '.length);
-    const keys = [...simulation.world.keys.values()];
-    return called === endpoint && given !== undefined ? find(given, keys)?.key : undefined;
-  });
-}
-
 /** An endpoint without a key check acts for the owner of the requested thing. */
 function withoutKey(
   endpoint: EndpointName,
@@ -215,9 +203,11 @@ export const callerDefects: readonly DefectRow[] = [
     ],
     'key-any-case-for-tasks': [
       'device tasks compare keys without letter case',
-      acceptingOn('tasks', (given, keys) =>
-        keys.find((one) => isLive(one) && one.key.toLowerCase() === given.toLowerCase()),
-      ),
+      readingKeyAs(({ endpoint, request, simulation }) => {
+        const given = request.authorization?.slice('Bearer '.length).toLowerCase();
+        const keys = endpoint === 'tasks' ? [...simulation.world.keys.values()] : [];
+        return keys.find((one) => isLive(one) && one.key.toLowerCase() === given)?.key;
+      }),
     ],
   }),
 ];

@@ -14,7 +14,6 @@ import { invalid, refusal } from './given-replies.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 import {
   comparingIdsAs,
-  knowingIds,
   perField,
   rememberingUntil,
   SharedWindowRegistry,
@@ -119,9 +118,16 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-forgotten-when-crowded': [
     'a request_id is forgotten after 50 later ones',
-    knowingIds((requestId, ids, find) =>
-      ids.slice(-rememberedIds).includes(requestId) ? find(requestId) : undefined,
-    ),
+    wrongWindow(() => {
+      const ids: string[] = [];
+      return {
+        find: (id, find) => (ids.slice(-rememberedIds).includes(id) ? find(id) : undefined),
+        keep: (use, keep) => {
+          ids.push(use.requestId);
+          keep(use);
+        },
+      };
+    }),
   ],
   'replay-any-letter-case': [
     'request_ids that differ in letter case are the same',

@@ -10,7 +10,6 @@ import { type Operation, takesQuery } from '#src/operations/define.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';
 import { weighted } from '../testkit/steps/step.ts';
-import type { Facts } from './facts.ts';
 import {
   chunkSizes,
   crlf,
@@ -21,6 +20,7 @@ import {
   rawRequest,
   utf8,
 } from './raw-request.ts';
+import type { Facts } from './served.ts';
 import { extraHeaders, ids } from './service-requests.ts';
 
 const leftOut: readonly string[] = [

@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import { weighted } from '../testkit/steps/step.ts';
 import * as values from '../testkit/steps/values.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
-import type { Facts } from './facts.ts';
 import {
   type Bytes,
   chunkSizes,
@@ -17,6 +16,7 @@ import {
   rawRequest,
   utf8,
 } from './raw-request.ts';
+import type { Facts } from './served.ts';
 
 /** Bodies that are deep or invalid, or JSON whose values JavaScript cannot hold. */
 const wholeBodies: readonly Bytes[] = Object.values({

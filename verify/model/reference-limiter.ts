@@ -7,30 +7,19 @@ import { minuteMs } from '#contract/time.ts';
 import type { Assumptions } from './answers.ts';
 
 /** The state of a bucket. Each answer of `limiterRefill` uses the fields that name it. */
-export interface Bucket {
+export class Bucket {
   /** `sliding`: when each token was spent, oldest first. */
-  spentAtMs: number[];
+  spentAtMs: number[] = [];
   /** `continuous`: the 60,000ths of a token that are missing at `countedAtMs`. */
-  missingUnits: number;
-  countedAtMs: number;
+  missingUnits = 0;
+  countedAtMs = 0;
   /**
    * `interval`, `interval_aligned`: the start of the current window, and the tokens spent in it.
    */
-  windowStartMs: number;
-  spentInWindow: number;
+  windowStartMs = 0;
+  spentInWindow = 0;
   /** `sliding_counter`: the tokens spent in each minute of the clock, by its number. */
-  counts: Map<number, number>;
-}
-
-export function fullBucket(): Bucket {
-  return {
-    spentAtMs: [],
-    missingUnits: 0,
-    countedAtMs: 0,
-    windowStartMs: 0,
-    spentInWindow: 0,
-    counts: new Map(),
-  };
+  counts = new Map<number, number>();
 }
 
 /** Spends a token and returns 0, or returns the milliseconds until the next token. */

@@ -7,7 +7,7 @@
  * This file has the operations, and the checks before an endpoint: size, key, method, limit.
  */
 import type { Assumptions } from './answers.ts';
-import { type Bucket, fullBucket, spendToken } from './reference-limiter.ts';
+import { Bucket, spendToken } from './reference-limiter.ts';
 import {
   applyDeactivation,
   changeStatus,
@@ -222,7 +222,7 @@ export class ReferenceModel extends ReferenceWorld {
     const limit = this.limits[endpoint];
     if (limit === null) return reply();
     const name = `${endpoint} ${owner}`;
-    const bucket = this.#buckets.get(name) ?? fullBucket();
+    const bucket = this.#buckets.get(name) ?? new Bucket();
     this.#buckets.set(name, bucket);
     const before = structuredClone(bucket);
     const waitMs = spendToken(bucket, limit, this.nowMs, this.assumptions);

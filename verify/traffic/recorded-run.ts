@@ -14,7 +14,7 @@ import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
 import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { testRate } from '../harness/run-with-flags.ts';
+import { testRate } from '../harness/flags-world.ts';
 import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
 import { scaledClock } from '../testkit/scaled-clock.ts';
 import { exceedLimits, repeatIdsAndHolds } from './further-traffic.ts';

@@ -1,21 +1,13 @@
 /** Requests other than sends: reads, lists, polls, bursts, and requests without a key or a path. */
 import fc from 'fast-check';
+import { limitedEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Endpoint } from '../../model/reference-routes.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
 import { mostly, stepKind, weighted } from './step.ts';
-import {
-  caller,
-  limited,
-  limitedEndpoints,
-  owner,
-  position,
-  spelling,
-  spelt,
-  whoseOf,
-} from './targets.ts';
+import { caller, limited, owner, position, spelling, spelt, whoseOf } from './targets.ts';
 import * as values from './values.ts';
 
 const receivedPath = '/api/v1/sms/received/';

@@ -3,6 +3,7 @@
  * write an id in a path.
  */
 import fc from 'fast-check';
+import { limitedEndpoints } from '#contract/limits.ts';
 import { accountCount, lastPosition } from '../twin/session-world.ts';
 
 export const position = fc.nat({ max: lastPosition });
@@ -10,13 +11,6 @@ export const caller = fc.nat({ max: accountCount - 1 });
 /** A caller, or the pool: the index after the last account. */
 export const owner = fc.nat({ max: accountCount });
 
-export const limitedEndpoints = [
-  'send',
-  'dashboard_send',
-  'external_send',
-  'received',
-  'tasks',
-] as const;
 export const limited = fc.constantFrom(...limitedEndpoints);
 
 /** How an id in a path differs from its usual form: in upper case, or without all or one hyphen. */
