@@ -7,8 +7,7 @@ import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import type { SimState } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import type { Call, SendCall } from './call.ts';
-import { acceptingFrom, answeringSends, reading, rewriting } from './combinators.ts';
-import { refusal } from './given-replies.ts';
+import { acceptingFrom, answeringSends, reading, refusal, rewriting } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** Also accepts a text as a key if `opens` returns true for it and any key. */

@@ -6,8 +6,7 @@ import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
 import { type AnsweredCall, isAccepted, isReplay, messageOf } from './call.ts';
-import { handling, refusing, replying } from './combinators.ts';
-import { queueDespiteRefusal } from './given-replies.ts';
+import { handling, queueDespiteRefusal, refusing, replying } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** A count of the quota that can be made wrong. */

@@ -9,8 +9,7 @@ import { findReplay } from '#src/sim/sends/send.ts';
 import { readSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import { type AnsweredCall, isReplay, messageOf, objectOf, type SendCall } from './call.ts';
-import { answeringSends, replying, understanding } from './combinators.ts';
-import { invalid, refusal } from './given-replies.ts';
+import { answeringSends, invalid, refusal, replying, understanding } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 import {
   comparingIdsAs,

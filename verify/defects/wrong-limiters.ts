@@ -7,8 +7,7 @@ import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#co
 import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
 import type { Call, Fields } from './call.ts';
-import { answering, handling } from './combinators.ts';
-import { refusal } from './given-replies.ts';
+import { answering, handling, refusal } from './combinators.ts';
 import type { Planted } from './planted.ts';
 
 /** Gives one endpoint another limit per minute. */

@@ -2,9 +2,8 @@
 import { createServer, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Verdict } from '#judging/report/result.ts';
-import { flagsOf, type Printed, runConform } from '../testkit/conform-run.ts';
+import { flagsOf, type Printed, runConform, scaledClock } from '../testkit/conform-run.ts';
 import { type Listening, serveHttp } from '../testkit/processes/listen.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
 
 export interface Fake extends Listening {
   /** The bodies of all POSTs, unchanged. */

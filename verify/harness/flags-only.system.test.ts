@@ -3,8 +3,7 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { answering } from '../defects/combinators.ts';
-import { invalid, notFound, refusal } from '../defects/given-replies.ts';
+import { answering, invalid, notFound, refusal } from '../defects/combinators.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures, runConform } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';

@@ -5,8 +5,7 @@
  */
 import type { Clock } from '#conformance/target/client.ts';
 import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
-import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
+import { type ConformReport, runConformWithReport, scaledClock } from '../testkit/conform-run.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 const mainFrom = '+12025550102';

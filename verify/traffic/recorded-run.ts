@@ -15,8 +15,7 @@ import { serveForeign } from '../foreign/server.ts';
 import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { testRate } from '../harness/flags-world.ts';
-import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
+import { type ConformReport, runConformWithReport, scaledClock } from '../testkit/conform-run.ts';
 import { exceedLimits, repeatIdsAndHolds } from './further-traffic.ts';
 
 export interface RecordedRun {

@@ -5,10 +5,8 @@
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
-import { expectUuid, itemAt, type Session } from '../twin/session.ts';
-import { accountCount, scriptedFates } from '../twin/session-world.ts';
-import { stepKind, weighted } from './step.ts';
-import { caller, limited, owner, position } from './targets.ts';
+import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../twin/session.ts';
+import { caller, limited, owner, position, stepKind, weighted } from './step.ts';
 
 export const createKey = stepKind('create_key', fc.record({ who: caller }), (session, { who }) => {
   session.createKey(who);

@@ -6,8 +6,18 @@ import type { Endpoint } from '../../model/reference-routes.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
-import { mostly, stepKind, weighted } from './step.ts';
-import { caller, limited, owner, position, spelling, spelt, whoseOf } from './targets.ts';
+import {
+  caller,
+  limited,
+  mostly,
+  owner,
+  position,
+  spelling,
+  spelt,
+  stepKind,
+  weighted,
+  whoseOf,
+} from './step.ts';
 import * as values from './values.ts';
 
 const receivedPath = '/api/v1/sms/received/';

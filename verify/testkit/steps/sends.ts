@@ -6,10 +6,8 @@ import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time.ts';
 import { requestText, type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, type Session } from '../twin/session.ts';
-import { poolNumbers } from '../twin/session-world.ts';
-import { mostly, stepKind, weighted } from './step.ts';
-import { caller, position } from './targets.ts';
+import { itemAt, poolNumbers, type Session } from '../twin/session.ts';
+import { caller, mostly, position, stepKind, weighted } from './step.ts';
 import * as values from './values.ts';
 import { type TimeChoice, writtenTime } from './written-time.ts';
 

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { dayMs, minuteMs } from '#contract/time.ts';
 import { iso, itemAt, type Session } from '../twin/session.ts';
-import { stepKind, weighted } from './step.ts';
-import { caller, position } from './targets.ts';
+import { caller, position, stepKind, weighted } from './step.ts';
 
 /** Milliseconds around the periods of the service: polls, minutes, hours, days. */
 const advancesMs = [
