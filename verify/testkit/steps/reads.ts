@@ -1,8 +1,7 @@
 /** Requests other than sends: reads, lists, polls, bursts, and requests without a key or a path. */
 import fc from 'fast-check';
-import { limitedEndpoints } from '#contract/limits.ts';
+import { type EndpointName, limitedEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Endpoint } from '../../model/reference-routes.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
@@ -103,7 +102,7 @@ export const burst = stepKind(
   fc.record({
     who: caller,
     key: position,
-    endpoint: weighted<Endpoint>([5, limited], [1, fc.constantFrom('read', 'stats')]),
+    endpoint: weighted<EndpointName>([5, limited], [1, fc.constantFrom('read', 'stats')]),
     extra: fc.constantFrom(-1, 0, 1, 2),
   }),
   (session, { who, endpoint, extra }) => {
@@ -166,7 +165,7 @@ function ask(session: Session, who: number, request: ApiRequest): string {
 }
 
 /** A request that spends a token, if the endpoint has a limit, and changes little. */
-function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiRequest {
+function cheapRequest(session: Session, who: number, endpoint: EndpointName): ApiRequest {
   if (endpoint in sendPaths) return post(session, { who, key: 0, via: endpoint as SendPath }, '{}');
   if (endpoint === 'received') return session.getBy(who, receivedPath);
   if (endpoint === 'tasks') return session.getBy(who, '/api/devices/none/tasks/');
@@ -175,7 +174,7 @@ function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiReq
 }
 
 /** A request that would succeed with a valid key of the first account. */
-function acceptableRequest(session: Session, endpoint: Endpoint): ApiRequest {
+function acceptableRequest(session: Session, endpoint: EndpointName): ApiRequest {
   const [simulated, external] = session.simsOf(0);
   if (endpoint === 'tasks') return requestTo(`/api/devices/${external?.deviceId}/tasks/`);
   if (!(endpoint in sendPaths)) return cheapRequest(session, 0, endpoint);

@@ -5,13 +5,15 @@
  * steps on a session. A step names a caller by its index (`who`), and other things by a position in
  * a list.
  */
+
+import type { Status } from '#contract/message-status.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Device } from '#src/sim/accounts/account.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message-view.ts';
 import { Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
-import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';
+import { changesOnItsOwn } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
 import type { Outcome } from '../../model/reference-world.ts';
 import { differenceOf } from './reply-difference.ts';
