@@ -4,6 +4,7 @@
  * those of the reference model.
  */
 import type { Reply, Subject } from '#audit/run.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import type { Assumptions } from '../model/answers.ts';
 import { Bucket, spendToken } from '../model/reference-limiter.ts';
 
@@ -25,11 +26,7 @@ const refuse = (waitMs: number): Decision => ({ passes: false, waitMs });
 /** One limiter for each key. */
 export function perKey(make: () => KeylessLimiter): Limiter {
   const limiters = new Map<string, KeylessLimiter>();
-  return (key, now) => {
-    const limiter = limiters.get(key) ?? make();
-    limiters.set(key, limiter);
-    return limiter(now);
-  };
+  return (key, now) => getOrAdd(limiters, key, make)(now);
 }
 
 /** A limiter of the reference model. */
