@@ -20,6 +20,7 @@ import {
 import { plainIp } from '#src/http/plain-ip.ts';
 import { malformedBody, statedReply } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
+import { originForm } from '#src/http/transport/node/node-request.ts';
 import {
   type Body,
   collectBody,
@@ -27,7 +28,6 @@ import {
   headersWithLength,
   isNamed,
   longestRecordedBody,
-  originForm,
   type PassedExchange,
   type PassedReply,
   pairsOf,
