@@ -139,27 +139,21 @@ export class LimitedServer {
   now = Date.UTC(2026, 0, 5, 10, 0, 17, 345);
   /** How long a request takes: half of it before the limiter decides. */
   takesMs = () => 4;
-  readonly #limiter: Limiter;
-  readonly #keyOf: (subject: Subject) => string;
-  readonly #headersOf: (decided: Decision) => Record<string, string>;
+  readonly request: (subject: Subject) => Promise<Reply>;
 
   constructor(
     limiter: Limiter,
     keyOf: (subject: Subject) => string = ({ caller }) => caller,
     headersOf: (decided: Decision) => Record<string, string> = exactWait,
   ) {
-    this.#limiter = limiter;
-    this.#keyOf = keyOf;
-    this.#headersOf = headersOf;
+    this.request = async (subject) => {
+      const halfMs = this.takesMs() / 2;
+      this.now += halfMs;
+      const decided = limiter(keyOf(subject), this.now);
+      this.now += halfMs;
+      return { status: decided.passes ? 200 : 429, headers: headersOf(decided) };
+    };
   }
-
-  readonly request = async (subject: Subject): Promise<Reply> => {
-    const halfMs = this.takesMs() / 2;
-    this.now += halfMs;
-    const decided = this.#limiter(this.#keyOf(subject), this.now);
-    this.now += halfMs;
-    return { status: decided.passes ? 200 : 429, headers: this.#headersOf(decided) };
-  };
 
   readonly clock = {
     now: () => this.now,
