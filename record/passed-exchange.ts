@@ -59,13 +59,6 @@ export function errorNameOf({ code, message }: NodeJS.ErrnoException): string {
   return code ?? message;
 }
 
-/** The path and query of a target: clients of forward proxies send an absolute URL. */
-export function originForm(target: string): string {
-  if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
-  const { pathname, search } = new URL(target);
-  return `${pathname}${search}`;
-}
-
 function isNamed(name: string, wanted: string): boolean {
   return name.toLowerCase() === wanted;
 }

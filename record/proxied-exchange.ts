@@ -20,13 +20,13 @@ import {
 import { plainIp } from '#src/http/plain-ip.ts';
 import { malformedBody, statedReply } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
+import { originForm } from '#src/http/transport/node/node-request.ts';
 import {
   type Body,
   collectBody,
   errorNameOf,
   headersWithLength,
   longestRecordedBody,
-  originForm,
   type PassedExchange,
   type PassedReply,
   pairsOf,
