@@ -72,7 +72,8 @@ export class Allowance {
   get endMs(): number {
     const limit = usualLimit(this.#evidence);
     // Longer audits show no more about a limit of one request.
-    const isFew = limit < fewInAWindow && (limit === 1 || !isOpen(this.#evidence));
+    const isFew =
+      limit < fewInAWindow && (this.#evidence.longestRun === 1 || !isOpen(this.#evidence));
     const longMs = isOpen(this.#evidence) ? openAuditMs : longAuditMs;
     const fewMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * this.windowMs[1]));
     const shortMs = isFew || !this.isShortWindow ? fewMs : longMs;

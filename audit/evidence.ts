@@ -85,6 +85,7 @@ export class Evidence {
       this.#spaces.withPast = new Space(this.#trustedFromMs);
     }
     this.isDoubted = false;
+    this.#isSettled = false;
     this.#spaces.withoutPast = this.#allWithoutPast();
     this.#spaces.withPast.widen(this.longestMs);
   }

@@ -36,6 +36,42 @@ const mostTests = 3;
 /** After more time, the first subject is asked again whether it is still refused. */
 const mostSinceRefusalMs = 20;
 
+/** What a test shows. */
+type Found = 'shared' | 'own' | 'unclear';
+
+/** The requests of one test. */
+class Asked {
+  readonly first: AuditedExchange[] = [];
+  /** A list for each time that the other subject was asked. */
+  readonly other: Omitted[] = [];
+  readonly #run: Run;
+  readonly #subjects: readonly [first: Subject, other: Subject];
+
+  constructor(run: Run, first: Subject, other: Subject) {
+    this.#run = run;
+    this.#subjects = [first, other];
+  }
+
+  get all(): readonly AuditedExchange[] {
+    return [...this.first, ...this.other.flat()].toSorted((one, next) => one.number - next.number);
+  }
+
+  async isFirstRefused(): Promise<boolean> {
+    const exchange = await this.#run.ask(this.#subjects[0]);
+    this.first.push(exchange);
+    return isRefused(exchange);
+  }
+
+  /** Asks so many times, or until a refusal. */
+  async askOther(count: number): Promise<readonly AuditedExchange[]> {
+    const sent: AuditedExchange[] = [];
+    this.other.push(sent);
+    while (sent.length < count && !isRefused(sent.at(-1)))
+      sent.push(await this.#run.ask(this.#subjects[1]));
+    return sent;
+  }
+}
+
 /** What is known of the limit when tests begin. */
 interface KnownLimit {
   readonly limit: number;
@@ -53,6 +89,8 @@ export class KeyTests {
   readonly #begun = new Map<Subject, number>();
   /** True if the limit is one request. */
   #isOfOne = false;
+  /** How many requests had been sent at the last doubt. */
+  #doubtedAfter = 0;
 
   constructor(run: Run, evidence: Evidence, subjects: Subjects) {
     this.#run = run;
@@ -80,6 +118,9 @@ export class KeyTests {
 
   /** Requests of others that passed may still have counted in the first subject's limit. */
   doubt(): void {
+    const { requests } = this.#run;
+    if (requests === this.#doubtedAfter) return;
+    this.#doubtedAfter = requests;
     const passed = this.done.filter(({ own }) => own.length > 0);
     // Those that were refused in another test share the limit, while the others may not.
     const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
@@ -130,48 +171,41 @@ export class KeyTests {
 
   /** Undefined if the other subject gave no answer, or was refused but not surely by this limit. */
   async #test(other: Subject, known: KnownLimit): Promise<KeyTest | undefined> {
-    const { first } = this.#subjects;
-    const { limit, leastLimit } = known;
-    // One less than the limit: if all of a shared limit came back, the first subject then passes.
-    const most = Math.min(
-      Math.max(1, limit - 1),
-      mostOfOther + Math.min(limit >> 2, 3 * mostOfOther),
-    );
-    const ofFirst: AuditedExchange[] = [];
-    const own: Omitted[] = [];
-    const askFirst = async () => {
-      const exchange = await this.#run.ask(first);
-      if (exchange.outcome !== 'broken') ofFirst.push(exchange);
-      return isRefused(exchange);
-    };
-    const askOther = async (count: number) => {
-      const sent: AuditedExchange[] = [];
-      while (sent.length < count && !isRefused(sent.at(-1))) sent.push(await this.#run.ask(other));
-      own.push(sent);
-      return sent;
-    };
-    let [isShared, isOwn] = [false, false];
-    for (let round = 0; round < mostRounds && !isShared && !isOwn; round += 1) {
-      const mayBeSpent = this.#spentBesides(other, known) >= leastLimit;
+    const asked = new Asked(this.#run, this.#subjects.first, other);
+    let found: Found = 'unclear';
+    for (let round = 0; round < mostRounds && found === 'unclear'; round += 1) {
+      const mayBeSpent = this.#spentBesides(other, known) >= known.leastLimit;
       if (mayBeSpent && round > 0) break;
-      let isSpent = this.#isJustRefused;
-      // A window may end meanwhile: then the limit is spent twice.
-      for (let asked = 0; asked <= 2 * limit && !isSpent; asked += 1) isSpent = await askFirst();
-      const sent = await askOther(most);
-      const isFirstRefused = await askFirst();
-      isShared = isSpent && isRefused(sent[0]) && !mayBeSpent;
-      isOwn = isSpent && isFirstRefused && !isRefused(sent.at(-1));
-      // While the first is refused, another with a limit of its own still has a request left.
-      if (isOwn && limit > 1) isOwn = !isRefused((await askOther(1))[0]);
+      found = await this.#askWhileRefused(asked, known.limit, mayBeSpent);
     }
-    const ofOther = own.flat();
-    const asked = [...ofFirst, ...ofOther].toSorted((one, another) => one.number - another.number);
-    for (const each of isShared ? asked : ofFirst)
+    const isShared = found === 'shared';
+    for (const each of isShared ? asked.all : asked.first)
       if (each.outcome !== 'broken') this.#evidence.add(each);
-    if (!isShared && ofOther.every(({ outcome }) => outcome !== 'passed')) return undefined;
-    const isClear = isShared || isOwn;
-    const exchanges = asked.map(({ number }) => number);
-    return { subject: other, isShared, isClear, exchanges, own: isShared ? [] : own };
+    const passed = asked.other.flat().filter(({ outcome }) => outcome === 'passed');
+    if (!isShared && passed.length === 0) return undefined;
+    return {
+      subject: other,
+      isShared,
+      isClear: found !== 'unclear',
+      exchanges: asked.all.map(({ number }) => number),
+      own: isShared ? [] : asked.other,
+    };
+  }
+
+  /** One round. `mayBeSpent`: a refusal of the other may come from a limit of its own. */
+  async #askWhileRefused(asked: Asked, limit: number, mayBeSpent: boolean): Promise<Found> {
+    let isSpent = this.#isJustRefused;
+    // A window may end meanwhile: then the limit is spent twice.
+    for (let i = 0; i <= 2 * limit && !isSpent; i += 1) isSpent = await asked.isFirstRefused();
+    // One less than the limit: if all of a shared limit came back, the first subject then passes.
+    const most = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
+    const sent = await asked.askOther(Math.min(Math.max(1, limit - 1), most));
+    const isFirstRefused = await asked.isFirstRefused();
+    if (!isSpent) return 'unclear';
+    if (isRefused(sent[0])) return mayBeSpent ? 'unclear' : 'shared';
+    if (!isFirstRefused || isRefused(sent.at(-1))) return 'unclear';
+    // While the first is refused, another with a limit of its own still has a request left.
+    return limit > 1 && isRefused((await asked.askOther(1))[0]) ? 'unclear' : 'own';
   }
 
   /** True if the first subject was refused, and no time has passed since. */

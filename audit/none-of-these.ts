@@ -100,31 +100,38 @@ function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
 
 /** Failing open: without one pass, or a few, a known limiter gives all answers. */
 function failsOpen(evidence: Evidence, contradiction: number): Fault | undefined {
-  const { decisions, numbers, longestMs } = evidence;
-  const first = firstOfRun(evidence, contradiction);
-  const tried = Array.from({ length: contradiction - first + 1 }, (_, i) => contradiction - i);
-  const one = [...tried.slice(0, mostTried), first].find(
-    (at) => decisions[at]?.passed === true && isPermitted(decisions.toSpliced(at, 1), longestMs),
-  );
-  if (one !== undefined) return openFailure([numbers[one] ?? 0]);
-  const left = [...decisions];
-  const leftNumbers = [...numbers];
-  const shown: number[] = [];
-  for (let at = contradiction; at < left.length; ) {
-    if (left[at]?.passed !== true || shown.length === mostExceptions) return undefined;
-    left.splice(at, 1);
-    shown.push(...leftNumbers.splice(at, 1));
-    at = isPermitted(left, longestMs) ? left.length : firstContradicted(left, longestMs);
-  }
-  return openFailure(shown);
+  const shown = oneException(evidence, contradiction) ?? fewExceptions(evidence);
+  if (shown === undefined) return undefined;
+  const which = shown.map((number) => `#${number}`).join(', ');
+  const sentence = `it fails open now and then (without ${which}, all answers fit one of them)`;
+  return { sentence, shown };
 }
 
-function openFailure(shown: readonly number[]): Fault {
-  const which = shown.map((number) => `#${number}`).join(', ');
-  return {
-    sentence: `it fails open now and then (without ${which}, all answers fit one of them)`,
-    shown,
-  };
+/** The pass of the last ones before the contradiction without which all answers fit. */
+function oneException(evidence: Evidence, contradiction: number): readonly number[] | undefined {
+  const { decisions, numbers, longestMs } = evidence;
+  const first = firstOfRun(evidence, contradiction);
+  const passes = Array.from({ length: contradiction - first + 1 }, (_, i) => contradiction - i);
+  const at = [...passes.slice(0, mostTried), first].find(
+    (each) =>
+      decisions[each]?.passed === true && isPermitted(decisions.toSpliced(each, 1), longestMs),
+  );
+  return at === undefined ? undefined : [numbers[at] ?? 0];
+}
+
+/** Each first contradiction in turn, if all are passes, until the answers that are left fit. */
+function fewExceptions({ decisions, numbers, longestMs }: Evidence): readonly number[] | undefined {
+  let left = decisions.map((decision, i) => ({ decision, number: numbers[i] ?? 0 }));
+  const shown: number[] = [];
+  for (;;) {
+    const answers = left.map(({ decision }) => decision);
+    if (isPermitted(answers, longestMs)) return shown;
+    const at = firstContradicted(answers, longestMs);
+    const exception = left[at];
+    if (exception?.decision.passed !== true || shown.length === mostExceptions) return undefined;
+    shown.push(exception.number);
+    left = left.toSpliced(at, 1);
+  }
 }
 
 /** How many decisions come before the first contradiction; all of them if there is none. */

@@ -41,6 +41,8 @@ const counterWindows = 2.05;
 const pastWindows = 2.6;
 /** After a pause, one request is sent this share of a window before the burst. */
 const requestBeforeBurst = 0.35;
+/** Replies are slow if a window has fewer than this many. */
+const mostQuickReplies = 50;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
 /** A race comes at this share of a window of the clock. */
@@ -87,7 +89,7 @@ export class Plan {
     this.#run.doing('a pause, so that short windows begin empty');
     await this.#run.until(Math.min(firstPauseMs, this.#evidence.longestMs));
     await this.#takeSteps();
-    if (this.#isKnown && this.#checkOpen()) this.#keyTests.doubt();
+    if (this.#isKnown) this.#keyTests.doubt();
     if (this.#evidence.isAfterOthers) await this.#learnAgain();
   }
 
@@ -123,6 +125,7 @@ export class Plan {
     if (await this.#recovery.recover(begin, doublingWaits())) {
       await this.#watchPartsReturn(lengthMs);
       await this.#burstAfterPause();
+      await this.#askAfterSilence();
     }
     await this.#separateAll();
     if (this.#keyTests.done.length === 0 && this.#subjects.others.length > 0) {
@@ -184,6 +187,14 @@ export class Plan {
     await this.#recovery.watchReturn(begin, windowMs, 1);
   }
 
+  /** Where replies are slow, short windows may explain all that was asked without a pause. */
+  async #askAfterSilence(): Promise<void> {
+    const [, windowMs] = this.#allowance.windowMs;
+    if (this.#run.replyMs < windowMs / mostQuickReplies || !this.#isKnown) return;
+    await this.#pause();
+    await this.#recovery.askAfterSilence(windowMs);
+  }
+
   /** Waits until the whole limit has come back, and then a part of a window longer. */
   async #pause(): Promise<void> {
     const [, likely] = this.#allowance.windowMs;
@@ -241,14 +252,14 @@ export class Plan {
   /** Sends the bursts that separate most of what remains. Leaves `kept` for later steps. */
   async #separate(kept: Cost): Promise<void> {
     // For a limit of one request, the times between single requests show everything.
-    if (usualLimit(this.#evidence) === 1) return;
+    if (this.#evidence.longestRun === 1) return;
     let idle = 0;
     while (idle < mostIdleBursts && this.#checkOpen()) {
       const before = sizeOf(this.#evidence);
       const best = this.#bestBurst(idle, kept);
       if (best === undefined) return;
       this.#run.doing('the requests that separate most of what remains');
-      if (!(await this.#sendLead(best.lead))) continue;
+      if (!(await this.#recovery.askAt(best.lead))) continue;
       await this.#run.until(best.at);
       await this.#recovery.exhaust(best.count, 1);
       idle = sizeOf(this.#evidence) < before * mostOfSize ? 0 : idle + 1;
@@ -276,15 +287,6 @@ export class Plan {
     });
     this.#planningMs = (this.#run.now() - begin) * planningMargin;
     return best;
-  }
-
-  /** Sends single requests at these times. False if one is refused. */
-  async #sendLead(times: readonly number[]): Promise<boolean> {
-    for (const time of times) {
-      await this.#run.until(time);
-      if ((await this.#recovery.ask()).outcome === 'refused') return false;
-    }
-    return true;
   }
 
   /**

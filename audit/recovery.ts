@@ -38,6 +38,8 @@ const surelyLonger = 1.05;
 const waitShares = [0.4, 0.29];
 /** The rest of a limit is spent this share of a window after the first part. */
 const restShare = 0.45;
+/** A silence after a burst ends at this share of a window. */
+const silenceShare = 0.75;
 /** Pauses, in windows, in which a part of a limit comes back. */
 const gradualShares = [0.12, 0.25];
 /** How long single requests show how often one passes: the longer of a time and some windows. */
@@ -81,6 +83,15 @@ export class Recovery {
     const exchange = await this.#run.ask(this.#subject);
     if (exchange.outcome !== 'broken') this.#evidence.add(exchange);
     return exchange;
+  }
+
+  /** Sends single requests at these times. False if one is refused. */
+  async askAt(times: readonly number[]): Promise<boolean> {
+    for (const time of times) {
+      await this.#run.until(time);
+      if ((await this.ask()).outcome === 'refused') return false;
+    }
+    return true;
   }
 
   /** Sends until `refusals` in a row, or until `most` requests without a refusal. */
@@ -198,6 +209,19 @@ export class Recovery {
     await this.#run.until(begin + restShare * high);
     await this.exhaust(limit * 2 + 2, firmRefusals - 1);
     return true;
+  }
+
+  /**
+   * A burst, and one request late in its window. Beside slow replies, requests that follow each
+   * other at once also fit windows as short as a few of them, if those of other callers count. A
+   * refusal after a silence excludes such windows.
+   */
+  async askAfterSilence(windowMs: number): Promise<void> {
+    this.#run.doing('a request after a silence');
+    const begin = this.#run.now();
+    await this.exhaust(this.#allowance.mostInBurst, 1);
+    await this.#run.until(begin + silenceShare * windowMs);
+    await this.ask();
   }
 
   /**

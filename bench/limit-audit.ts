@@ -5,9 +5,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  documentedLimits,
   documentedLimitsPerMinute,
   type EndpointName,
-  endpointNames,
+  limitedEndpoints,
   limitWindowMs,
 } from '#contract/limits.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
@@ -48,11 +49,11 @@ const progressEvery = 5_000;
 
 const secondsOf = (ms: number) => Math.round(ms / 1_000);
 
-const limitedEndpoints = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
 /** Each endpoint occurs in proportion to its limit, which is a multiple of 60. */
 const weightedEndpoints = limitedEndpoints.flatMap((name) =>
-  Array.from({ length: (documentedLimitsPerMinute[name] ?? 0) / 60 }, () => name),
+  Array.from({ length: documentedLimits[name] / 60 }, () => name),
 );
+const allLimits = limitedEndpoints.reduce((sum, name) => sum + documentedLimits[name], 0);
 
 interface User {
   readonly accountId: string;
@@ -102,7 +103,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     sent++;
   };
   const endMs = startMs + options.minutes * limitWindowMs;
-  const perMs = (overload * users.length * sumOf(limitedEndpoints)) / limitWindowMs;
+  const perMs = (overload * users.length * allLimits) / limitWindowMs;
   let due = 0;
   for (let nowMs = startMs; nowMs < endMs; ) {
     // Steps of uneven length, so that requests do not align with the windows.
@@ -146,10 +147,6 @@ function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
   };
 }
 
-function sumOf(names: readonly EndpointName[]): number {
-  return names.reduce((sum, name) => sum + (documentedLimitsPerMinute[name] ?? 0), 0);
-}
-
 export interface RemoteAuditOptions {
   readonly durationMs: number;
   readonly to: string;
@@ -159,7 +156,7 @@ export interface RemoteAuditOptions {
 const userCount = 3;
 const keysPerUser = 2;
 /** Enough sends to exceed the limit of every user. */
-const fewestSends = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
+const fewestSends = 2 * userCount * documentedLimits.send;
 /** Requests between two reads of the record, which keeps a thousand. */
 const batchSize = 200;
 const pauseBetweenMs = 5;

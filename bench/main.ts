@@ -5,14 +5,14 @@
  */
 import { bearerHeader } from '#conformance/target/client.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
-import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import type { CommandIo } from '#io/flags.ts';
 import { writeOwn } from '#io/own-file.ts';
 import { ownReport } from '#io/report-flag.ts';
 import { progressTo } from '#io/terminal.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit, remoteAudit } from './limit-audit.ts';
 import { measure } from './measure.ts';
-import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
+import { type BenchOptions, benchOptions } from './options.ts';
 import { type AuditRun, isBroken } from './recount.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
@@ -26,10 +26,8 @@ const auditedAccounts = 200;
 const auditedMinutes = 5;
 
 export async function bench(argv: readonly string[], io: CommandIo): Promise<number> {
-  const command = newCommand('bench', 'Load a service and audit its rate limits.', io);
-  addBenchFlags(command);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const options = benchOptions(command);
+  const options = benchOptions(argv, io);
+  if (options === undefined) return 0;
   await checkReachable(options);
   return run(options, io);
 }

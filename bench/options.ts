@@ -1,5 +1,4 @@
 /** The flags of `smstwin bench`. */
-import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import {
   baseUrlValue,
@@ -12,12 +11,13 @@ import {
 } from '#io/flag-values.ts';
 import {
   addArgument,
-  addFlags,
-  type Flag,
+  type CommandIo,
   type FlagValues,
   flag,
+  flagsIn,
   heading,
   list,
+  newCommand,
   ValueError,
 } from '#io/flags.ts';
 import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
@@ -28,15 +28,14 @@ import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.
 import { type Slo, sloValue } from './slo.ts';
 
 type BenchFlags = FlagValues<typeof benchFlags>;
-export type BenchOptions = ReturnType<typeof benchOptions>;
+export type BenchOptions = NonNullable<ReturnType<typeof benchOptions>>;
 
-export function addBenchFlags(command: Command): void {
+/** Parses the arguments; undefined if `--help` or `--version` has printed its text. */
+export function benchOptions(argv: readonly string[], io: CommandIo) {
+  const command = newCommand('bench', 'Load a service and audit its rate limits.', io);
   addArgument(command, '[base_url]', 'the service to load; default: its own simulator', ownMachine);
-  addFlags(command, benchFlags);
-}
-
-export function benchOptions(command: Command) {
-  const flags = command.opts<BenchFlags>();
+  const flags = flagsIn(command, benchFlags, argv, io);
+  if (flags === undefined) return undefined;
   const { scenario, duration, warmUp, rate, slo, report, limit, ...others } = flags;
   const baseUrl = command.processedArgs[0] as URL | undefined;
   const scenarios: readonly ScenarioName[] =
@@ -129,7 +128,7 @@ const benchFlags = [
     httpAddress,
   ),
   flag('--control-token <token>', "that control port's bearer token", headerValue),
-] as const satisfies readonly Flag[];
+] as const;
 
 function httpAddress(text: string): URL {
   const url = new URL(baseUrlValue(text));

@@ -4,7 +4,9 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
+
 import { type EndpointName, limitWindowMs } from '#contract/limits.ts';
+import { getOrAdd } from '#io/grouped.ts';
 
 export interface AuditEntry {
   readonly atMs: number;
@@ -86,15 +88,6 @@ class Window {
   add(atMs: number): void {
     this.#times.push(atMs);
   }
-}
-
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
 }
 
 export type AuditRun = ReturnType<typeof auditRun>;

@@ -10,12 +10,11 @@ import { duration, fileValue, isWebAddress, wholeNumber } from '#io/flag-values.
 import {
   addFlags,
   type CommandIo,
-  type Flag,
   type FlagValues,
   flag,
+  flagsIn,
   heading,
   newCommand,
-  readFlags,
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
@@ -26,8 +25,8 @@ import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
 import { announce } from './serve/banner.ts';
 import { prepareReadyFile } from './serve/ready-file.ts';
 import {
-  addServeFlags,
   type ServeOptions,
+  serveFlags,
   serveOptions,
   shardTokenVariable,
 } from './serve/serve-options.ts';
@@ -79,7 +78,7 @@ const fleetFlags = [
   ),
   flag('--wide', 'the first world spans all shards, by account'),
   flag('--stats-port <port>', "port of HAProxy's page", portValue),
-] as const satisfies readonly Flag[];
+] as const;
 
 type FleetFlags = FlagValues<typeof fleetFlags>;
 
@@ -89,10 +88,8 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     'Run several simulators behind HAProxy, on one address. Takes the flags of `serve`, too.',
     io,
   );
-  addFlags(command, fleetFlags);
-  addServeFlags(command);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const flags = command.opts<FleetFlags>();
+  const flags = flagsIn(command, [...fleetFlags, ...serveFlags], argv, io);
+  if (flags === undefined) return 0;
   const options = await serveOptions(command);
   const hasShards = command.getOptionValueSource('shards') !== 'default';
   refuseAlone(command, [['printConfig', '--join', flags.join !== undefined]]);
@@ -100,7 +97,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) mkdirSync(flags.printConfig, { recursive: true });
   const shardCommand = newCommand('serve', '', io);
-  addServeFlags(shardCommand);
+  addFlags(shardCommand, serveFlags);
   const shardFlags = passedOn({ from: command, to: shardCommand, except: notPassedOn });
   return run({ flags, options, joined, shardFlags }, io);
 }

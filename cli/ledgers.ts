@@ -3,20 +3,21 @@
  * what the referee judges, and the questions that the document leaves open.
  */
 import { clientRules, rules as ledger, type RuleId } from '#contract/rules.ts';
-import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
+import { type CommandIo, flag, flagsIn, newCommand } from '#io/flags.ts';
 import { table } from '#io/terminal.ts';
 import { recordedRules } from '#judging/recorded/recorded-rules.ts';
 import { permittedAnswers } from '#src/config/given-assumptions.ts';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
 import { clientRulesTable } from './referee/referee-summary.ts';
 
-const jsonFlag: Flag = { flag: '--json', about: 'print JSON' };
+const jsonFlag = flag('--json', 'print JSON');
 
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('rules', 'Print the rules that the document states.', io);
-  addFlags(command, [{ flag: '--client', about: 'print the client rules instead' }, jsonFlag]);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const { client, json } = command.opts<{ client?: true; json?: true }>();
+  const clientFlag = flag('--client', 'print the client rules instead');
+  const flags = flagsIn(command, [clientFlag, jsonFlag], argv, io);
+  if (flags === undefined) return 0;
+  const { client, json } = flags;
   const listed = ledger.map((rule) => ({ ...rule, traffic: trafficShows(rule.id) }));
   if (json) io.out(jsonText(client ? clientRules : listed));
   else if (client) io.out(clientRulesTable());
@@ -36,13 +37,13 @@ function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
 
 export async function assumptions(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('assumptions', 'Print what the document leaves open.', io);
-  addFlags(command, [jsonFlag]);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = flagsIn(command, [jsonFlag], argv, io);
+  if (flags === undefined) return 0;
   const listed = assumptionNames.map((name) => {
     const { open, answers, default: fallback } = assumptionLedger[name];
     return { name, open, default: fallback, answers, permitted: permittedAnswers(name) };
   });
-  if (command.opts()['json'] === true) {
+  if (flags.json) {
     io.out(jsonText(listed));
     return 0;
   }

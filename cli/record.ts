@@ -5,17 +5,7 @@
 import { isAbsolute } from 'node:path';
 import { UsageError } from '#io/command-error.ts';
 import { baseUrlValue, fileValue, someOf } from '#io/flag-values.ts';
-import {
-  addFlags,
-  type CommandIo,
-  type Flag,
-  type FlagValues,
-  flag,
-  heading,
-  list,
-  newCommand,
-  readFlags,
-} from '#io/flags.ts';
+import { type CommandIo, flag, flagsIn, heading, list, newCommand } from '#io/flags.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { startRecording } from '#record/record.ts';
 import { redactions } from '#record/redaction.ts';
@@ -47,14 +37,13 @@ const recordFlags = [
   flag('--port <port>', '0: any free port', portValue, 8090),
   flag('--ready-file <file>', 'write its URL and process id here once it listens', fileValue),
   ...tlsFlags,
-] as const satisfies readonly Flag[];
+] as const;
 
 export async function record(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('record', 'Record what a service is asked and answers.', io);
-  addFlags(command, recordFlags);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const { upstream, out, faults, readyFile, ...flags } =
-    command.opts<FlagValues<typeof recordFlags>>();
+  const given = flagsIn(command, recordFlags, argv, io);
+  if (given === undefined) return 0;
+  const { upstream, out, faults, readyFile, ...flags } = given;
   if (upstream === undefined) throw new UsageError('--upstream is missing: name the service');
   if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
   if (readyFile !== undefined) prepareReadyFile(readyFile);

@@ -16,15 +16,13 @@ import {
 } from '#io/flag-values.ts';
 import {
   addArgument,
-  addFlags,
   type CommandIo,
-  type Flag,
   type FlagValues,
   flag,
+  flagsIn,
   heading,
   list,
   newCommand,
-  readFlags,
   readValue,
   ValueError,
 } from '#io/flags.ts';
@@ -123,7 +121,7 @@ const flagsOfConform = [
     'print what changed since an older recording; exit 1 if something did',
     fileValue,
   ),
-] as const satisfies readonly Flag[];
+] as const;
 
 /** Each week selects other rows of the tables of which a run sends only a part. */
 function weekOfYear(): number {
@@ -152,9 +150,8 @@ export function parseOptions(argv: readonly string[], io: CommandIo) {
     'rule ids, assumption names or parts of case ids; * matches anything',
     String,
   );
-  addFlags(command, flagsOfConform);
-  if (readFlags(command, argv, io.env) === 'answered') return undefined;
-  const values = command.opts<Values>();
+  const values = flagsIn(command, flagsOfConform, argv, io);
+  if (values === undefined) return undefined;
   const { baseUrl, patterns } = splitArguments(command.args);
   const nameOf: NameOf = (attribute) => givenAs(command, attribute);
   const isRecorded = values.traffic.length > 0;

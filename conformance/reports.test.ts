@@ -28,7 +28,7 @@ let outcome: Outcome;
 beforeAll(async () => {
   server = await hostile();
   const reports = kinds.flatMap((kind) => ['--report', `${kind}=${file(kind)}`]);
-  outcome = await run(server.url, ...allFlags, '--timeout', '20s', ...reports);
+  outcome = await run(server.baseUrl, ...allFlags, '--timeout', '20s', ...reports);
 });
 
 afterAll(async () => {
@@ -109,7 +109,7 @@ describe('reports', () => {
 describe('expected failures', () => {
   const expecting = async (entries: unknown, ...more: string[]) => {
     writeFileSync(file('expected.json'), JSON.stringify({ expected: entries }));
-    return run(server.url, ...allFlags, '--expected', file('expected.json'), ...more);
+    return run(server.baseUrl, ...allFlags, '--expected', file('expected.json'), ...more);
   };
 
   test('a failure with a reason does not fail the run', async () => {
@@ -135,7 +135,7 @@ describe('expected failures', () => {
       response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
       response.end('{"messages": 1}');
     });
-    const argv = [sound.url, ...allFlags, 'LIMIT-6/stats'];
+    const argv = [sound.baseUrl, ...allFlags, 'LIMIT-6/stats'];
     expect((await run(...argv)).code).toBe(0);
     writeFileSync(
       file('healed.yaml'),
@@ -195,7 +195,7 @@ describe('usage', () => {
   });
 
   test('nothing matched: exit 4', async () => {
-    expect((await run(server.url, 'NONSENSE-1')).code).toBe(4);
+    expect((await run(server.baseUrl, 'NONSENSE-1')).code).toBe(4);
   });
 
   test('--list and --dry-run ask nothing of the target', async () => {
@@ -215,7 +215,7 @@ describe('usage', () => {
 
   test('--profile readonly sends nothing', async () => {
     const silent = await hostile();
-    await run(silent.url, ...allFlags, '--profile', 'readonly', '--timeout', '20s');
+    await run(silent.baseUrl, ...allFlags, '--profile', 'readonly', '--timeout', '20s');
     expect(silent.posts).toEqual([]);
     await silent.close();
   });
@@ -231,7 +231,7 @@ describe('usage', () => {
     });
     const controller = new AbortController();
     let out = '';
-    const code = await conform([slow.url, ...allFlags, '--report', `json=${file('cut')}`], {
+    const code = await conform([slow.baseUrl, ...allFlags, '--report', `json=${file('cut')}`], {
       out: (line) => {
         out += line;
         if (out.split('\n').length > 5) controller.abort();
@@ -246,7 +246,7 @@ describe('usage', () => {
   });
 
   test('--bail stops at the first failure', async () => {
-    const { out, code } = await run(server.url, 'RES-5', 'SEND-3', ...allFlags, '--bail');
+    const { out, code } = await run(server.baseUrl, 'RES-5', 'SEND-3', ...allFlags, '--bail');
     expect(code).toBe(1);
     expect(out).toContain('stopped by --bail');
   });

@@ -27,7 +27,7 @@ async function statistics(state: { broken: boolean }): Promise<string> {
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end('{"messages": 1}');
   });
-  return server.url;
+  return server.baseUrl;
 }
 
 const lastLine = (out: string) => out.trimEnd().split('\n').at(-1);
@@ -142,7 +142,7 @@ test('a silent endpoint costs --reply-timeout, not --timeout', async () => {
     if (request.url?.includes('stats')) return;
     response.writeHead(401).end('{}');
   });
-  const { code, err } = await run(server.url, '--reply-timeout', '200ms', '--timeout', '2m');
+  const { code, err } = await run(server.baseUrl, '--reply-timeout', '200ms', '--timeout', '2m');
   expect(code).toBe(3);
   expect(err).toContain('timed out');
 });
@@ -155,7 +155,13 @@ test('--header goes with every request, and no report shows its value', async ()
     response.writeHead(401, { 'content-type': 'application/json' }).end(`{"echo": "${gateway}"}`);
   });
   const flags = ['--header', 'CF-Access-Client-Secret: s3cret-of-a-gateway', 'AUTH-3/missing-key'];
-  const { out } = await run(server.url, ...allFlags, ...flags, '--report', `json=${file('gate')}`);
+  const { out } = await run(
+    server.baseUrl,
+    ...allFlags,
+    ...flags,
+    '--report',
+    `json=${file('gate')}`,
+  );
   expect([...seen]).toEqual(['s3cret-of-a-gateway']);
   expect(out + readFileSync(file('gate'), 'utf8')).not.toContain('s3cret-of-a-gateway');
 });
@@ -180,7 +186,7 @@ test('a rule whose flags were given and that the target did not show: exit 4', a
     response.writeHead(hasKey ? status : 401, { 'content-type': 'application/json' });
     response.end(isSend ? '{"code": "from_number_not_found", "detail": "no"}' : '{}');
   });
-  const { code, out } = await run(server.url, ...allFlags, 'LIMIT-6/stats', 'AUTH-5');
+  const { code, out } = await run(server.baseUrl, ...allFlags, 'LIMIT-6/stats', 'AUTH-5');
   expect(out).toMatch(/not_exercised +AUTH-5/);
   expect(code).toBe(4);
 });
@@ -199,7 +205,7 @@ test('a busy harness judges no limit, and says so', async () => {
     const status = request.headers.authorization === undefined ? 401 : statusOfKnown;
     response.writeHead(status, { 'content-type': 'application/json' }).end('{"messages": 1}');
   });
-  const { out, code } = await run(server.url, ...allFlags, 'LIMIT-6/stats', 'LIMIT-4');
+  const { out, code } = await run(server.baseUrl, ...allFlags, 'LIMIT-6/stats', 'LIMIT-4');
   expect(out).toContain('NOTICE  LIMIT-7/slow-machine');
   expect(out).toContain('the harness stood still 1 time');
   expect(out).not.toContain('FAILED');

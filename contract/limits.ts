@@ -2,6 +2,7 @@
  * The endpoints, and every number of the document's "Limits" part.
  * Rules: LIMIT-1 to LIMIT-6, SEND-4, SEND-6.
  */
+import type { RuleId } from './rules.ts';
 import { dayMs, minuteMs } from './time.ts';
 
 export const endpointNames = [
@@ -35,6 +36,15 @@ export const documentedLimits = {
 
 export type LimitedEndpoint = keyof typeof documentedLimits;
 export const limitedEndpoints = Object.keys(documentedLimits) as readonly LimitedEndpoint[];
+
+/** The rule that states each limit. */
+export const ruleOfLimit = {
+  send: 'LIMIT-1',
+  dashboard_send: 'LIMIT-2',
+  external_send: 'LIMIT-3',
+  received: 'LIMIT-4',
+  tasks: 'LIMIT-5',
+} as const satisfies Record<LimitedEndpoint, RuleId>;
 
 export const documentedLimitsPerMinute: LimitsPerMinute = {
   ...documentedLimits,

@@ -93,7 +93,9 @@ const hasDeathSignal = process.platform === 'linux';
 /** The ready file of a shard, which always has a control port. */
 export type Ready = ReadyFile & { readonly control_url: string };
 
+/** `argv`: the start of the command line, to which the process adds what every shard needs. */
 export interface Launch extends ChildOptions {
+  /** The folder of its ready file. */
   readonly folder: string;
 }
 
@@ -101,6 +103,8 @@ export interface Launch extends ChildOptions {
 const startWithinMs = 600_000;
 const stopWithinMs = 4_500;
 const loopback = '127.0.0.1';
+/** A shard can trust the header `X-Forwarded-For`, because HAProxy overwrites it. */
+const flagsOfEach = ['--host', loopback, '--control-host', loopback, '--trust-proxy'];
 /** How many pairs of free ports a start tries: another process may take them first. */
 const mostStarts = 3;
 /** The exit code of `serve` for a port in use. */
@@ -148,7 +152,8 @@ export class ShardProcess {
     rmSync(readyFile, { force: true });
     const child = new Child({
       ...launch,
-      argv: [...launch.argv, ...this.#portFlags, '--ready-file', readyFile],
+      argv: [...launch.argv, ...flagsOfEach, ...this.#portFlags, '--ready-file', readyFile],
+      onLine: (line) => launch.onLine?.(this.#named(line)),
     });
     this.child = child;
     const end = await child.until(() => existsSync(readyFile), startWithinMs);
@@ -164,5 +169,11 @@ export class ShardProcess {
 
   async stop(): Promise<void> {
     await this.child?.stop('SIGTERM', stopWithinMs);
+  }
+
+  /** The line with the index of the shard; lines of `--log json` are objects. */
+  #named(line: string): string {
+    const named = line.replace(/^smstwin: /, `smstwin: shard ${this.#index}: `);
+    return named.replace(/^\{/, `{"shard":${this.#index},`);
   }
 }

@@ -12,7 +12,7 @@ import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
 import { freePort, type HeldPort, holdPort } from '#src/http/transport/listening.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
-import type { Transport } from '#src/http/transport/transport.ts';
+import { controlHeldLimitBytes, type Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
 import { FleetControl } from './control.ts';
@@ -62,8 +62,6 @@ const loopback = '127.0.0.1';
 const checkEveryMs = 1_000;
 /** How long replies of the control port may take when the fleet stops. */
 const controlCloseMs = 1_000;
-/** Bodies that the control port holds at one time: room for two of the largest snapshots. */
-const controlHeldLimitBytes = 512 * 1024 ** 2;
 
 type PrivateFolder = Awaited<ReturnType<typeof createPrivateFolder>>;
 
@@ -232,29 +230,21 @@ export class Fleet {
 
   async #startShard(index: number, baseUrl: string): Promise<Shard> {
     const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
-    const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
-    if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const journals = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
+    if (journals !== undefined) mkdirSync(journals, { recursive: true, mode: 0o700 });
     const all = wide?.maxMessages;
-    const maxMessages = all === undefined ? undefined : partOf(all, index, count);
     const ownFlags = [
-      ...['--host', loopback],
-      ...['--control-host', loopback],
       ...['--public-url', baseUrl],
-      // The shard can trust the header `X-Forwarded-For`, because HAProxy overwrites it.
-      '--trust-proxy',
       ...['--shard', `${index}/${count}`],
-      ...(folder === undefined ? [] : ['--journal-dir', folder]),
-      ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
+      ...(journals === undefined ? [] : ['--journal-dir', journals]),
+      ...(all === undefined ? [] : ['--max-messages', `${partOf(all, index, count)}`]),
     ];
     return Shard.start(this.#shardOptions(index), {
       file: program.file,
       argv: [...program.argv, 'serve', ...flags, ...ownFlags],
       env,
       folder: this.#folder.path,
-      onLine: (line) => {
-        const named = line.replace(/^smstwin: /, `smstwin: shard ${index}: `);
-        onLine(named.replace(/^\{/, `{"shard":${index},`));
-      },
+      onLine,
     });
   }
 

@@ -188,7 +188,7 @@ export class Haproxy {
         // `add map` would add a second entry for a key, so the old one is removed first.
         const removed = batch.filter(({ replaces }) => replaces);
         const commands = removed.map(({ key }) => `del map ${file} ${key}`);
-        if (commands.length > 0) await this.#command(commands.join('; '), true);
+        if (commands.length > 0) await this.#command(commands.join('; '));
         const added = batch.filter(({ value }) => value !== undefined);
         const lines = added.map(({ key, value }) => `${key} ${value}\n`);
         if (lines.length > 0) await this.#command(`add map ${file} <<\n${lines.join('')}`);
@@ -197,13 +197,13 @@ export class Haproxy {
   }
 
   /** Sends a command and returns the answer. Retries while HAProxy starts again. */
-  async #command(text: string, mayFail = false): Promise<string> {
+  async #command(text: string): Promise<string> {
     const untilMs = performance.now() + startWithinMs;
     for (;;) {
       try {
         const answer = await this.#send(`${text}\n`);
-        const isRefused = answer.trim() !== '' && !text.startsWith('show');
-        if (!isRefused || mayFail) return answer;
+        // Any other command is silent. A removed entry may be gone already.
+        if (answer.trim() === '' || /^(?:show|del) /.test(text)) return answer;
         throw new Error(`HAProxy refused "${text.split('\n', 1)[0]}": ${answer.trim()}`);
       } catch (error) {
         const isDisconnected = error instanceof Error && 'code' in error;

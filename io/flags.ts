@@ -181,6 +181,20 @@ export function addArgument(
 }
 
 /**
+ * Adds flags to a command, and parses the arguments. Returns the values of the flags; undefined if
+ * `--help` or `--version` has printed its text. Throws a UsageError.
+ */
+export function flagsIn<const Flags extends readonly Flag[]>(
+  command: Command,
+  flags: Flags,
+  argv: readonly string[],
+  { env }: Pick<CommandIo, 'env'>,
+): FlagValues<Flags> | undefined {
+  addFlags(command, flags);
+  return readFlags(command, argv, env) === 'answered' ? undefined : command.opts();
+}
+
+/**
  * Parses the arguments. Returns `answered` if `--help` or `--version` has printed its text. Throws
  * a UsageError.
  */

@@ -1,9 +1,9 @@
 /**
  * An exchange as the recorder saw it pass, before redaction: times, addresses, both heads, and
- * bodies up to a bound. The functions read heads and bodies as they pass. They keep the order and
+ * bodies up to a bound. The functions read and pass heads and bodies. They keep the order and
  * spelling of headers, in Node's flat lists (`rawHeaders`), in which names and values alternate.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
 
 export interface PassedExchange {
@@ -36,6 +36,9 @@ export type Body = Buffer | number;
 
 export type Header = readonly [name: string, value: string];
 
+/** Characters that Node reads in the reason of a reply, but refuses to send. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
+
 /** The longest recorded body in bytes. Longer ones pass, but only their length is recorded. */
 export const longestRecordedBody = 1_048_576;
 
@@ -56,14 +59,7 @@ export function errorNameOf({ code, message }: NodeJS.ErrnoException): string {
   return code ?? message;
 }
 
-/** The path and query of a target: clients of forward proxies send an absolute URL. */
-export function originForm(target: string): string {
-  if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
-  const { pathname, search } = new URL(target);
-  return `${pathname}${search}`;
-}
-
-export function isNamed(name: string, wanted: string): boolean {
+function isNamed(name: string, wanted: string): boolean {
   return name.toLowerCase() === wanted;
 }
 
@@ -90,8 +86,26 @@ export function headersWithLength({ rawHeaders }: IncomingMessage, length: numbe
   return [...others.flat(), 'Content-Length', String(length)];
 }
 
+/** Passes the head of a reply to the client, with its own headers or with these. */
+export function writeReplyHead(
+  response: ServerResponse,
+  { statusCode = 0, statusMessage = '', rawHeaders }: IncomingMessage,
+  headers: readonly string[] = rawHeaders,
+): void {
+  const pairs = pairsOf(headers);
+  // Node would add these if the service left them out.
+  for (const name of ['connection', 'transfer-encoding'])
+    if (!pairs.some(([present]) => isNamed(present, name))) response.removeHeader(name);
+  // A client of HTTP/1.0 knows no chunks.
+  const isOld = response.req.httpVersion === '1.0';
+  const passed = pairs.filter(([name]) => !(isOld && isNamed(name, 'transfer-encoding')));
+  const isChunkless = statusCode === 204 || statusCode === 304;
+  const reason = statusMessage.replace(unsendable, '');
+  response.writeHead(statusCode, reason, withoutUnusedTrailer(passed.flat(), isChunkless));
+}
+
 /** Removes a `Trailer` if no chunks follow: then it announces nothing, and Node refuses it. */
-export function withoutUnusedTrailer(headers: readonly string[], isChunkless = false): string[] {
+function withoutUnusedTrailer(headers: readonly string[], isChunkless = false): string[] {
   const pairs = pairsOf(headers);
   const isChunked = ([name, value]: Header) =>
     isNamed(name, 'transfer-encoding') && /\bchunked\b/i.test(value);

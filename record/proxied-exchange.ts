@@ -20,24 +20,21 @@ import {
 import { plainIp } from '#src/http/plain-ip.ts';
 import { malformedBody, statedReply } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
+import { originForm } from '#src/http/transport/node/node-request.ts';
 import {
   type Body,
   collectBody,
   errorNameOf,
   headersWithLength,
-  isNamed,
   longestRecordedBody,
-  originForm,
   type PassedExchange,
   type PassedReply,
   pairsOf,
-  withoutUnusedTrailer,
+  writeReplyHead,
 } from './passed-exchange.ts';
 
 /** Errors of a connection that the upstream broke: the proxy then breaks that of the client. */
 const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
-/** Characters that Node reads in the reason of a reply, but refuses to send. */
-const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /** One exchange in flight. Calls `onExchange` exactly once, when the exchange ends for any reason. */
 export class ProxiedExchange {
@@ -124,7 +121,7 @@ export class ProxiedExchange {
   /** Passes the reply of the service on. */
   answer(reply: IncomingMessage): void {
     const { response } = this;
-    this.#writeHead(reply, reply.rawHeaders);
+    writeReplyHead(response, reply);
     const replyBody = collectBody(reply);
     const finish = () => {
       response.addTrailers(pairsOf(reply.rawTrailers));
@@ -132,21 +129,6 @@ export class ProxiedExchange {
     };
     this.#whenEnded(reply, finish);
     reply.pipe(response);
-  }
-
-  /**
-   * Calls `act` when the reply has ended. Ends the exchange if it breaks off instead, or has done so
-   * already, while a fault delayed it.
-   */
-  #whenEnded(reply: IncomingMessage, act: () => void): void {
-    reply.on('end', this.guarded(act));
-    const endIfBroken = () => {
-      if (reply.complete) return;
-      this.#report('the reply broke off');
-      this.response.destroy();
-    };
-    if (reply.destroyed) endIfBroken();
-    else reply.on('close', endIfBroken);
   }
 
   /** Waits for the whole reply of the service, and then applies the fault in place of it. */
@@ -171,20 +153,35 @@ export class ProxiedExchange {
     this.#whenEnded(reply, strike);
   }
 
+  /**
+   * Calls `act` when the reply has ended. Ends the exchange if it breaks off instead, or has done so
+   * already, while a fault delayed it.
+   */
+  #whenEnded(reply: IncomingMessage, act: () => void): void {
+    reply.on('end', this.guarded(act));
+    const endIfBroken = () => {
+      if (reply.complete) return;
+      this.#report('the reply broke off');
+      this.response.destroy();
+    };
+    if (reply.destroyed) endIfBroken();
+    else reply.on('close', endIfBroken);
+  }
+
   #truncate(reply: IncomingMessage, bytes: Buffer): void {
     const { response } = this;
     if (bytes.length < 2) {
       response.destroy();
       return;
     }
-    this.#writeHead(reply, headersWithLength(reply, bytes.length));
+    writeReplyHead(response, reply, headersWithLength(reply, bytes.length));
     const half = bytes.subarray(0, Math.floor(bytes.length / 2));
     response.write(half, () => response.socket?.destroySoon());
   }
 
   #malform(reply: IncomingMessage, bytes: Buffer): void {
     const malformedBytes = Buffer.from(malformedBody(bytes.toString('latin1')), 'latin1');
-    this.#writeHead(reply, headersWithLength(reply, malformedBytes.length));
+    writeReplyHead(this.response, reply, headersWithLength(reply, malformedBytes.length));
     this.response.end(malformedBytes);
   }
 
@@ -241,20 +238,6 @@ export class ProxiedExchange {
     const headers = { 'content-type': 'text/plain', connection: 'close' };
     this.response.writeHead(status, STATUS_CODES[status], headers);
     this.response.end(`smstwin record: ${text}\n`);
-  }
-
-  #writeHead({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {
-    const { response, request } = this;
-    const pairs = pairsOf(headers);
-    // Node would add these if the service left them out.
-    for (const name of ['connection', 'transfer-encoding'])
-      if (!pairs.some(([present]) => isNamed(present, name))) response.removeHeader(name);
-    // A client of HTTP/1.0 knows no chunks.
-    const isOld = request.httpVersion === '1.0';
-    const passed = pairs.filter(([name]) => !(isOld && isNamed(name, 'transfer-encoding')));
-    const isChunkless = statusCode === 204 || statusCode === 304;
-    const reason = statusMessage.replace(unsendable, '');
-    response.writeHead(statusCode, reason, withoutUnusedTrailer(passed.flat(), isChunkless));
   }
 
   #keepReply({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {

@@ -12,7 +12,11 @@ import {
   openTransport,
   type TransportKind,
 } from './http/transport/open-transport.ts';
-import type { ServicePort, Transport } from './http/transport/transport.ts';
+import {
+  controlHeldLimitBytes,
+  type ServicePort,
+  type Transport,
+} from './http/transport/transport.ts';
 import type { RunningWorld } from './operations/running-world.ts';
 import { prefixOf } from './worlds/address.ts';
 
@@ -74,11 +78,6 @@ export interface Ports {
 }
 
 const loopback = '127.0.0.1';
-/**
- * The memory for all request bodies that arrive at one time on the control port: room for two
- * snapshots of the largest size. The control API also limits the body of each path.
- */
-const controlHeldLimitBytes = 512 * 1024 ** 2;
 /** The longest time for requests in flight: a process that ends has 5 seconds in all. */
 const closeGraceMs = 4_000;
 

@@ -28,15 +28,13 @@ import {
 } from '#io/flag-values.ts';
 import {
   addArgument,
-  addFlags,
   type CommandIo,
-  type Flag,
   type FlagValues,
   flag,
+  flagsIn,
   heading,
   list,
   newCommand,
-  readFlags,
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
@@ -115,17 +113,16 @@ const auditFlags = [
     'for serve, if the simulator has that limiter',
     writableFile(ownAssumptions),
   ),
-] as const satisfies readonly Flag[];
+] as const;
 
 type AuditFlags = FlagValues<typeof auditFlags>;
 
 export async function audit(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('audit', 'Learn what the rate limiter of any HTTP endpoint does.', io);
   addArgument(command, '<url>', 'the endpoint', webAddress);
-  addFlags(command, auditFlags);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = flagsIn(command, auditFlags, argv, io);
   const [text = ''] = command.args;
-  return run(new URL(text), command.opts<AuditFlags>(), io);
+  return flags === undefined ? 0 : run(new URL(text), flags, io);
 }
 
 async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {

@@ -14,15 +14,13 @@ import { exploredLine, type Progress, type SearchResult } from '#explore/search-
 import { onStopSignal, UsageError } from '#io/command-error.ts';
 import { duration, fileValue, someOf, wholeNumber } from '#io/flag-values.ts';
 import {
-  addFlags,
   type CommandIo,
-  type Flag,
   type FlagValues,
   flag,
+  flagsIn,
   heading,
   list,
   newCommand,
-  readFlags,
   ValueError,
 } from '#io/flags.ts';
 import { passedOn } from '#io/given-flags.ts';
@@ -71,7 +69,7 @@ const exploreFlags = [
   flag('--schedule <file>', 'run this one schedule or finding', fileValue),
   flag('--bail', 'stop at the first finding'),
   flag('--command-may-fail', 'an exit code other than 0 is not a failure'),
-] as const satisfies readonly Flag[];
+] as const;
 
 type ExploreFlags = FlagValues<typeof exploreFlags>;
 
@@ -90,12 +88,12 @@ const searchFlags = [
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('explore', "Run a client's own command under every fault.", io);
   command.argument('[command...]', 'the command, after --');
-  addFlags(command, exploreFlags);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = flagsIn(command, exploreFlags, argv, io);
+  if (flags === undefined) return 0;
   if (command.args.length === 0 || command.args[0] === '')
     throw new UsageError('name the command to run: smstwin explore -- npm test');
   const replayFlags = passedOn({ from: command, to: command, except: searchFlags });
-  return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
+  return run(command.args, flags, replayFlags, io);
 }
 
 /** `replayFlags`: the flags with which a replay runs the command in the same way. */

@@ -9,14 +9,12 @@ import { UsageError } from '#io/command-error.ts';
 import { duration, fileValue } from '#io/flag-values.ts';
 import {
   addArgument,
-  addFlags,
   type CommandIo,
-  type Flag,
   type FlagValues,
   flag,
+  flagsIn,
   list,
   newCommand,
-  readFlags,
 } from '#io/flags.ts';
 import { reportValue } from '#io/report-flag.ts';
 import { counted } from '#io/terminal.ts';
@@ -47,7 +45,7 @@ const refereeFlags = [
   list('--report <kind=file>', 'junit, json, html, markdown, github', reportValue),
   flag('--expected <file>', 'failures that are known, each with a reason', fileValue),
   flag('--list', 'print the client rules'),
-] as const satisfies readonly Flag[];
+] as const;
 
 type RefereeFlags = FlagValues<typeof refereeFlags>;
 
@@ -59,9 +57,8 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
     'a journal, a recording or a HAR 1.2 file, gzipped or not',
     fileValue,
   );
-  addFlags(command, refereeFlags);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const flags = command.opts<RefereeFlags>();
+  const flags = flagsIn(command, refereeFlags, argv, io);
+  if (flags === undefined) return 0;
   if (flags.list === true) {
     io.out(clientRulesTable());
     return 0;

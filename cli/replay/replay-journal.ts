@@ -18,7 +18,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { atOnce } from '#io/event-loop.ts';
 import { fileValue } from '#io/flag-values.ts';
-import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { addArgument, type CommandIo, flag, flagsIn, newCommand } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { counted } from '#io/terminal.ts';
@@ -39,12 +39,12 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     io,
   );
   addArgument(command, '<journal>', 'the file that serve --journal wrote', fileValue);
-  addFlags(command, [{ flag: '--json', about: 'print JSON' }]);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = flagsIn(command, [flag('--json', 'print JSON')], argv, io);
+  if (flags === undefined) return 0;
   const [file = ''] = command.args;
   const replayed = replayJournal(file);
   const { differing, differences, isTruncated } = replayed;
-  if (command.opts()['json'] === true) {
+  if (flags.json) {
     io.out(`${foreignJson(JSON.stringify(report(replayed), null, 2))}\n`);
     return differing === 0 ? 0 : 1;
   }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { UsageError } from '#io/command-error.ts';
-import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
-import { addServeFlags, type ServeOptions, serveOptions } from './serve-options.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { type ServeOptions, serveFlags, serveOptions } from './serve-options.ts';
 
 function read(argv: readonly string[], env: CommandIo['env'] = {}): Promise<ServeOptions> {
   const command = newCommand('serve', '', { out: () => {}, error: () => {}, env, version: '1' });
-  addServeFlags(command);
+  addFlags(command, serveFlags);
   readFlags(command, argv, env);
   return serveOptions(command);
 }
@@ -237,7 +237,7 @@ test.each([
     printed += text;
   };
   const command = newCommand('serve', '', { out: () => {}, error, env, version: '1' });
-  addServeFlags(command);
+  addFlags(command, serveFlags);
   readFlags(command, [], env);
   expect(await serveOptions(command)).toMatchObject({ port: 8080, control: { port: 8081 } });
   const [[name, value] = []] = Object.entries(env);
@@ -263,7 +263,7 @@ test('the help explains environment variables and the effects of a scaled clock'
     help += text;
   };
   const command = newCommand('serve', '', { out, error: () => {}, env: {}, version: '1' });
-  addServeFlags(command);
+  addFlags(command, serveFlags);
   expect(readFlags(command, ['--help'], {})).toBe('answered');
   expect(help).toContain('separate the values of a repeatable flag with commas');
   expect(help.replace(/\s+/g, ' ')).toContain('send_at is always compared with simulated time');

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import { baseUrlValue, fileValue, isLoopback, oneOf } from '#io/flag-values.ts';
-import { addFlags, type Flag, type FlagValues, flag, heading, list } from '#io/flags.ts';
+import { type Flag, type FlagValues, flag, heading, list } from '#io/flags.ts';
 import { type DependentFlag, isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 import {
   assumptionValue,
@@ -52,7 +52,7 @@ const choice = <const Text extends string, const Word extends string>(
   words: readonly [Word, ...Word[]],
 ) => flag(text, about, oneOf(words), words[0]);
 
-const serveFlags = [
+export const serveFlags = [
   heading('Where it listens'),
   flag('--host <host>', 'address on which the service listens', hostValue, '127.0.0.1'),
   flag('--port <port>', 'port of the service; 0 selects a free one', portValue, 8080),
@@ -151,11 +151,6 @@ export const shardTokenVariable = 'SHARD_CONTROL_TOKEN';
 type ServeFlags = FlagValues<typeof serveFlags>;
 
 export type ServeOptions = Awaited<ReturnType<typeof serveOptions>>;
-
-/** Adds the flags of `serve` to a command: `serve` itself, or one that passes them on. */
-export function addServeFlags(command: Command): void {
-  addFlags(command, serveFlags);
-}
 
 /**
  * Reads the flags of a parsed command and the files that they name. `passedToken`: the control

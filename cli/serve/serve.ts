@@ -1,6 +1,6 @@
 /** `smstwin serve`: runs a simulator on two ports until a signal stops it. */
 import { minuteMs } from '#contract/time.ts';
-import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
+import { type CommandIo, type Flag, flagsIn, newCommand } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
@@ -8,7 +8,7 @@ import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';
 import { announce } from './banner.ts';
 import { prepareReadyFile } from './ready-file.ts';
-import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
+import { serveFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
 
 /** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
 export interface CheckoutFlags {
@@ -29,10 +29,9 @@ export async function serve(
   checkout?: CheckoutFlags,
 ): Promise<number> {
   const command = newCommand('serve', 'Run the simulator.', io);
-  addServeFlags(command);
-  addFlags(command, checkout?.flags ?? []);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const checkoutRequest = await checkout?.read(command.opts());
+  const flags = flagsIn(command, [...serveFlags, ...(checkout?.flags ?? [])], argv, io);
+  if (flags === undefined) return 0;
+  const checkoutRequest = await checkout?.read(flags);
   if (checkoutRequest?.answer !== undefined) {
     io.out(checkoutRequest.answer);
     return 0;

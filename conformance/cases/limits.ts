@@ -4,7 +4,12 @@
  * makes one of each endpoint (`conformance/floods/floods.ts`), which nearly all of these cases
  * judge.
  */
-import { documentedLimits, type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
+import {
+  documentedLimits,
+  type LimitedEndpoint,
+  limitedEndpoints,
+  ruleOfLimit,
+} from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
@@ -19,16 +24,8 @@ const refillSeconds = 62;
 const readTimes = { some: 150, many: 300, stats: 230 };
 const manySends = `more than ${documentedLimits.send} sends`;
 
-const ruleOf = {
-  send: 'LIMIT-1',
-  dashboard_send: 'LIMIT-2',
-  external_send: 'LIMIT-3',
-  received: 'LIMIT-4',
-  tasks: 'LIMIT-5',
-} as const;
-
 function casesOf(name: LimitedEndpoint): Case[] {
-  const rule = ruleOf[name];
+  const rule = ruleOfLimit[name];
   const limit = documentedLimits[name];
   const caseName = name.replace('_', '-');
   const manyRequests = `more than ${limit} requests to ${name}`;
@@ -91,8 +88,8 @@ const earlyFlood: Recording = {
   seconds: 2,
   waitSeconds: refillSeconds,
   isForIdleTime: true,
-  record: async (t, { key, sims }) => {
-    const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
+  record: async (t, account) => {
+    const poll = () => t.poll(account);
     const replies = await flood(documentedLimits.tasks + 2, poll);
     // A bucket with a continuous refill has some tokens again.
     for (let i = 0; i < 10 && replies.every(passed); i += 1)
@@ -146,7 +143,7 @@ const realTimeRecordings: Partial<Record<LimitedEndpoint, readonly Recording[]>>
 function manyMinutesCase(name: LimitedEndpoint): Case {
   const recordings = realTimeRecordings[name];
   const limit = documentedLimits[name];
-  return about(`${ruleOf[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock'], 0, {
+  return about(`${ruleOfLimit[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock'], 0, {
     ...(recordings !== undefined && { recordings }),
     sends: `requests to ${name} in several minutes, after pauses and steadily`,
     demands: `${limit} pass in any minute, whatever came before it`,

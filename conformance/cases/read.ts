@@ -172,7 +172,7 @@ export const readCases: readonly Case[] = [
       await t.read(account, unknownId);
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account));
-      await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+      await t.poll(account);
     },
   }),
   about('VER-1/received-is-no-message-id', ['key'], 0, {

@@ -171,7 +171,7 @@ export const send7Cases: readonly Case[] = [
       const { messageId } = await t.mustSend(account, { send_at: isoTime(t.now() + hourMs) });
       for (const pause of t.hasControl ? [0, 30 * minuteMs] : [0]) {
         await t.advance(pause);
-        await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+        await t.poll(account);
         await t.read(account, messageId);
       }
     },
@@ -203,8 +203,7 @@ export const send7Cases: readonly Case[] = [
       const readAll = async () => {
         for (const id of heldIds) await t.read(account, id);
       };
-      const [sim] = account.sims;
-      if (sim !== undefined) await t.get(paths.tasks(sim.deviceId), account.key);
+      if (account.sims.length > 0) await t.poll(account);
       await readAll();
       await t.send(account, fields);
       await t.mustSend(account);

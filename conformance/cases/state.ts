@@ -79,8 +79,7 @@ export const stateCases: readonly Case[] = [
         if (t.hasControl) await t.advance(3 * pollIntervalMs(t));
         await t.read(account, messageId);
       });
-      const [sim] = handedOut.account.sims;
-      await t.get(paths.tasks(sim?.deviceId ?? ''), handedOut.account.key);
+      await t.poll(handedOut.account);
       await readUntilReported(t, handedOut);
     },
   }),
@@ -92,7 +91,7 @@ export const stateCases: readonly Case[] = [
       const { key } = await t.otherAccount();
       const handedOut = await sendUntilHandedOut(t, async (account, message) => {
         await t.mustSend(account, { message });
-        await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), key);
+        await t.poll({ ...account, key });
       });
       await readUntilReported(t, handedOut);
     },

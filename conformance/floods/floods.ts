@@ -15,14 +15,8 @@ import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
-import {
-  fullAgainMs,
-  hasBudget,
-  prepareFlood,
-  requestWhileEmpty,
-  type Wait,
-  waitOut,
-} from './around-flood.ts';
+import { requestWhileEmpty, type Wait, waitOut } from './after-flood.ts';
+import { fullAgainMs, hasBudget, prepareFlood } from './before-flood.ts';
 import {
   agentOf,
   flood,

@@ -2,8 +2,7 @@
  * The conditions under which the results of a run can be trusted: the target answers, its answers
  * can be those of the service, no other client uses the account, and this machine is fast enough.
  */
-import type { LimitedEndpoint } from '#contract/limits.ts';
-import type { RuleId } from '#contract/rules.ts';
+import { type LimitedEndpoint, ruleOfLimit, type SendEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { counted } from '#io/terminal.ts';
 import { type Exchange, isSend } from '#judging/evidence/exchange.ts';
@@ -126,16 +125,9 @@ function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: num
   return unexplained(bucket) === undefined;
 }
 
-/** The rules about limits of sends, by endpoint. */
-const ruleOf: Readonly<Partial<Record<string, RuleId>>> = {
-  send: 'LIMIT-1',
-  dashboard_send: 'LIMIT-2',
-  external_send: 'LIMIT-3',
-};
-
 /** A failure of LIMIT-1 to LIMIT-3: the service refuses more than its limit of a minute does. */
 function brokenLimit({ endpoint, reply }: Exchange, times: number): Result {
-  const subject = (endpoint && ruleOf[endpoint]) ?? 'LIMIT-7';
+  const subject = ruleOfLimit[endpoint as SendEndpoint];
   return {
     id: `${subject}/room-in-the-minute`,
     subject,

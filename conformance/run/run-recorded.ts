@@ -110,7 +110,6 @@ export async function conformTraffic(
 /** The rules that the patterns name; all without a pattern. Throws if none matches. */
 function selectedRules(patterns: readonly string[]): readonly RuleId[] {
   const ids = rules.map(({ id }) => id);
-  if (patterns.length === 0) return ids;
   const selected = ids.filter((id) => isSelected(`${id}/traffic`, id, patterns));
   if (selected.length > 0) return selected;
   throw new CommandError(4, `no rule matches ${patterns.join(' ')}; name one, such as SEND-4`);

@@ -12,7 +12,7 @@ import { notRun, skipped } from './case-result.ts';
 import { answersAllAlike, otherTraffic, slowMachine, whyUnreachable } from './conditions.ts';
 import { judgeAgain, type Ran, runCase } from './judge-case.ts';
 import { type Execute, runScheduled } from './run-scheduled.ts';
-import { unaffordable } from './select.ts';
+import { casesToSkip } from './select.ts';
 
 interface RunOptions {
   readonly bail: boolean;
@@ -80,7 +80,7 @@ class Suite {
     this.#target = target;
     this.#options = options;
     this.#isUniform = isUniform;
-    this.#skips = unaffordable(cases, target, options.profile);
+    this.#skips = casesToSkip(cases, target, options.profile);
   }
 
   /** The results in the order of the cases. */

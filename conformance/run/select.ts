@@ -1,11 +1,9 @@
 /**
- * What is known before any request: which cases a pattern selects, which of them the flags allow,
- * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
+ * Which cases a run has: those that a pattern selects, without those that the target, the flags or
+ * the profile rule out.
  */
 import { rules } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
-import { grouped } from '#io/grouped.ts';
-import { counted } from '#io/terminal.ts';
 import {
   type Capabilities,
   type Profile,
@@ -13,22 +11,21 @@ import {
   tooLong,
   whyMissing,
 } from '../target/target.ts';
-import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
+import { entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
-import { type Item, itemsOf } from './items.ts';
-import { Schedule } from './order.ts';
 import type { Recording } from './recording.ts';
 
 /** Selects cases by rule id, assumption, group (`SEND`) or part of a case id; `*` matches all. */
 export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
-  if (patterns.length === 0) return [...cases];
   return cases.filter(({ id, subject }) => isSelected(id, subject, patterns));
 }
 
-/** True if a pattern selects the case with this id and this rule or assumption. */
+/** True if a pattern selects the case with this id and this rule or assumption, or if none is given. */
 export function isSelected(id: string, subject: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) =>
-    matches(id.toLowerCase(), subject.toLowerCase(), pattern.toLowerCase()),
+  const [lowerId, lowerSubject] = [id.toLowerCase(), subject.toLowerCase()];
+  return (
+    patterns.length === 0 ||
+    patterns.some((pattern) => matches(lowerId, lowerSubject, pattern.toLowerCase()))
   );
 }
 
@@ -46,15 +43,6 @@ function matches(id: string, subject: string, pattern: string): boolean {
   return subject === pattern || id.includes(pattern);
 }
 
-/** The text of `--list`: a line for each case. */
-export function listing(cases: readonly AnyCase[]): string {
-  const lines = cases.map(({ id, sends, needs }) => {
-    const needed = needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`;
-    return `${id}  ${sends}${needed}\n`;
-  });
-  return lines.join('');
-}
-
 /** The most sends of one case and of a whole run, for each profile. */
 const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {
   readonly: { ofCase: 0, ofRun: 0 },
@@ -62,8 +50,8 @@ const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly of
   full: { ofCase: Number.POSITIVE_INFINITY, ofRun: Number.POSITIVE_INFINITY },
 };
 
-/** The cases that are skipped on this target, each with the reason. */
-export function unaffordable(
+/** The cases that this target cannot run, or that exceed the profile, each with the reason. */
+export function casesToSkip(
   cases: readonly AnyCase[],
   capabilities: Capabilities,
   profile: Profile,
@@ -134,101 +122,4 @@ function whySkipped(
   return bucket === undefined
     ? undefined
     : { reason: `needs ${count} requests to ${bucket} within a minute` };
-}
-
-interface Estimate {
-  readonly sends: number;
-  /** The number of 429s. */
-  readonly throttled: number;
-  readonly seconds: number;
-  /** Cases that would wait longer than the flags allow, each with the reason. */
-  readonly late?: ReadonlyMap<AnyCase, SkipReason>;
-}
-
-/** The text of `--dry-run`. Refused sends count as sends: a target might accept them. */
-export function dryRun(
-  cases: readonly AnyCase[],
-  capabilities: Capabilities,
-  profile: Profile,
-): string {
-  const skipped = unaffordable(cases, capabilities, profile);
-  const runnable = cases.filter((each) => !skipped.has(each));
-  const { late = new Map(), ...estimate } = capabilities.hasControl
-    ? withControl(runnable)
-    : withoutControl(runnable, capabilities);
-  for (const [each, reason] of late) skipped.set(each, reason);
-  const { maxSends = estimate.sends } = capabilities;
-  const capped =
-    capabilities.maxSends === undefined ? '' : ` (--max-sends ${capabilities.maxSends})`;
-  const minutes = estimate.seconds / 60;
-  const lines = [
-    `Cases: ${cases.length - skipped.size} of ${cases.length} (profile ${profile})`,
-    `Sends: about ${Math.min(estimate.sends, maxSends)}${capped}`,
-    `429s: about ${estimate.throttled}`,
-    `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
-  ];
-  // Reasons that differ only in their number of sends share a line.
-  const reasons = grouped([...skipped], ([, { reason }]) =>
-    reason.replace(/^costs \d+ sends, more/, 'costs more sends'),
-  );
-  for (const [reason, alike] of [...reasons].sort(([, a], [, b]) => b.length - a.length))
-    lines.push(`Skipped: ${counted(alike.length, 'case')}: ${reason}`);
-  const ofSubject = grouped(cases, ({ subject }) => subject);
-  const open = rules
-    .map(({ id }) => id)
-    .filter((id) => ofSubject.get(id)?.every((each) => skipped.has(each)));
-  if (open.length > 0)
-    lines.push(`Not tested: ${counted(open.length, 'rule')}: ${open.join(', ')}`);
-  return `${lines.join('\n')}\n`;
-}
-
-/** Rough figures of a run with a control port, for its estimate. */
-const secondsPerRequest = 0.0005;
-const requestsPerCase = 20;
-
-/** With a control port the run moves the clock, so only requests take time. */
-function withControl(cases: readonly AnyCase[]): Estimate {
-  const sends = cases.reduce((sum, { spends }) => sum + sendsIn(spends), 0);
-  const throttled = cases.reduce((sum, each) => sum + (each.throttled ?? 0), 0);
-  const seconds = (sends + cases.length * requestsPerCase) * secondsPerRequest;
-  return { sends, throttled, seconds };
-}
-
-/** Without a control port: plays the schedule through with a clock of its own, and sends nothing. */
-function withoutControl(cases: readonly AnyCase[], capabilities: Capabilities): Estimate {
-  const ledger = new BucketLedger();
-  const schedule = new Schedule(itemsOf(cases, capabilities), ledger, 0, capabilities.timeoutMs);
-  const late = new Map<AnyCase, SkipReason>();
-  const running: { readonly item: Item; readonly untilMs: number }[] = [];
-  let sends = 0;
-  let throttled = 0;
-  let nowMs = 0;
-  const finishNext = () => {
-    running.sort((a, b) => a.untilMs - b.untilMs);
-    const next = running.shift();
-    if (next === undefined) return;
-    nowMs = Math.max(nowMs, next.untilMs);
-    schedule.finished(next.item);
-  };
-  for (;;) {
-    const decision = schedule.next(nowMs);
-    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / secondMs, late };
-    if (decision.kind === 'busy') {
-      finishNext();
-    } else if (decision.kind === 'wait') {
-      const nextEndMs = Math.min(...running.map(({ untilMs }) => untilMs));
-      if (nextEndMs <= nowMs + decision.ms) finishNext();
-      else nowMs += decision.ms;
-    } else if (decision.skip !== undefined) {
-      if (decision.item.case !== undefined) late.set(decision.item.case, decision.skip);
-      schedule.finished(decision.item);
-    } else {
-      const { item } = decision;
-      for (const [bucket, count] of entriesOf(item.spends))
-        for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
-      running.push({ item, untilMs: nowMs + item.seconds * secondMs });
-      sends += sendsIn(item.spends);
-      throttled += item.throttled;
-    }
-  }
 }

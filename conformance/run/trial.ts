@@ -213,6 +213,11 @@ export class Trial extends RecordedRequests {
     return this.get(paths.read(messageId), account.key);
   }
 
+  /** Asks for the tasks of the account's first SIM. */
+  poll({ key, sims }: AccountUnderTest): Promise<Reply> {
+    return this.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
+  }
+
   /** Adds the record of another trial to this one; a second call for it does nothing. */
   join(other: Trial): void {
     if (this.#joined.has(other)) return;

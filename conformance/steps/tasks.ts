@@ -6,7 +6,7 @@ import { secondMs } from '#contract/time.ts';
 import { isAccepted, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
+import type { AccountUnderTest, Trial } from '../run/trial.ts';
 
 /** Several messages, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
@@ -44,11 +44,10 @@ export function sendUntilHandedOut(t: Trial, send: Send): Promise<HandedOutMessa
 
 async function sendAndPoll(t: Trial, send: Send): Promise<HandedOutMessage> {
   const account = await t.account(t.hasControl ? { sims: 2, sim: { polling: 'external' } } : {});
-  const path = paths.tasks(account.sims[0]?.deviceId ?? '');
   for (let i = 0; i < attempts; i += 1) {
     const text = `conformance ${t.requestId()}`;
     await send(account, text);
-    const tasks = await t.get(path, account.key);
+    const tasks = await t.poll(account);
     const isInOurTasks = tasks.text.includes(text);
     const accepted = t.exchanges.findLast((one) => isSend(one) && isAccepted(one));
     const messageId = accepted === undefined ? '' : messageIdOf(accepted);

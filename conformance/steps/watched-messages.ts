@@ -17,7 +17,7 @@ import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited-requests.ts';
 import type { RequiredEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
-import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
+import type { AccountUnderTest, Fields, Trial } from '../run/trial.ts';
 import { fates, recipients } from '../target/target.ts';
 
 export interface WatchedMessage {
@@ -250,7 +250,7 @@ async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
 
 /** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
 async function pollForTasks(t: Trial): Promise<void> {
-  const { sims, key } = await t.account();
+  const account = await t.account();
   const now = t.now();
   const polls = t.target.log.filter(
     ({ endpoint, caller, answeredAt }) =>
@@ -258,8 +258,8 @@ async function pollForTasks(t: Trial): Promise<void> {
   );
   const isThrottled = polls.some(({ reply }) => reply.status === 429);
   const answered = polls.filter(({ reply }) => reply.status === 200);
-  if (sims[0] === undefined || isThrottled || answered.length > mostPolls) return;
-  await t.get(paths.tasks(sims[0].deviceId), key);
+  if (account.sims.length === 0 || isThrottled || answered.length > mostPolls) return;
+  await t.poll(account);
 }
 
 /** Which of these messages are queued, in their order. */

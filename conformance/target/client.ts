@@ -116,11 +116,16 @@ export class Client {
     const { allowTo, maxSends } = this.#settings;
     if (allowTo !== undefined && !isToOneOf(allowTo, body))
       throw new RecipientBlocked('the recipient is not in --allow-to');
-    if (maxSends !== undefined && this.sends >= maxSends) {
-      this.budgetReached = true;
-      throw new SendsExhausted(`the budget of ${maxSends} sends is spent`);
-    }
-    this.sends += 1;
+    if (!this.#countSend()) throw new SendsExhausted(`the budget of ${maxSends} sends is spent`);
+  }
+
+  /** Counts one more send; false if the budget has none left. */
+  #countSend(): boolean {
+    const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;
+    const isLeft = this.sends < maxSends;
+    if (isLeft) this.sends += 1;
+    else this.budgetReached = true;
+    return isLeft;
   }
 
   /** Sends the request, and again after each broken connection, as long as that is permitted. */
@@ -160,15 +165,7 @@ export class Client {
   /** True if the request may be repeated; counts another send if the first one may have arrived. */
   #spendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
     if (method !== 'POST' || notConnected.test(failure)) return true;
-    if (!hasRequestId(body)) return false;
-    if (!sendPath.test(path)) return true;
-    const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;
-    if (this.sends >= maxSends) {
-      this.budgetReached = true;
-      return false;
-    }
-    this.sends += 1;
-    return true;
+    return hasRequestId(body) && (!sendPath.test(path) || this.#countSend());
   }
 }
 

@@ -30,10 +30,20 @@ import { pageOfMessages, waitForMessages } from './wide-messages.ts';
 /** The fields of a request that hold numbers of requests. */
 const requestNumbers = ['number', 'repeats', 'previous.number', 'next.number', 'afterwards.number'];
 
-export interface WideWorldOptions extends OwnersOptions {
+interface WideWorldOptions extends OwnersOptions {
   /** Lists the changes that shards have still to make; undefined without journals. */
   readonly changesFile: string | undefined;
   readonly baseUrl: string;
+}
+
+/** An operation that a client asks of the world. */
+interface Call {
+  readonly operation: Operation;
+  /** The id in the path; empty if the operation has none. */
+  readonly id: string;
+  readonly request: ControlRequest;
+  /** The same request, as a shard gets it. */
+  readonly shardRequest: ShardRequest;
 }
 
 export class WideWorld {
@@ -73,71 +83,71 @@ export class WideWorld {
   }
 
   /** Answers an operation on the world: some by code of their own, the others by their scope. */
-  async answer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
-    const { operation } = found;
+  async answer(
+    { operation, id = '' }: FoundOperation,
+    request: ControlRequest,
+  ): Promise<ControlReply> {
     const { shards } = this.#parts;
     const shardRequest = requestForShard(request);
     if (operation.contentType === 'text/event-stream') return openEvents(shards, shardRequest);
     // The body of a snapshot is long, and is passed to its shard unparsed.
     const input = operation.fleet.scope === 'named' ? undefined : parseBody(request);
     refuseInexact(operation, input);
+    const call: Call = { operation, id, request, shardRequest };
     switch (operation.name as OperationName) {
       case 'clock.advance':
         return okReply(await this.#clock.advance(input));
       case 'clock.setMode': {
         const reply = await this.#clock.setMode(shardRequest);
         if (reply.status !== 200) return passedReply(reply);
-        return this.#merged(clock.state, routeOf('clock.state'));
+        const reading = { operation: clock.state, shardRequest: routeOf('clock.state') };
+        return this.#merged({ ...call, ...reading });
       }
       case 'messages.wait':
         return waitForMessages(shards, this.#clock, input);
       case 'requests.get':
-        return this.#requestDetail(String(found.id), shardRequest);
+        return this.#requestDetail(call);
       case 'worlds.get':
-        return this.#merged(operation, shardRequest);
+        return this.#merged(call);
       case 'simulator.state':
-        return this.#merged(operation, shardRequest, {
+        return this.#merged(call, {
           change: (state) => ({ ...state, base_url: this.#baseUrl }),
         });
       case 'simulator.invariants':
-        return this.#merged(operation, shardRequest, {
+        return this.#merged(call, {
           change: (joined) =>
             this.#withInvariantsOfOwners(joined as ReplyOf<'simulator.invariants'>),
         });
       default:
-        return this.#answerByScope(found, request, shardRequest, input);
+        return this.#answerByScope(call, input);
     }
   }
 
-  async #answerByScope(
-    found: FoundOperation,
-    request: ControlRequest,
-    shardRequest: ShardRequest,
-    input: unknown,
-  ): Promise<ControlReply> {
-    const { operation } = found;
+  async #answerByScope(call: Call, input: unknown): Promise<ControlReply> {
+    const { operation, request, shardRequest } = call;
     const { shards } = this.#parts;
     switch (operation.fleet.scope) {
       case 'local':
         return passedReply(await shards[0].ask(shardRequest));
       case 'all':
-        return this.#onShards(operation, shardRequest, { first: shards[0] });
+        return this.#onShards(call);
       case 'merged': {
         const account = accountIn(request, input);
         if (account !== undefined)
           return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
-        if (operation.name === 'messages.page') return pageOfMessages(shards, request);
-        return this.#merged(operation, shardRequest, { query: request.query });
+        return operation.name === 'messages.page'
+          ? pageOfMessages(shards, request)
+          : this.#merged(call);
       }
       case 'owner':
-        return this.#onOwner(found, shardRequest);
+        return this.#onOwner(call);
       case 'named':
-        return this.#askNamedShard(operation, request);
+        return this.#askNamedShard(call);
     }
   }
 
   /** Asks the shard that the query names for what each has of its own, such as a snapshot. */
-  async #askNamedShard(operation: Operation, request: ControlRequest): Promise<ControlReply> {
+  async #askNamedShard({ operation, request }: Call): Promise<ControlReply> {
     const { shards } = this.#parts;
     const query = new URLSearchParams(request.query);
     const index = query.get('shard') ?? '';
@@ -153,8 +163,8 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** Reads one request. `id`: its number in the fleet, which gives its shard and number there. */
-  async #requestDetail(id: string, shardRequest: ShardRequest): Promise<ControlReply> {
+  /** Reads one request, whose number in the fleet gives its shard and its number there. */
+  async #requestDetail({ id, shardRequest }: Call): Promise<ControlReply> {
     const { shards } = this.#parts;
     const { number, shardIndex } = shardNumber(Number(id), shards.length);
     const { path } = routeOf('requests.get', String(number));
@@ -170,20 +180,23 @@ export class WideWorld {
     }));
   }
 
-  /** Asks all shards and joins their replies. `change`: completes what was joined. */
+  /**
+   * Asks all shards and joins their replies. `requestFor`: the request for each shard, if theirs
+   * differ. `change`: completes what was joined.
+   */
   async #merged(
-    operation: Operation,
-    request: ShardRequest | ((shard: Shard) => ShardRequest),
-    { query = '', change = (joined: object): object | Promise<object> => joined } = {},
+    { operation, request, shardRequest }: Call,
+    {
+      requestFor = (_: Shard): ShardRequest => shardRequest,
+      change = (joined: object): object | Promise<object> => joined,
+    } = {},
   ): Promise<ControlReply> {
-    const { input } = operation;
-    const requestFor = typeof request === 'function' ? request : () => request;
     const { shards } = this.#parts;
     const replies = await Promise.all(shards.map((shard) => shard.ask(requestFor(shard))));
     const refusal = replies.find(({ status }) => status !== 200);
     if (refusal !== undefined) return passedReply(refusal);
-    const parsedQuery = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
-    const { limit } = (parsedQuery ?? {}) as { readonly limit?: number };
+    const query = Object.fromEntries(new URLSearchParams(request.query));
+    const { limit } = (operation.input?.safeParse(query).data ?? {}) as { limit?: number };
     return okReply(await change(this.#joinReplies(operation, replies, limit) as object));
   }
 
@@ -205,37 +218,31 @@ export class WideWorld {
   }
 
   /** An operation on an account, key, SIM, message or fault: the shard that has it answers first. */
-  async #onOwner(
-    { operation, id = '' }: FoundOperation,
-    shardRequest: ShardRequest,
-  ): Promise<ControlReply> {
-    const { shards } = this.#parts;
+  async #onOwner(call: Call): Promise<ControlReply> {
+    const { operation, id } = call;
     switch (operation.target) {
       case undefined:
-        return this.#onShards(operation, shardRequest, { first: shards[0] });
+        return this.#onShards(call);
       case 'account_id': {
         const first = this.#owners.ownerOfNamed(id);
         // Another shard would draw another key, and later repeat the text of a revoked one.
         const isOfOwner = operation.name === 'accounts.createKey';
-        const options = { first, ...(isOfOwner && { shards: [first] }) };
-        return this.#onShards(operation, shardRequest, options);
+        return this.#onShards(call, { first, ...(isOfOwner && { shards: [first] }) });
       }
-      case 'key_id': {
-        const first = await this.#owners.ownerOfKey(id);
-        return this.#onShards(operation, shardRequest, { first });
-      }
+      case 'key_id':
+        return this.#onShards(call, { first: await this.#owners.ownerOfKey(id) });
       case 'device_id':
-        return this.#onSim(operation, shardRequest, id);
+        return this.#onSim(call);
       case 'message_id':
       case 'fault_id':
       case 'number':
       case 'world_id':
-        return this.#askUntilFound(shardRequest);
+        return this.#askUntilFound(call);
     }
   }
 
   /** The fleet does not know which shard has a message or another thing, so it asks in turn. */
-  async #askUntilFound(shardRequest: ShardRequest): Promise<ControlReply> {
+  async #askUntilFound({ shardRequest }: Call): Promise<ControlReply> {
     const [first, ...others] = this.#parts.shards;
     let reply = await first.ask(shardRequest);
     for (const shard of others) if (reply.status === 404) reply = await shard.ask(shardRequest);
@@ -243,30 +250,26 @@ export class WideWorld {
   }
 
   /** An operation on a SIM: on all shards if they share it, or if it is deleted. */
-  async #onSim(
-    operation: Operation,
-    shardRequest: ShardRequest,
-    id: string,
-  ): Promise<ControlReply> {
+  async #onSim(call: Call): Promise<ControlReply> {
+    const { operation, id, shardRequest } = call;
     const { owner: first, isOfPool, idOn } = await this.#owners.findSim(id);
     if (!isOfPool && operation.verb !== 'DELETE') return passedReply(await first.ask(shardRequest));
-    const requestFor = (shard: Shard) => ({
-      ...shardRequest,
-      path: shardRequest.path.replace(id, idOn(shard)),
-    });
-    if (!operation.recorded) return this.#merged(operation, requestFor);
-    return this.#onShards(operation, shardRequest, { first, requestFor });
+    const { path } = shardRequest;
+    const requestFor = (shard: Shard) => ({ ...shardRequest, path: path.replace(id, idOn(shard)) });
+    return operation.recorded
+      ? this.#onShards(call, { first, requestFor })
+      : this.#merged(call, { requestFor });
   }
 
-  /** Makes a change on the shards; an operation that changes nothing is asked of the first. */
-  async #onShards(
-    operation: Operation,
-    shardRequest: ShardRequest,
-    options: ChangeOptions & { readonly first: Shard },
-  ): Promise<ControlReply> {
-    if (!operation.recorded) return passedReply(await options.first.ask(shardRequest));
+  /**
+   * Makes a change on the shards, by default on all of them with the first one before the others.
+   * An operation that changes nothing is asked of that one alone.
+   */
+  async #onShards({ operation, shardRequest }: Call, options: ChangeOptions = {}) {
+    const { first = this.#parts.shards[0] } = options;
+    if (!operation.recorded) return passedReply(await first.ask(shardRequest));
     return this.#changes.exclusively(async () => {
-      const replies = await this.#changes.make(shardRequest, options);
+      const replies = await this.#changes.make(shardRequest, { ...options, first });
       const [reply] = replies as readonly [ShardReply];
       if (reply.status >= 300) return passedReply(reply);
       if (operation.name === 'simulator.reset') await this.#clock.synchronize();

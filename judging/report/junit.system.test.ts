@@ -31,7 +31,7 @@ async function complaints(xml: string, schema: string): Promise<string[]> {
 async function reportOf(...argv: string[]): Promise<string> {
   const server = await hostile();
   const file = join(folder, 'report.xml');
-  await run(server.url, ...allFlags, '--timeout', '20s', ...argv, '--report', `junit=${file}`);
+  await run(server.baseUrl, ...allFlags, '--timeout', '20s', ...argv, '--report', `junit=${file}`);
   await server.close();
   return readFileSync(file, 'utf8');
 }

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute, endpointNames } from '#contract/limits.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { defaultAssumptions } from '../sim/assumptions.ts';
-import { defaultWorld, outcomesOf, scriptedOutcomes } from './default-world.ts';
-import { assumptionsOf, limitsOf, parseSettings } from './settings.ts';
+import { assumptionsOf, defaultWorld, limitsOf, parseSettings } from './settings.ts';
 import { worldSchema } from './world-schema.ts';
 
 /** The lines of the error for these settings. */
@@ -136,9 +135,4 @@ test('settings take precedence over the world, and the world over the defaults',
 test('noLimits removes every limit, with any other settings', () => {
   const settings = parseSettings({ noLimits: true, limits: { send: 20 } });
   expect(new Set(Object.values(limitsOf(settings)))).toEqual(new Set([null]));
-});
-
-test("a world's own outcomes take precedence over the scripted ones", () => {
-  const own = { to: '+1202555016*', ends: 'delivered', polls: 1 } as const;
-  expect(outcomesOf({ outcomes: [own] })).toEqual([own, ...scriptedOutcomes]);
 });

@@ -14,13 +14,14 @@ import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
-import { defaultWorld } from './default-world.ts';
 import { assumptionsSchema, mistakesOf } from './given-assumptions.ts';
 import {
   type DeepReadonly,
   type LimitOverrides,
   limitOverridesSchema,
+  type WorldFixture,
   type WorldFixtureInput,
+  type WorldSim,
   worldSchema,
 } from './world-schema.ts';
 
@@ -91,6 +92,25 @@ export const rateSchema = z
   .max(largestRate);
 export const largestSeed = 2 ** 32 - 1;
 export const seedSchema = z.int().min(0).max(largestSeed);
+
+const keys = [{ name: 'default' }];
+
+/** In parsed form, because the schema below takes its default unparsed. */
+export const defaultWorld: WorldFixture = {
+  accounts: [
+    { name: 'acme', keys, sims: [simOf('+12025550101'), simOf('+12025550102')] },
+    { name: 'globex', keys, sims: [simOf('+12025550111')] },
+    { name: 'initech', keys, sims: [] },
+  ],
+  pool: [{ number: '+12025550190' }],
+  outcomes: [],
+  assumptions: {},
+  limits: {},
+};
+
+function simOf(number: string): WorldSim {
+  return { number, connected: true, active: true, polling: 'simulated' };
+}
 
 const settingsObject = z.strictObject({
   name: worldNameSchema.optional(),

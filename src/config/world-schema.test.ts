@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { mistakeLine } from '#io/mistakes.ts';
-import { mostAccounts, mostKeys, mostOutcomes, mostSims } from '../sim/accounts/account.ts';
+import { mostAccounts, mostKeys, mostSims } from '../sim/accounts/account.ts';
+import { mostOutcomes } from '../sim/devices/outcomes.ts';
 import { mistakesOf } from './given-assumptions.ts';
 import { worldSchema } from './world-schema.ts';
 

@@ -9,15 +9,9 @@ import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
 import { eachOf } from '#io/grouped.ts';
 import { pathText } from '#io/mistakes.ts';
-import {
-  mostAccounts,
-  mostDevices,
-  mostKeys,
-  mostOutcomes,
-  mostPoolNumbers,
-  mostSims,
-} from '../sim/accounts/account.ts';
+import { mostAccounts, mostDevices, mostKeys, mostSims } from '../sim/accounts/account.ts';
 import { unfinishedStatuses } from '../sim/assumptions.ts';
+import { mostOutcomes } from '../sim/devices/outcomes.ts';
 import { assumptionsSchema } from './given-assumptions.ts';
 
 /** The tokens that RFC 6750 allows in `Authorization: Bearer`: control tokens and API keys. */
@@ -132,6 +126,8 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
     })
     .meta({ title: 'is refused' }),
 ]);
+
+const mostPoolNumbers = 10_000;
 
 /** The largest limit of an endpoint that users can set. */
 export const mostPerMinute = 1_000_000;

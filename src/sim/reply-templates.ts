@@ -203,7 +203,8 @@ function checkPlaceholders(
   }
 }
 
-const placeholder = /\{([a-z_]+)\}/g;
+/** A placeholder, such as `{field}`, and its name. */
+export const placeholder = /\{([a-z_]+)\}/g;
 
 function placeholdersIn(value: unknown): string[] {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');

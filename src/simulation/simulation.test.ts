@@ -3,6 +3,9 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { type Module, scans } from '#verify/repository/modules.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
+import { parseSettings } from '../config/settings.ts';
+import { scriptedOutcomes } from '../sim/devices/outcomes.ts';
+import { Simulation } from './simulation.ts';
 
 /** The lines of these modules that match, each behind the path of its file. */
 function linesWith(pattern: RegExp, modules: readonly Module[] = scans.code): string[] {
@@ -70,4 +73,11 @@ test('accounts, keys, SIMs and messages enter and leave the world only in regist
   const writers = coreLinesWith(new RegExp(`${write.source}|${fields.source}`));
   expect(writers.length).toBeGreaterThan(15);
   expect(writers.filter((line) => !line.startsWith('src/sim/accounts/registry.ts'))).toEqual([]);
+});
+
+test("a world's own outcomes come before the scripted ones", () => {
+  const own = { to: '+1202555016*', ends: 'delivered', polls: 1 } as const;
+  const settings = parseSettings({ clock: 'manual', world: { outcomes: [own] } });
+  const { world } = new Simulation(settings, settings.startTimeMs);
+  expect(world.outcomes.list).toEqual([own, ...scriptedOutcomes]);
 });

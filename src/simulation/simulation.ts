@@ -5,14 +5,13 @@
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { DeviceActors } from '../actors/device-actors.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
-import { outcomesOf } from '../config/default-world.ts';
 import { assumptionsOf, limitsOf, type Settings } from '../config/settings.ts';
 import { type Handled, handle } from '../http/service/api.ts';
 import { Faults } from '../http/service/faults.ts';
 import { Registry } from '../sim/accounts/registry.ts';
 import { type Assumptions, SwitchableAssumptions } from '../sim/assumptions.ts';
 import { VirtualClock } from '../sim/clock.ts';
-import { Outcomes } from '../sim/devices/outcomes.ts';
+import { Outcomes, scriptedOutcomes } from '../sim/devices/outcomes.ts';
 import { Limiter } from '../sim/limiter/limiter.ts';
 
 /** The classes of a simulation. A defect (`verify/defects`) replaces one of them. */
@@ -49,7 +48,7 @@ export class Simulation {
       name: settings.name ?? '',
       now: this.clock.now,
       assumptions: this.#assumptions,
-      outcomes: new Outcomes(outcomesOf(settings.world)),
+      outcomes: new Outcomes([...settings.world.outcomes, ...scriptedOutcomes]),
       dispatch: this.deviceActors,
       enforcesQuotas: !settings.noLimits,
       maxMessages: settings.maxMessages,

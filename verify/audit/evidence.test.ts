@@ -7,7 +7,7 @@ import { LimitedServer, perKey, tokenBucket } from './limiters.ts';
 
 test('a token that returns in each round of a test leaves open who shares the limit', async () => {
   // Each round of three requests takes 60 ms, as a token does: so the other caller passes in each.
-  const server = new LimitedServer(perKey(tokenBucket(5, 1_000 / 60)), () => 'all');
+  const server = new LimitedServer(perKey(tokenBucket(5, 300)), () => 'all');
   const { request, clock } = server;
   const [paceMs, timeoutMs] = [20, 60_000];
   const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });

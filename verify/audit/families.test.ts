@@ -23,7 +23,7 @@ const planted = [
   ['sliding_log', 'free', slidingLog],
   ['sliding_log', 'spend', (n: number, ms: number) => slidingLog(n, ms, true)],
   ['sliding_counter', 'free', slidingCounter],
-  ['token_bucket', 'free', (n: number, ms: number) => tokenBucket(n, (n / ms) * 1_000)],
+  ['token_bucket', 'free', tokenBucket],
   ['prolonged_window', 'spend', prolonged],
 ] as const;
 

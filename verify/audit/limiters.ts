@@ -1,8 +1,12 @@
 /**
  * Planted limiters, sound ones and faulty ones, on a clock that is passed in. A family such as
- * `fixedWindow` returns a maker of limiters, each of which has counts of its own.
+ * `fixedWindow` returns a maker of limiters, each of which has counts of its own. The sound ones are
+ * those of the reference model.
  */
 import type { Reply, Subject } from '#audit/run.ts';
+import { getOrAdd } from '#io/grouped.ts';
+import type { Assumptions } from '../model/answers.ts';
+import { Bucket, spendToken } from '../model/reference-limiter.ts';
 
 export interface Decision {
   readonly passes: boolean;
@@ -22,86 +26,35 @@ const refuse = (waitMs: number): Decision => ({ passes: false, waitMs });
 /** One limiter for each key. */
 export function perKey(make: () => KeylessLimiter): Limiter {
   const limiters = new Map<string, KeylessLimiter>();
-  return (key, now) => {
-    const limiter = limiters.get(key) ?? make();
-    limiters.set(key, limiter);
-    return limiter(now);
-  };
+  return (key, now) => getOrAdd(limiters, key, make)(now);
 }
 
-/** A window that its first request opens. */
-export const fixedWindow = (limit: number, windowMs: number) => () => {
-  let [start, count] = [Number.NEGATIVE_INFINITY, 0];
-  return (now: number) => {
-    if (now - start >= windowMs) [start, count] = [now, 0];
-    count += 1;
-    return count <= limit ? pass : refuse(start + windowMs - now);
-  };
-};
-
-/** Windows of the clock. */
-export const alignedWindow = (limit: number, windowMs: number) => () => {
-  let [window, count] = [-1, 0];
-  return (now: number) => {
-    const current = Math.floor(now / windowMs);
-    if (current !== window) [window, count] = [current, 0];
-    count += 1;
-    return count <= limit ? pass : refuse((current + 1) * windowMs - now);
-  };
-};
-
-export const slidingLog =
+/** A limiter of the reference model. */
+const modelled =
+  (limiterRefill: Assumptions['limiterRefill']) =>
   (limit: number, windowMs: number, refusalsSpend = false) =>
   () => {
-    let times: number[] = [];
+    const bucket = new Bucket();
+    const refill = {
+      limiterRefill,
+      refusedSpendsToken: refusalsSpend ? 'yes' : 'no',
+      windowMs,
+    } as const;
     return (now: number) => {
-      times = times.filter((time) => time > now - windowMs);
-      const passes = times.length < limit;
-      if (passes || refusalsSpend) times.push(now);
-      const first = times[times.length - limit] ?? now;
-      return passes ? pass : refuse(first + windowMs - now);
+      const waitMs = spendToken(bucket, limit, now, refill);
+      return waitMs === 0 ? pass : refuse(waitMs);
     };
   };
 
+/** A window that its first request opens. */
+export const fixedWindow = modelled('interval');
+/** Windows of the clock. */
+export const alignedWindow = modelled('interval_aligned');
+export const slidingLog = modelled('sliding');
 /** Tokens that return one by one. */
-export const tokenBucket = (capacity: number, perSecond: number) => () => {
-  let [tokens, last] = [capacity, 0];
-  return (now: number) => {
-    tokens = Math.min(capacity, tokens + ((now - last) * perSecond) / 1_000);
-    last = now;
-    if (tokens < 1) return refuse(((1 - tokens) / perSecond) * 1_000);
-    tokens -= 1;
-    return pass;
-  };
-};
-
+export const tokenBucket = modelled('continuous');
 /** Windows of the clock, with a share of the previous one. */
-export const slidingCounter = (limit: number, windowMs: number) => () => {
-  // The number of the window, what passed in it, and what passed in the one before.
-  let [window, current, before] = [-1, 0, 0];
-  return (now: number) => {
-    const number = Math.floor(now / windowMs);
-    if (number !== window) {
-      before = number === window + 1 ? current : 0;
-      [window, current] = [number, 0];
-    }
-    const wouldPass = (at: number) => {
-      const share = 1 - (at % windowMs) / windowMs;
-      return before * share + current < limit;
-    };
-    if (wouldPass(now)) {
-      current += 1;
-      return pass;
-    }
-    let [low, high] = [1, (number + 1) * windowMs - now];
-    while (low < high) {
-      const waitMs = Math.floor((low + high) / 2);
-      if (wouldPass(now + waitMs)) high = waitMs;
-      else low = waitMs + 1;
-    }
-    return refuse(low);
-  };
-};
+export const slidingCounter = modelled('sliding_counter');
 
 /** A window that each request prolongs, also a refused one. */
 export const prolonged = (limit: number, windowMs: number) => () => {
@@ -186,27 +139,21 @@ export class LimitedServer {
   now = Date.UTC(2026, 0, 5, 10, 0, 17, 345);
   /** How long a request takes: half of it before the limiter decides. */
   takesMs = () => 4;
-  readonly #limiter: Limiter;
-  readonly #keyOf: (subject: Subject) => string;
-  readonly #headersOf: (decided: Decision) => Record<string, string>;
+  readonly request: (subject: Subject) => Promise<Reply>;
 
   constructor(
     limiter: Limiter,
     keyOf: (subject: Subject) => string = ({ caller }) => caller,
     headersOf: (decided: Decision) => Record<string, string> = exactWait,
   ) {
-    this.#limiter = limiter;
-    this.#keyOf = keyOf;
-    this.#headersOf = headersOf;
+    this.request = async (subject) => {
+      const halfMs = this.takesMs() / 2;
+      this.now += halfMs;
+      const decided = limiter(keyOf(subject), this.now);
+      this.now += halfMs;
+      return { status: decided.passes ? 200 : 429, headers: headersOf(decided) };
+    };
   }
-
-  readonly request = async (subject: Subject): Promise<Reply> => {
-    const halfMs = this.takesMs() / 2;
-    this.now += halfMs;
-    const decided = this.#limiter(this.#keyOf(subject), this.now);
-    this.now += halfMs;
-    return { status: decided.passes ? 200 : 429, headers: this.#headersOf(decided) };
-  };
 
   readonly clock = {
     now: () => this.now,

@@ -24,7 +24,7 @@ const sound = [
   ['aligned_window', alignedWindow],
   ['sliding_log', slidingLog],
   ['sliding_counter', slidingCounter],
-  ['token_bucket', (n: number, ms: number) => tokenBucket(n, (n / ms) * 1_000)],
+  ['token_bucket', tokenBucket],
   ['none_of_these', prolonged],
 ] as const;
 

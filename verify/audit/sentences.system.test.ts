@@ -204,7 +204,7 @@ test('a number that a limiter of this kind does not have is said to be none', as
 });
 
 test('what is still possible is said, and the first requests that show it', async () => {
-  const { request, clock } = new LimitedServer(perKey(tokenBucket(5, 2)));
+  const { request, clock } = new LimitedServer(perKey(tokenBucket(5, 2_500)));
   const result = await learn({ request, ...clock, ...audited, budget: 90 });
   const { algorithm } = result.statements;
   expect(algorithm.certainty).toBe('undetermined');

@@ -95,7 +95,7 @@ async function prepare(): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'conformance-html-'));
   file = join(folder, 'report.html');
   const server = await hostile();
-  await run(server.url, ...allFlags, '--timeout', '20s', '--report', `html=${file}`);
+  await run(server.baseUrl, ...allFlags, '--timeout', '20s', '--report', `html=${file}`);
   await server.close();
   browser = await launchBrowser();
 }

@@ -8,8 +8,14 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-import { buildDashboard, buildProgram, existing } from './build-program.ts';
-import { asCommonJs, options, root } from './bundle-options.ts';
+import {
+  asCommonJs,
+  buildDashboard,
+  buildProgram,
+  existing,
+  options,
+  root,
+} from './bundle-options.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { keepReachable, writePublicTypes } from './public-types.ts';
 

@@ -3,7 +3,8 @@
  * language. `npx vitest run verify/build/file-schemas.test.ts -u` writes them.
  */
 import { z } from 'zod';
-import type { AlgorithmValue, RetryAfter, Statements, StopReason } from '#audit/audit.ts';
+import type { RetryAfter, Statements, StopReason } from '#audit/audit.ts';
+import { algorithmNames } from '#audit/statement.ts';
 import { reportSchema } from '#judging/client/intents-file.ts';
 import {
   endedEntrySchema,
@@ -50,16 +51,7 @@ const statementOf = (value: z.ZodType) =>
     exchanges: z.array(z.int().min(1)).describe('The numbers of the requests that show it.'),
   });
 const number = statementOf(z.number());
-const algorithms = [
-  'fixed_window',
-  'aligned_window',
-  'sliding_log',
-  'sliding_counter',
-  'token_bucket',
-  'leaky_queue',
-  'none_of_these',
-  'no_limit_seen',
-] satisfies AlgorithmValue[];
+const algorithms = Object.keys(algorithmNames);
 const waits = ['exact', 'sufficient', 'short', 'absent', 'unreadable'] satisfies RetryAfter[];
 const statements = z.strictObject({
   algorithm: statementOf(z.enum(algorithms)),

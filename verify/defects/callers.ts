@@ -7,8 +7,7 @@ import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import type { SimState } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import type { Call, SendCall } from './call.ts';
-import { acceptingFrom, answeringSends, reading, rewriting } from './combinators.ts';
-import { refusal } from './given-replies.ts';
+import { acceptingFrom, answeringSends, reading, refusal, rewriting } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** Also accepts a text as a key if `opens` returns true for it and any key. */
@@ -30,18 +29,6 @@ function readingKeyAs(understand: (call: Call) => string | undefined): Planted {
   return reading((call) => {
     const key = understand(call);
     return key === undefined ? undefined : { authorization: `Bearer ${key}` };
-  });
-}
-
-/** At one endpoint, the key that `find` returns counts in place of the given one. */
-function acceptingOn(
-  endpoint: EndpointName,
-  find: (given: string, keys: readonly ApiKey[]) => ApiKey | undefined,
-): Planted {
-  return readingKeyAs(({ endpoint: called, request, simulation }) => {
-    const given = request.authorization?.slice('Bearer '.length);
-    const keys = [...simulation.world.keys.values()];
-    return called === endpoint && given !== undefined ? find(given, keys)?.key : undefined;
   });
 }
 
@@ -215,9 +202,11 @@ export const callerDefects: readonly DefectRow[] = [
     ],
     'key-any-case-for-tasks': [
       'device tasks compare keys without letter case',
-      acceptingOn('tasks', (given, keys) =>
-        keys.find((one) => isLive(one) && one.key.toLowerCase() === given.toLowerCase()),
-      ),
+      readingKeyAs(({ endpoint, request, simulation }) => {
+        const given = request.authorization?.slice('Bearer '.length).toLowerCase();
+        const keys = endpoint === 'tasks' ? [...simulation.world.keys.values()] : [];
+        return keys.find((one) => isLive(one) && one.key.toLowerCase() === given)?.key;
+      }),
     ],
   }),
 ];

@@ -1,11 +1,15 @@
 /**
  * The functions that make a defect from one change: to a reply, to the reading of a request, or to
- * the answer in place of the service's.
+ * the answer in place of the service's, such as an acceptance of a send that the service refuses.
  */
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '#src/http/service/api.ts';
+import { errorReply } from '#src/http/service/error-replies.ts';
 import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
+import type { ServiceError } from '#src/sim/errors.ts';
+import { readSend, validateSend } from '#src/sim/sends/send-request.ts';
+import { messageBody } from '#src/sim/store/message-view.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
 import {
   type AnsweredCall,
@@ -17,7 +21,6 @@ import {
   objectOf,
   type SendCall,
 } from './call.ts';
-import { acceptAnyway, invalid } from './given-replies.ts';
 import type { Handler, Planted } from './planted.ts';
 
 /** Handles requests by the function that `create` returns; called once per simulation. */
@@ -132,4 +135,43 @@ export function acceptingFrom(choose: (call: SendCall) => Device | undefined): P
     const device = choose(call);
     return device && acceptAnyway(call, device);
   });
+}
+
+/** Accepts a send from the given SIM although the service refuses it. */
+export function acceptAnyway(
+  { key, fields, simulation: { world } }: Pick<SendCall, 'key' | 'fields' | 'simulation'>,
+  device: Device,
+): ApiReply | undefined {
+  const from = device.number;
+  const { assumptions } = world;
+  const read = readSend({ ...fields, from }, assumptions);
+  const validation = validateSend(read, assumptions, world.now());
+  if (validation.kind !== 'valid') return undefined;
+  const { to, message: text, requestId, sendAtMs } = validation.request;
+  const { account } = key;
+  const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
+  const message = world.acceptMessage(send);
+  return message && { status: 202, body: messageBody(message, 'queued') };
+}
+
+/** The reply refuses, but the message is queued. */
+export function queueDespiteRefusal(exchange: AnsweredCall): ApiReply {
+  const { reply, key, fields, device, simulation } = exchange;
+  if (key !== undefined && fields !== undefined && device !== undefined)
+    acceptAnyway({ key, fields, simulation }, device);
+  return reply;
+}
+
+/** The service's own reply to an error. */
+export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
+  return errorReply(error, simulation.world.assumptions);
+}
+
+export function notFound(call: Pick<Call, 'simulation'>): ApiReply {
+  return refusal({ kind: 'not_found' }, call);
+}
+
+export function invalid(field: string, call: Pick<Call, 'simulation'>): ApiReply {
+  const failures = [{ field, detail: 'This field is not accepted.' }] as const;
+  return refusal({ kind: 'invalid_field', failures }, call);
 }

@@ -6,8 +6,7 @@ import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
 import { type AnsweredCall, isAccepted, isReplay, messageOf } from './call.ts';
-import { handling, refusing, replying } from './combinators.ts';
-import { queueDespiteRefusal } from './given-replies.ts';
+import { handling, queueDespiteRefusal, refusing, replying } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** A count of the quota that can be made wrong. */
@@ -76,31 +75,27 @@ function countingOnly(create: () => CountingRule): Planted {
 }
 
 /** Counts for each key the messages that were sent with it. */
-function quotaPerKey(): Planted {
-  return countingOnly(() => {
-    const keyOfMessage = new Map<string, string>();
-    return {
-      isCounted: ({ messageId }, _nowMs, keyId) => keyOfMessage.get(messageId) === keyId,
-      onAccepted: ({ messageId }, keyId) => keyOfMessage.set(messageId, keyId),
-    };
-  });
-}
+const quotaPerKey = countingOnly(() => {
+  const keyOfMessage = new Map<string, string>();
+  return {
+    isCounted: ({ messageId }, _nowMs, keyId) => keyOfMessage.get(messageId) === keyId,
+    onAccepted: ({ messageId }, keyId) => keyOfMessage.set(messageId, keyId),
+  };
+});
 
 /** Does not count sends that were accepted in the same turn of the event loop. */
-function quotaCountedLater(): Planted {
+const quotaCountedLater = countingOnly(() => {
   const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
-  return countingOnly(() => {
-    const uncounted = new Set<string>();
-    return {
-      isCounted: (message, nowMs) =>
-        !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
-      onAccepted: ({ messageId }) => {
-        uncounted.add(messageId);
-        setImmediate(() => uncounted.delete(messageId));
-      },
-    };
-  });
-}
+  const uncounted = new Set<string>();
+  return {
+    isCounted: (message, nowMs) =>
+      !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
+    onAccepted: ({ messageId }) => {
+      uncounted.add(messageId);
+      setImmediate(() => uncounted.delete(messageId));
+    },
+  };
+});
 
 /** Adds to the quota of every plan. */
 function quotaPlus(more: number): Planted {
@@ -124,7 +119,7 @@ export const quotaDefects: readonly DefectRow[] = [
     ],
     'quota-lost-under-concurrency': [
       'simultaneous sends pass beyond the quota',
-      quotaCountedLater(),
+      quotaCountedLater,
       because.aQuota,
     ],
     'quota-refused-queues': [
@@ -142,7 +137,7 @@ export const quotaDefects: readonly DefectRow[] = [
       countingOnly(() => ({ isCounted: () => true })),
       because.aMonth,
     ],
-    'quota-per-key': ['each key has a quota of its own', quotaPerKey(), because.aQuota],
+    'quota-per-key': ['each key has a quota of its own', quotaPerKey, because.aQuota],
   }),
   ...breaking('SEND-4', {
     'replay-counts-quota': [

@@ -6,8 +6,14 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import { type AnsweredCall, changed, type Fields, isAccepted, isRead, messageOf } from './call.ts';
-import { answering, comparingFirstBlocks, describing, handling, replying } from './combinators.ts';
-import { notFound } from './given-replies.ts';
+import {
+  answering,
+  comparingFirstBlocks,
+  describing,
+  handling,
+  notFound,
+  replying,
+} from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -9,12 +9,10 @@ import { findReplay } from '#src/sim/sends/send.ts';
 import { readSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import { type AnsweredCall, isReplay, messageOf, objectOf, type SendCall } from './call.ts';
-import { answeringSends, replying, understanding } from './combinators.ts';
-import { invalid, refusal } from './given-replies.ts';
+import { answeringSends, invalid, refusal, replying, understanding } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 import {
   comparingIdsAs,
-  knowingIds,
   perField,
   rememberingUntil,
   SharedWindowRegistry,
@@ -119,9 +117,16 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-forgotten-when-crowded': [
     'a request_id is forgotten after 50 later ones',
-    knowingIds((requestId, ids, find) =>
-      ids.slice(-rememberedIds).includes(requestId) ? find(requestId) : undefined,
-    ),
+    wrongWindow(() => {
+      const ids: string[] = [];
+      return {
+        find: (id, find) => (ids.slice(-rememberedIds).includes(id) ? find(id) : undefined),
+        keep: (use, keep) => {
+          ids.push(use.requestId);
+          keep(use);
+        },
+      };
+    }),
   ],
   'replay-any-letter-case': [
     'request_ids that differ in letter case are the same',

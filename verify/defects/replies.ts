@@ -7,8 +7,7 @@ import { secondMs } from '#contract/time.ts';
 import { createBucket } from '#src/sim/limiter/buckets.ts';
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
 import { type AnsweredCall, isRead, isSend } from './call.ts';
-import { answering, refusing, replying } from './combinators.ts';
-import { notFound, refusal } from './given-replies.ts';
+import { answering, notFound, refusal, refusing, replying } from './combinators.ts';
 import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /**

@@ -7,15 +7,16 @@ import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
 import { type Call, changed, isSend, textOf } from './call.ts';
 import {
+  acceptAnyway,
   answering,
   answeringSends,
   handling,
+  refusal,
   refusing,
   refusingField,
   rewriting,
   understanding,
 } from './combinators.ts';
-import { acceptAnyway, refusal } from './given-replies.ts';
 import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** The longest message, in characters. */

@@ -3,8 +3,7 @@
  * LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { reading, refusing, replying } from './combinators.ts';
-import { queueDespiteRefusal } from './given-replies.ts';
+import { queueDespiteRefusal, reading, refusing, replying } from './combinators.ts';
 import { because, breaking, type DefectRow } from './planted.ts';
 import {
   countingAs,

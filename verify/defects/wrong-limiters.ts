@@ -5,10 +5,10 @@
  */
 import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
 import type { Call, Fields } from './call.ts';
-import { answering, handling } from './combinators.ts';
-import { refusal } from './given-replies.ts';
+import { answering, handling, refusal } from './combinators.ts';
 import type { Planted } from './planted.ts';
 
 /** Gives one endpoint another limit per minute. */
@@ -143,9 +143,7 @@ export function withBuckets(create: (limit: number) => WrongBucket): Planted {
     override take(endpoint: EndpointName, caller: string): number {
       const limit = this.limits[endpoint];
       if (limit === null) return 0;
-      const owner = `${endpoint} ${caller}`;
-      const bucket = this.#buckets.get(owner) ?? create(limit);
-      this.#buckets.set(owner, bucket);
+      const bucket = getOrAdd(this.#buckets, `${endpoint} ${caller}`, () => create(limit));
       return Math.ceil(bucket(this.#now()) / secondMs);
     }
   }

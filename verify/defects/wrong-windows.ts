@@ -92,22 +92,6 @@ export function perField(name: string): Planted {
   return { ...comparingIdsAs((requestId) => `${requestId} ${value}`), ...notingValue };
 }
 
-/** A window that also knows all ids that were used. `findAmong` gets the sound window's `find`. */
-export function knowingIds(
-  findAmong: (requestId: string, ids: readonly string[], find: Finder) => FirstUse | undefined,
-): Planted {
-  return wrongWindow(() => {
-    const ids: string[] = [];
-    return {
-      find: (requestId, find) => findAmong(requestId, ids, find),
-      keep: (use, keep) => {
-        ids.push(use.requestId);
-        keep(use);
-      },
-    };
-  });
-}
-
 /** One window for all accounts. */
 export class SharedWindowRegistry extends Registry {
   readonly #shared = new AccountWindow(this.now);

@@ -17,9 +17,9 @@ import { play } from '../model/random-runs.ts';
 import {
   type ConformReport,
   runConformWithReport,
+  scaledClock,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
 import { anyStep } from '../testkit/steps/steps.ts';
 
 /** What `--discover` found out. */

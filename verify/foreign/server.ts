@@ -6,20 +6,19 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { listen } from '../testkit/processes/listen.ts';
+import { flagsOf } from '../testkit/conform-run.ts';
+import { type Listening, serveHttp } from '../testkit/processes/listen.ts';
 import { ForeignService } from './service.ts';
 import { type Variation, variations } from './variation.ts';
 
 /** Bytes of the first of two chunks. */
 const firstChunkLength = 7;
 
-export interface ForeignServer {
-  readonly baseUrl: string;
+export interface ForeignServer extends Listening {
   /** The flags of `conform` that describe its world, ready for a command line. */
   readonly flags: readonly string[];
   /** The values of these flags, by name. */
   readonly values: Readonly<Record<string, string>>;
-  close(): Promise<void>;
 }
 
 export async function serveForeign(
@@ -31,14 +30,9 @@ export async function serveForeign(
     void answer(service, variation, request, response);
   });
   return {
-    baseUrl: `http://127.0.0.1:${await listen(server)}`,
+    ...(await serveHttp(server)),
     values: service.flags,
-    flags: Object.entries(service.flags).flatMap(([name, value]) => [`--${name}`, value]),
-    close: async () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
+    flags: flagsOf(service.flags),
   };
 }
 

@@ -11,8 +11,7 @@ import type { Assumptions } from '../model/answers.ts';
 import { ReferenceModel } from '../model/reference-model.ts';
 import type { ReferenceSim } from '../model/reference-phone.ts';
 import { parseJson } from '../testkit/parse-json.ts';
-import type { Variation } from './variation.ts';
-import { wordings } from './wording.ts';
+import { type Variation, wordings } from './variation.ts';
 
 export interface ForeignRequest {
   readonly method: string;

@@ -5,7 +5,8 @@
  */
 import fc from 'fast-check';
 import { routeOf } from '#src/operations/table.ts';
-import { type Bytes, crlf, damaged, type RawRequest, rawRequest, weighted } from './raw-request.ts';
+import { weighted } from '../testkit/steps/step.ts';
+import { type Bytes, crlf, damaged, type RawRequest, rawRequest } from './raw-request.ts';
 
 /** The bytes of a text in which `|` is the end of a line. */
 export function bytesIn(text: string): Bytes {

@@ -7,8 +7,9 @@
 import fc from 'fast-check';
 import { openTransport, type TransportKind } from '#src/http/transport/open-transport.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
+import { weighted } from '../testkit/steps/step.ts';
 import { bytesIn, refusedHeaders } from './broken.ts';
-import { quoted, weighted } from './raw-request.ts';
+import { quoted } from './raw-request.ts';
 import { withoutChance } from './served.ts';
 
 /** A request without its path. */

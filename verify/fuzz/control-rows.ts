@@ -9,7 +9,7 @@ import { servedOperations } from '#src/control/documents.ts';
 import { type Operation, takesQuery } from '#src/operations/define.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';
-import type { Facts } from './facts.ts';
+import { weighted } from '../testkit/steps/step.ts';
 import {
   chunkSizes,
   crlf,
@@ -19,8 +19,8 @@ import {
   rarely,
   rawRequest,
   utf8,
-  weighted,
 } from './raw-request.ts';
+import type { Facts } from './served.ts';
 import { extraHeaders, ids } from './service-requests.ts';
 
 const leftOut: readonly string[] = [

@@ -1,10 +1,11 @@
 /** Random conversations: all that a client does on one connection to a fuzzed server. */
 import fc from 'fast-check';
+import { weighted } from '../testkit/steps/step.ts';
 import { broken } from './broken.ts';
 import { controlRequests, worldChanges } from './control-rows.ts';
-import type { Facts } from './facts.ts';
-import { quoted, type RawRequest, rarely, weighted } from './raw-request.ts';
+import { quoted, type RawRequest, rarely } from './raw-request.ts';
 import type { Expectation } from './reply.ts';
+import type { Facts } from './served.ts';
 import { serviceRequests } from './service-requests.ts';
 
 export type Port = Expectation['port'];

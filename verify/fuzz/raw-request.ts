@@ -1,5 +1,6 @@
 /** Requests as bytes, which can be cut, joined and damaged like text. */
 import fc from 'fast-check';
+import { weighted } from '../testkit/steps/step.ts';
 
 /** A text in which each character stands for one byte. */
 export type Bytes = string;
@@ -50,11 +51,6 @@ export function utf8(text: string): Bytes {
 export function quoted(bytes: Bytes): string {
   const text = JSON.stringify(bytes);
   return text.length < maxShown ? text : `${text.slice(0, maxShown)}… (${bytes.length} bytes)`;
-}
-
-/** A choice by weight. */
-export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary<T>])[]) {
-  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
 /** `odd` in one of `draws` draws, otherwise `usual`. */

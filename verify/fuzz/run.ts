@@ -7,8 +7,7 @@ import { workOn } from '#io/event-loop.ts';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
 import { type Conversation, conversations, describe } from './conversations.ts';
-import { gatherFacts } from './facts.ts';
-import type { Served } from './served.ts';
+import { gatherFacts, type Served } from './served.ts';
 import { FuzzWorker } from './worker.ts';
 
 const conversationsAtOnce = 4;

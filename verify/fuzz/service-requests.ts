@@ -3,9 +3,9 @@
  * random steps. Each must get exactly one reply, and the connection must stay open.
  */
 import fc from 'fast-check';
+import { weighted } from '../testkit/steps/step.ts';
 import * as values from '../testkit/steps/values.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
-import type { Facts } from './facts.ts';
 import {
   type Bytes,
   chunkSizes,
@@ -15,8 +15,8 @@ import {
   rarely,
   rawRequest,
   utf8,
-  weighted,
 } from './raw-request.ts';
+import type { Facts } from './served.ts';
 
 /** Bodies that are deep or invalid, or JSON whose values JavaScript cannot hold. */
 const wholeBodies: readonly Bytes[] = Object.values({

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addServeFlags, serveOptions } from '#cli/serve/serve-options.ts';
-import { newCommand, readFlags } from '#io/flags.ts';
+import { serveFlags, serveOptions } from '#cli/serve/serve-options.ts';
+import { addFlags, newCommand, readFlags } from '#io/flags.ts';
 import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
 import { Rng } from '#src/sim/random.ts';
 import { judgedAnswers, repliesOfExamples } from '../testkit/examples/examples.ts';
@@ -33,7 +33,7 @@ async function assumptionsFrom(file: string): Promise<Partial<Assumptions>> {
     env: {},
     version: '1',
   });
-  addServeFlags(command);
+  addFlags(command, serveFlags);
   readFlags(command, ['--assumptions', file], {});
   return (await serveOptions(command)).settings.assumptions ?? {};
 }

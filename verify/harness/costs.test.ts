@@ -11,7 +11,7 @@ import type { AnyCase } from '#conformance/run/case.ts';
 import { select } from '#conformance/run/select.ts';
 import { limitedEndpoints } from '#contract/limits.ts';
 import { Simulator } from '#src/simulator.ts';
-import { runConform } from '../testkit/conform-run.ts';
+import { flagsOf, runConform } from '../testkit/conform-run.ts';
 import { flagsSettings, flagValuesOf } from './flags-world.ts';
 
 type Counts = Partial<Record<string, number>>;
@@ -28,8 +28,7 @@ beforeAll(async () => {
   baseUrl = (await simulator.listen()).baseUrl;
   const values = flagValuesOf(simulator);
   deviceId = values['device-id'];
-  const given = Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
-  flags = [...given, '--timeout', '2m'];
+  flags = [...flagsOf(values), '--timeout', '2m'];
 });
 afterAll(() => simulator.close());
 

@@ -1,40 +1,25 @@
 /** Servers that break every rule, and runs of the harness on them: no verdict may be `passed`. */
 import { createServer, type RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Verdict } from '#judging/report/result.ts';
-import { type Printed, runConform } from '../testkit/conform-run.ts';
-import { listen } from '../testkit/processes/listen.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
+import { flagsOf, type Printed, runConform, scaledClock } from '../testkit/conform-run.ts';
+import { type Listening, serveHttp } from '../testkit/processes/listen.ts';
 
-export interface Fake {
-  readonly url: string;
+export interface Fake extends Listening {
   /** The bodies of all POSTs, unchanged. */
   readonly posts: string[];
-  close(): Promise<void>;
 }
 
 /** Serves by this listener, and notes the bodies of POSTs. */
 export async function fake(listener: RequestListener): Promise<Fake> {
   const posts: string[] = [];
   const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => {
-      body += chunk.toString();
-    });
-    request.on('end', () => {
-      if (request.method === 'POST') posts.push(body);
-    });
+    const note = (body: string) => request.method === 'POST' && posts.push(body);
+    // A client that closes before the end of its body has sent none.
+    void text(request).then(note, () => {});
     listener(request, response);
   });
-  const port = await listen(server);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    posts,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { posts, ...(await serveHttp(server)) };
 }
 
 /** Echoes the key, hostile text and control characters, which every report must handle. */
@@ -54,18 +39,18 @@ export function hostile(): Promise<Fake> {
 }
 
 /** Values for all flags that describe a world. */
-export const allFlags = [
-  ['--api-key', 'smst_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd'],
-  ['--from', '+12025550101'],
-  ['--to', '+12125550150'],
-  ['--second-api-key', 'smst_second0000000000000000000000000000000000'],
-  ['--revoked-key', 'smst_revoked000000000000000000000000000000000'],
-  ['--inactive-from', '+12025550103'],
-  ['--foreign-from', '+12025550111'],
-  ['--unknown-from', '+12025550199'],
-  ['--exhausted-api-key', 'smst_spent00000000000000000000000000000000000'],
-  ['--device-id', '00000000-0000-4000-8000-000000000001'],
-].flat();
+export const allFlags = flagsOf({
+  'api-key': 'smst_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd',
+  from: '+12025550101',
+  to: '+12125550150',
+  'second-api-key': 'smst_second0000000000000000000000000000000000',
+  'revoked-key': 'smst_revoked000000000000000000000000000000000',
+  'inactive-from': '+12025550103',
+  'foreign-from': '+12025550111',
+  'unknown-from': '+12025550199',
+  'exhausted-api-key': 'smst_spent00000000000000000000000000000000000',
+  'device-id': '00000000-0000-4000-8000-000000000001',
+});
 
 export interface Outcome extends Printed {
   readonly verdicts: Readonly<Record<string, Verdict>>;

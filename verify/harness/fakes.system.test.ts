@@ -41,7 +41,7 @@ for (const [name, status, type, body] of sample(wrongServers, 3))
       response.writeHead(status, { 'content-type': type, 'retry-after': '30' });
       response.end(body);
     });
-    const outcome = await run(server.url, ...allFlags, '--timeout', '20s');
+    const outcome = await run(server.baseUrl, ...allFlags, '--timeout', '20s');
     nothingPassed(outcome);
     expect(outcome.code).toBe(1);
   });
@@ -63,8 +63,11 @@ test('a target that refuses the connection is not reachable, in one line: exit 3
 
 test('a target that never answers is not reachable, in one line: exit 3', async () => {
   const server = await faked(() => {});
-  const outcome = await run(server.url, ...allFlags, '--reply-timeout', '300ms');
-  saidOnce(outcome, `${server.url} is not reachable: timed out; start it, or name another address`);
+  const outcome = await run(server.baseUrl, ...allFlags, '--reply-timeout', '300ms');
+  saidOnce(
+    outcome,
+    `${server.baseUrl} is not reachable: timed out; start it, or name another address`,
+  );
 });
 
 test('a target that closes every connection is not reachable, in one line: exit 3', async () => {
@@ -95,7 +98,7 @@ test('a report of an unreachable target names every case as not exercised', asyn
 test('a control port that does not answer is not reachable, in one line: exit 3', async () => {
   const server = await faked((_, response) => response.end('{}'));
   const control = 'http://127.0.0.1:9';
-  const outcome = await run(server.url, '--control-url', control);
+  const outcome = await run(server.baseUrl, '--control-url', control);
   saidOnce(
     outcome,
     `cannot use the control port ${control}: GET /control/openapi.json: no reply (ECONNREFUSED); is it that of a simulator?`,
@@ -104,7 +107,7 @@ test('a control port that does not answer is not reachable, in one line: exit 3'
 
 test('without a key everything is skipped by name, and nothing was exercised: exit 4', async () => {
   const server = await faked((_, response) => response.end('{}'));
-  const outcome = await run(server.url);
+  const outcome = await run(server.baseUrl);
   expect(outcome.code).toBe(4);
   expect(outcome.out).toContain('needs --api-key or --control-url');
 });
@@ -114,7 +117,7 @@ test('no message to a recipient outside --allow-to ever leaves', async () => {
     response.writeHead(202, { 'content-type': 'application/json' });
     response.end('{"message_id":"x","status":"queued"}');
   });
-  await run(server.url, ...allFlags, '--allow-to', '+12125550150', '--timeout', '20s');
+  await run(server.baseUrl, ...allFlags, '--allow-to', '+12125550150', '--timeout', '20s');
   expect(server.posts.length).toBeGreaterThan(20);
   for (const body of server.posts)
     if (body.includes('"to"')) expect(JSON.parse(body)).toMatchObject({ to: '+12125550150' });
@@ -125,7 +128,7 @@ test('never more than --max-sends requests to send leave, and the exit code is 6
     response.writeHead(202, { 'content-type': 'application/json' });
     response.end('{"message_id":"x","status":"queued"}');
   });
-  const outcome = await run(server.url, 'SEND-4', ...allFlags, '--max-sends', '7');
+  const outcome = await run(server.baseUrl, 'SEND-4', ...allFlags, '--max-sends', '7');
   expect(server.posts.length).toBe(7);
   expect([1, 6]).toContain(outcome.code);
 });

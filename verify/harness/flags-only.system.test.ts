@@ -3,12 +3,11 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { answering } from '../defects/combinators.ts';
-import { invalid, notFound, refusal } from '../defects/given-replies.ts';
+import { answering, invalid, notFound, refusal } from '../defects/combinators.ts';
 import { WrongSimulation } from '../defects/planted.ts';
-import { type CaseResult, failures } from '../testkit/conform-run.ts';
+import { type CaseResult, failures, runConform } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
-import { estimateWithFlags, runWithFlags, testRate } from './run-with-flags.ts';
+import { runWithFlags, serveWithFlags, testRate } from './flags-world.ts';
 
 // All of them share a process: at the usual rate, a busy one falls behind.
 const rate = testRate / 2;
@@ -26,6 +25,15 @@ const deviceWasFaster = (out: string) => out.includes('that gets its tasks over 
 function expectSound({ exitCode, out }: { exitCode: number; out: string }): void {
   const isUnlucky = machineStoodStill(out) || deviceWasFaster(out);
   expect(isUnlucky ? [0, 4] : [0], out).toContain(exitCode);
+}
+
+/** The cost of a whole run that `conform --dry-run` announces. */
+async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
+  const { baseUrl, flags, close } = await serveWithFlags();
+  const { out } = await runConform([baseUrl, ...flags, '--timeout', '2m', '--dry-run']);
+  await close();
+  const [, sends, minutes] = /Sends: about (\d+)[\s\S]*Minutes: about ([\d.]+)/.exec(out) ?? [];
+  return { sends: Number(sends), minutes: Number(minutes) };
 }
 
 test.concurrent('a sound service ends with exit 0, within 780 sends and five minutes, as the dry run said', async () => {

@@ -1,11 +1,11 @@
 /**
  * A simulator that looks to the harness like a real service: it has no control port, runs in real
  * time or several times as fast, and polls every second. Its world has what each flag of `conform`
- * describes.
+ * describes. The harness runs against it with flags only, on one clock.
  */
 import type { Clock } from '#conformance/target/client.ts';
 import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
+import { type ConformReport, runConformWithReport, scaledClock } from '../testkit/conform-run.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 const mainFrom = '+12025550102';
@@ -122,4 +122,23 @@ export async function serveWithFlags({
       return simulator.close();
     },
   };
+}
+
+/** Fast enough for a test; slow enough that a request takes a small part of a simulated second. */
+export const testRate = 8;
+
+/** Runs the harness against a new simulator of this plan. `seconds`: of the target's time. */
+export async function runWithFlags(
+  argv: readonly string[],
+  plan: FlagsWorldPlan = {},
+): Promise<ConformReport & { readonly seconds: number }> {
+  const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
+  const startedMs = clock.now();
+  try {
+    const args = [baseUrl, ...argv, ...flags, '--timeout', '2m'];
+    const report = await runConformWithReport(args, { clock });
+    return { ...report, seconds: (clock.now() - startedMs) / 1000 };
+  } finally {
+    await close();
+  }
 }

@@ -14,8 +14,7 @@ import {
   runConformWithReport,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
-import type { FlagsWorldPlan } from './flags-world.ts';
-import { runWithFlags } from './run-with-flags.ts';
+import { type FlagsWorldPlan, runWithFlags } from './flags-world.ts';
 
 /** How the harness reaches the world: by a control port, or by flags only, at a given speed. */
 export type Access = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;

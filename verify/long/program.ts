@@ -7,16 +7,7 @@
  */
 import { processIo, runSubcommand } from '#cli/process.ts';
 import { oneOf, wholeNumber } from '#io/flag-values.ts';
-import {
-  addFlags,
-  type CommandIo,
-  type Flag,
-  type FlagValues,
-  flag,
-  newCommand,
-  readFlags,
-  ValueError,
-} from '#io/flags.ts';
+import { type CommandIo, flag, flagsIn, newCommand, ValueError } from '#io/flags.ts';
 import { transports } from '#src/config/settings.ts';
 import { endsOfDays, longRun, type RoundEnd } from './long-run.ts';
 import { endings } from './service.ts';
@@ -38,13 +29,13 @@ const flags = [
   flag('--minutes <n>', 'real minutes of a soak', minutesValue, 5),
   flag('--seed <n>', 'of all chance', wholeNumber(0, 2 ** 32 - 1), 1),
   flag('--transport <kind>', transports.join('|'), oneOf(transports), 'hyperexpress'),
-] as const satisfies readonly Flag[];
+] as const;
 
 async function program(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('long run', '', io);
-  addFlags(command, flags);
-  if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const { kills, ending, days, minutes, ...options } = command.opts<FlagValues<typeof flags>>();
+  const given = flagsIn(command, flags, argv, io);
+  if (given === undefined) return 0;
+  const { kills, ending, days, minutes, ...options } = given;
   const dayLoadMs = days && (minutes * 60_000 * loadShare) / days;
   const ends = days === undefined ? Array<RoundEnd>(kills).fill(ending) : endsOfDays(days);
   const plan = { ...options, ends, dayLoadMs };

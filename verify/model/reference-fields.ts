@@ -74,16 +74,11 @@ export function senderOf(
   const alias = readField(body, 'from_number', assumptions);
   if (alias === undefined) return { value: from, name: 'from', isAmbiguous: false };
   if (from === undefined) return { value: alias, name: 'from_number', isAmbiguous: false };
-  switch (assumptions.bothSenderFields) {
-    case 'from_wins':
-      return { value: from, name: 'from', isAmbiguous: false };
-    case 'alias_wins':
-      return { value: alias, name: 'from_number', isAmbiguous: false };
-    case 'reject':
-      return { value: from, name: 'from', isAmbiguous: true };
-    case 'reject_if_different':
-      return { value: from, name: 'from', isAmbiguous: from !== alias };
-  }
+  const { bothSenderFields } = assumptions;
+  if (bothSenderFields === 'alias_wins')
+    return { value: alias, name: 'from_number', isAmbiguous: false };
+  const differs = bothSenderFields === 'reject_if_different' && from !== alias;
+  return { value: from, name: 'from', isAmbiguous: bothSenderFields === 'reject' || differs };
 }
 
 /** The value of a field: undefined if it counts as absent, or the text that it is coerced to. */

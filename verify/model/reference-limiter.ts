@@ -1,104 +1,97 @@
 /**
- * The limiter of the reference model: one bucket of N tokens that refills within a minute.
+ * The limiter of the reference model: one bucket of N tokens that refills within a window.
+ * The service's window is a minute.
  * Rules: ERR-3, LIMIT-1 to LIMIT-5. Assumes: limiterRefill, refusedSpendsToken.
  * Each request computes the refill from the times of earlier requests, in whole numbers.
  */
-import { minuteMs } from '#contract/time.ts';
 import type { Assumptions } from './answers.ts';
 
 /** The state of a bucket. Each answer of `limiterRefill` uses the fields that name it. */
-export interface Bucket {
+export class Bucket {
   /** `sliding`: when each token was spent, oldest first. */
-  spentAtMs: number[];
-  /** `continuous`: the 60,000ths of a token that are missing at `countedAtMs`. */
-  missingUnits: number;
-  countedAtMs: number;
+  spentAtMs: number[] = [];
+  /** `continuous`: the parts of a token that are missing at `countedAtMs`. */
+  missingUnits = 0;
+  countedAtMs = 0;
   /**
    * `interval`, `interval_aligned`: the start of the current window, and the tokens spent in it.
    */
-  windowStartMs: number;
-  spentInWindow: number;
-  /** `sliding_counter`: the tokens spent in each minute of the clock, by its number. */
-  counts: Map<number, number>;
+  windowStartMs = 0;
+  spentInWindow = 0;
+  /** `sliding_counter`: the tokens spent in each window of the clock, by its number. */
+  counts = new Map<number, number>();
 }
 
-export function fullBucket(): Bucket {
-  return {
-    spentAtMs: [],
-    missingUnits: 0,
-    countedAtMs: 0,
-    windowStartMs: 0,
-    spentInWindow: 0,
-    counts: new Map(),
-  };
+/** How a bucket refills; `windowMs`: in which time. */
+interface Refill extends Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'> {
+  readonly windowMs: number;
 }
 
 /** Spends a token and returns 0, or returns the milliseconds until the next token. */
-export function spendToken(
-  bucket: Bucket,
-  limit: number,
-  nowMs: number,
-  { limiterRefill, refusedSpendsToken }: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
-): number {
-  const refusalSpends = refusedSpendsToken === 'yes';
+export function spendToken(bucket: Bucket, limit: number, nowMs: number, refill: Refill): number {
+  const { limiterRefill, windowMs } = refill;
   switch (limiterRefill) {
     case 'sliding':
-      return spendSliding(bucket, limit, nowMs, refusalSpends);
+      return spendSliding(bucket, limit, nowMs, refill);
     case 'continuous':
-      return spendContinuous(bucket, limit, nowMs, refusalSpends);
+      return spendContinuous(bucket, limit, nowMs, refill);
     case 'interval_aligned':
-      return spendInWindow(bucket, limit, nowMs, Math.floor(nowMs / minuteMs) * minuteMs);
+      return spendInWindow(bucket, limit, nowMs, Math.floor(nowMs / windowMs) * windowMs, windowMs);
     case 'sliding_counter':
-      return spendCounted(bucket, limit, nowMs, refusalSpends);
+      return spendCounted(bucket, limit, nowMs, refill);
     case 'interval': {
-      const isOver = nowMs >= bucket.windowStartMs + minuteMs || bucket.spentInWindow === 0;
-      return spendInWindow(bucket, limit, nowMs, isOver ? nowMs : bucket.windowStartMs);
+      const isOver = nowMs >= bucket.windowStartMs + windowMs || bucket.spentInWindow === 0;
+      return spendInWindow(bucket, limit, nowMs, isOver ? nowMs : bucket.windowStartMs, windowMs);
     }
   }
 }
 
-function spendSliding(bucket: Bucket, limit: number, nowMs: number, refusalSpends: boolean) {
-  bucket.spentAtMs = bucket.spentAtMs.filter((atMs) => atMs > nowMs - minuteMs);
+function spendSliding(bucket: Bucket, limit: number, nowMs: number, refill: Refill) {
+  const { windowMs, refusedSpendsToken } = refill;
+  bucket.spentAtMs = bucket.spentAtMs.filter((atMs) => atMs > nowMs - windowMs);
   if (bucket.spentAtMs.length < limit) {
     bucket.spentAtMs.push(nowMs);
     return 0;
   }
-  if (refusalSpends) {
+  if (refusedSpendsToken === 'yes') {
     bucket.spentAtMs.shift();
     bucket.spentAtMs.push(nowMs);
   }
-  return (bucket.spentAtMs[0] ?? nowMs) + minuteMs - nowMs;
+  return (bucket.spentAtMs[0] ?? nowMs) + windowMs - nowMs;
 }
 
-function spendContinuous(bucket: Bucket, limit: number, nowMs: number, refusalSpends: boolean) {
-  // `limit` 60,000ths of a token return every millisecond.
+function spendContinuous(bucket: Bucket, limit: number, nowMs: number, refill: Refill) {
+  const { windowMs, refusedSpendsToken } = refill;
+  // `limit` parts of a token return every millisecond; it has `windowMs` of them.
   bucket.missingUnits = Math.max(0, bucket.missingUnits - (nowMs - bucket.countedAtMs) * limit);
   bucket.countedAtMs = nowMs;
-  const remainingUnits = limit * minuteMs - bucket.missingUnits;
-  if (remainingUnits >= minuteMs) {
-    bucket.missingUnits += minuteMs;
+  const remainingUnits = limit * windowMs - bucket.missingUnits;
+  if (remainingUnits >= windowMs) {
+    bucket.missingUnits += windowMs;
     return 0;
   }
-  if (refusalSpends)
-    bucket.missingUnits = Math.min(bucket.missingUnits + minuteMs, (2 * limit - 1) * minuteMs);
-  const lackingUnits = minuteMs - (limit * minuteMs - bucket.missingUnits);
+  if (refusedSpendsToken === 'yes')
+    bucket.missingUnits = Math.min(bucket.missingUnits + windowMs, (2 * limit - 1) * windowMs);
+  const lackingUnits = windowMs - (limit * windowMs - bucket.missingUnits);
   return Math.ceil(lackingUnits / limit);
 }
 
-function spendCounted(bucket: Bucket, limit: number, nowMs: number, refusalSpends: boolean) {
-  const countOf = (minute: number) => bucket.counts.get(minute) ?? 0;
+function spendCounted(bucket: Bucket, limit: number, nowMs: number, refill: Refill) {
+  const { windowMs, refusedSpendsToken } = refill;
+  const countOf = (window: number) => bucket.counts.get(window) ?? 0;
   const hasRoom = (atMs: number) => {
-    const minute = Math.floor(atMs / minuteMs);
-    const coveredMs = (minute + 1) * minuteMs - atMs;
-    return countOf(minute) * minuteMs + countOf(minute - 1) * coveredMs < limit * minuteMs;
+    const window = Math.floor(atMs / windowMs);
+    const coveredMs = (window + 1) * windowMs - atMs;
+    return countOf(window) * windowMs + countOf(window - 1) * coveredMs < limit * windowMs;
   };
-  const minute = Math.floor(nowMs / minuteMs);
+  const window = Math.floor(nowMs / windowMs);
   const passes = hasRoom(nowMs);
-  if (passes) bucket.counts.set(minute, countOf(minute) + 1);
-  else if (refusalSpends) bucket.counts.set(minute, Math.min(countOf(minute) + 1, limit));
+  if (passes) bucket.counts.set(window, countOf(window) + 1);
+  else if (refusedSpendsToken === 'yes')
+    bucket.counts.set(window, Math.min(countOf(window) + 1, limit));
   if (passes) return 0;
   // Room only grows while no request comes, so the first moment with room can be bisected.
-  let [full, free] = [nowMs, nowMs + 2 * minuteMs];
+  let [full, free] = [nowMs, nowMs + 2 * windowMs];
   while (free - full > 1) {
     const middle = Math.floor((full + free) / 2);
     if (hasRoom(middle)) free = middle;
@@ -107,7 +100,13 @@ function spendCounted(bucket: Bucket, limit: number, nowMs: number, refusalSpend
   return free - nowMs;
 }
 
-function spendInWindow(bucket: Bucket, limit: number, nowMs: number, startMs: number) {
+function spendInWindow(
+  bucket: Bucket,
+  limit: number,
+  nowMs: number,
+  startMs: number,
+  windowMs: number,
+) {
   if (startMs !== bucket.windowStartMs) {
     bucket.windowStartMs = startMs;
     bucket.spentInWindow = 0;
@@ -116,5 +115,5 @@ function spendInWindow(bucket: Bucket, limit: number, nowMs: number, startMs: nu
     bucket.spentInWindow += 1;
     return 0;
   }
-  return bucket.windowStartMs + minuteMs - nowMs;
+  return bucket.windowStartMs + windowMs - nowMs;
 }

@@ -6,8 +6,12 @@
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
  * This file has the operations, and the checks before an endpoint: size, key, method, limit.
  */
+import type { EndpointName, LimitedEndpoint } from '#contract/limits.ts';
+import type { Status } from '#contract/message-status.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Assumptions } from './answers.ts';
-import { type Bucket, fullBucket, spendToken } from './reference-limiter.ts';
+import { Bucket, spendToken } from './reference-limiter.ts';
 import {
   applyDeactivation,
   changeStatus,
@@ -19,26 +23,17 @@ import {
   type ReferenceMessage,
   type ReferenceSim,
   runPolls,
-  type Status,
 } from './reference-phone.ts';
 import { read, received, stats, tasks } from './reference-reads.ts';
 import {
   anyText,
   type Expected,
-  type ModelRequest,
   notFound,
   refusal,
   tooMany,
   wrongKey,
 } from './reference-replies.ts';
-import {
-  allowedMethods,
-  type Endpoint,
-  type LimitedEndpoint,
-  type Route,
-  routeAt,
-  withoutRoute,
-} from './reference-routes.ts';
+import { allowedMethods, type Route, routeAt, withoutRoute } from './reference-routes.ts';
 import { ReferenceSends } from './reference-sends.ts';
 import { applyTemplate } from './reference-templates.ts';
 import { type ReferenceKey, ReferenceWorld } from './reference-world.ts';
@@ -156,14 +151,14 @@ export class ReferenceModel extends ReferenceWorld {
 
   // ── Requests ──
 
-  handle(request: ModelRequest): Expected {
+  handle(request: ApiRequest): Expected {
     const { nowMs, assumptions } = this;
     const route = routeAt(request.path, assumptions);
     const expected = this.#replyTo(request, route);
     return applyTemplate(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
   }
 
-  #replyTo(request: ModelRequest, route: Route | undefined): Expected {
+  #replyTo(request: ApiRequest, route: Route | undefined): Expected {
     const { assumptions } = this;
     if (Buffer.byteLength(request.body) > 65_536) return refusal(assumptions, 413);
     const key = this.#keyOf(request.authorization);
@@ -203,7 +198,7 @@ export class ReferenceModel extends ReferenceWorld {
     return this.keys.find((each) => each.key === token && !each.revoked);
   }
 
-  #unauthenticated(endpoint: Endpoint, request: ModelRequest): Expected {
+  #unauthenticated(endpoint: EndpointName, request: ApiRequest): Expected {
     const { unauthenticatedThrottle, clientIp } = this.assumptions;
     const refused = wrongKey(this.assumptions);
     const isFree = endpoint === 'read' || endpoint === 'stats';
@@ -222,10 +217,11 @@ export class ReferenceModel extends ReferenceWorld {
     const limit = this.limits[endpoint];
     if (limit === null) return reply();
     const name = `${endpoint} ${owner}`;
-    const bucket = this.#buckets.get(name) ?? fullBucket();
+    const bucket = this.#buckets.get(name) ?? new Bucket();
     this.#buckets.set(name, bucket);
     const before = structuredClone(bucket);
-    const waitMs = spendToken(bucket, limit, this.nowMs, this.assumptions);
+    const refill = { ...this.assumptions, windowMs: minuteMs };
+    const waitMs = spendToken(bucket, limit, this.nowMs, refill);
     if (waitMs > 0) return tooMany(Math.ceil(waitMs / 1000));
     const expected = reply();
     if (expected.status >= 400 && this.assumptions.errorsSpendToken === 'no')

@@ -5,9 +5,8 @@
  * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds,
  * sendsPerPoll, taskPickup, failsFrom, deactivation.
  */
+import type { Status } from '#contract/message-status.ts';
 import type { Assumptions } from './answers.ts';
-
-export type Status = 'queued' | 'sending' | 'sent' | 'delivered' | 'failed';
 
 /** How a message ends, from which status, and how many polls each of its steps takes. */
 export type Fate =

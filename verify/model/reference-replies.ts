@@ -1,24 +1,9 @@
 /**
- * The requests that the reference model reads, and the replies that it expects.
+ * The replies that the reference model expects.
  * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope.
  */
 import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 import type { Assumptions } from './answers.ts';
-
-export interface ModelRequest {
-  /** Upper case. */
-  readonly method: string;
-  /** As sent: never percent-decoded, without the query. */
-  readonly path: string;
-  /** As sent, without the question mark. */
-  readonly query: string;
-  readonly authorization: string | undefined;
-  readonly contentType: string | undefined;
-  readonly contentEncoding?: string | undefined;
-  readonly clientIp: string;
-  readonly forwardedFor: string | undefined;
-  readonly body: string | Uint8Array;
-}
 
 /**
  * The expected reply. `body` is JSON to compare with; a function in it tests the value in its

@@ -3,20 +3,19 @@
  * path that names none.
  * Rules: VER-1, AUTH-3. Assumes: trailingSlash, pathCase, keyCheck, headMethod.
  */
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { Assumptions } from './answers.ts';
-import { type Expected, type ModelRequest, notFound, wrongKey } from './reference-replies.ts';
+import { type Expected, notFound, wrongKey } from './reference-replies.ts';
 import type { ReferenceKey } from './reference-world.ts';
 
-export type LimitedEndpoint = 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
-export type Endpoint = LimitedEndpoint | 'read' | 'stats';
-
 export interface Route {
-  readonly endpoint: Endpoint;
+  readonly endpoint: EndpointName;
   /** The id of a message or a device as the path spells it; empty for other endpoints. */
   readonly id: string;
 }
 
-const fixedPaths: Readonly<Record<string, Endpoint>> = {
+const fixedPaths: Readonly<Record<string, EndpointName>> = {
   '/api/v1/sms/send/': 'send',
   '/api/sms/send/': 'dashboard_send',
   '/api/external/send/': 'external_send',
@@ -46,7 +45,7 @@ export function routeAt(path: string, { trailingSlash, pathCase }: Assumptions):
 
 /** The reply to a path that names no endpoint. */
 export function withoutRoute(
-  { path, query }: ModelRequest,
+  { path, query }: ApiRequest,
   key: ReferenceKey | undefined,
   assumptions: Assumptions,
 ): Expected {
@@ -58,7 +57,10 @@ export function withoutRoute(
 }
 
 /** HEAD is allowed if GET is, except for tasks: handed-out tasks would be lost. */
-export function allowedMethods(endpoint: Endpoint, { headMethod }: Assumptions): readonly string[] {
+export function allowedMethods(
+  endpoint: EndpointName,
+  { headMethod }: Assumptions,
+): readonly string[] {
   if (endpoint.endsWith('send')) return ['POST'];
   return endpoint === 'tasks' || headMethod === 'refused' ? ['GET'] : ['GET', 'HEAD'];
 }

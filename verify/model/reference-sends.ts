@@ -5,6 +5,7 @@
  * contentType, emptyBody, malformedJson, failedRequestId, replayScope, replayAcrossEndpoints,
  * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
  */
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';
 import { instantOf } from '#judging/service/validity.ts';
 import { parseJson } from '../testkit/parse-json.ts';
@@ -18,15 +19,7 @@ import {
   senderOf,
 } from './reference-fields.ts';
 import type { ReferenceSim } from './reference-phone.ts';
-import {
-  anyText,
-  type Expected,
-  invalid,
-  isUuid,
-  type ModelRequest,
-  refusal,
-  tooMany,
-} from './reference-replies.ts';
+import { anyText, type Expected, invalid, isUuid, refusal, tooMany } from './reference-replies.ts';
 import type { ReferenceKey, ReferenceWorld } from './reference-world.ts';
 
 /** A send whose body is a JSON object. */
@@ -66,7 +59,7 @@ export class ReferenceSends {
 
   /** `replayed`: the reply if the `request_id` was used before. `toNewId`: the reply otherwise. */
   replyTo(
-    request: ModelRequest,
+    request: ApiRequest,
     endpoint: string,
     key: ReferenceKey,
   ): { readonly replayed: Expected | undefined; readonly toNewId: () => Expected } {
@@ -244,7 +237,7 @@ export class ReferenceSends {
 
 /** The fields of the body, or the reply if it is not a JSON object. */
 function bodyOf(
-  { body, contentType, contentEncoding = '' }: ModelRequest,
+  { body, contentType, contentEncoding = '' }: ApiRequest,
   assumptions: Assumptions,
 ): { readonly fields: Body } | Expected {
   const declared = (contentType ?? '').split(';')[0]?.trim().toLowerCase();

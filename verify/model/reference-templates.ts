@@ -3,14 +3,14 @@
  * of one kind of reply. An expected value that only the simulator knows becomes a predicate.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
-import type { ReplyTemplate } from '#contract/request-and-reply.ts';
+import type { ApiRequest, ReplyTemplate } from '#contract/request-and-reply.ts';
 import { parseJson } from '../testkit/parse-json.ts';
 import type { Assumptions } from './answers.ts';
-import { anyText, type Expected, isUuid, type ModelRequest } from './reference-replies.ts';
+import { anyText, type Expected, isUuid } from './reference-replies.ts';
 
 /** What decides which template applies, and what its placeholders stand for. */
 interface Context {
-  readonly request: ModelRequest;
+  readonly request: ApiRequest;
   /** Undefined: the path is not one of the document's. */
   readonly endpoint: string | undefined;
   readonly nowMs: number;

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { addServeFlags } from '#cli/serve/serve-options.ts';
-import { newCommand } from '#io/flags.ts';
+import { serveFlags } from '#cli/serve/serve-options.ts';
+import { addFlags, newCommand } from '#io/flags.ts';
 import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
 import { isThere } from './modules.ts';
 
@@ -22,19 +22,19 @@ const action = parse(read('action.yml')) as {
   runs: { steps: { run: string; env: Record<string, string> }[] };
 };
 
-function serveFlags(): readonly string[] {
+function flagsOfServe(): readonly string[] {
   const io = { out: () => {}, error: () => {}, env: {}, version: '' };
   const command = newCommand('serve', '', io);
-  addServeFlags(command);
+  addFlags(command, serveFlags);
   const left = ['help', 'version', 'ready-file', 'shard'];
   return command.options.map(({ long }) => String(long).slice(2)).filter((f) => !left.includes(f));
 }
 
 test("the action's inputs are the flags of serve, each passed on", () => {
   const { command: _, ...inputs } = action.inputs;
-  expect(Object.keys(inputs)).toEqual(serveFlags());
+  expect(Object.keys(inputs)).toEqual(flagsOfServe());
   const [step] = action.runs.steps;
-  for (const flag of serveFlags()) {
+  for (const flag of flagsOfServe()) {
     const name = `SMSTWIN_${flag.toUpperCase().replaceAll('-', '_')}`;
     expect(step?.env[name]).toBe(`\${{ inputs.${flag} }}`);
   }
@@ -77,7 +77,7 @@ test('the shell of docs/ci.md starts a server, and stops it', async () => {
 });
 
 test('containers use flags that there are, and no root', () => {
-  const variables = [...serveFlags(), 'no-control'].map((flag) =>
+  const variables = [...flagsOfServe(), 'no-control'].map((flag) =>
     flag.toUpperCase().replaceAll('-', '_'),
   );
   const compose = read('compose.yaml');

@@ -1,8 +1,9 @@
-/** Runs the harness in this process: what it prints, and its JSON report. */
+/** Runs the harness in this process: what it prints, its JSON report, and a fast clock for it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConformIo, conform, type OwnSimulator } from '#conformance/main.ts';
+import { type Clock, wallClock } from '#conformance/target/client.ts';
 import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
 import { newIo } from './io-fixture.ts';
 
@@ -67,6 +68,11 @@ export async function runConformWithReport(
   }
 }
 
+/** The flags with these values, by name, ready for a command line. */
+export function flagsOf(values: Readonly<Record<string, string>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
 /** The results that fail a rule or are errors of the harness itself. */
 export function failures(results: readonly CaseResult[]): CaseResult[] {
   return results.filter(({ verdict }) =>
@@ -83,4 +89,16 @@ export async function startOwnSimulator(
   const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
   if (controlUrl === null) throw new Error('the simulator has a control port');
   return { baseUrl, controlUrl, close: () => simulator.close() };
+}
+
+/**
+ * A clock that runs `rate` times as fast as the wall clock. It reads the date, as the target's clock
+ * does: a machine may correct its date, which a monotonic clock does not follow.
+ */
+export function scaledClock(rate: number, startMs = Date.now()): Clock {
+  const began = Date.now();
+  return {
+    now: () => startMs + (Date.now() - began) * rate,
+    sleep: (ms, signal) => wallClock.sleep(ms / rate, signal),
+  };
 }

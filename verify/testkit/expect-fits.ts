@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { expect } from 'vitest';
+import { getOrAdd } from '#io/grouped.ts';
 import type { SchemaFile } from '../build/file-schemas.ts';
 import { root } from './doc-commands.ts';
 
@@ -11,13 +12,10 @@ import { root } from './doc-commands.ts';
 const compiled = new Map<SchemaFile, ValidateFunction>();
 
 function validatorOf(file: SchemaFile): ValidateFunction {
-  let fits = compiled.get(file);
-  if (fits === undefined) {
+  return getOrAdd(compiled, file, () => {
     const ajv = formats.default(new Ajv2020({ strict: true, allowUnionTypes: true }));
-    fits = ajv.compile(JSON.parse(readFileSync(join(root, file), 'utf8')));
-    compiled.set(file, fits);
-  }
-  return fits;
+    return ajv.compile(JSON.parse(readFileSync(join(root, file), 'utf8')));
+  });
 }
 
 /** Expects that each value fits, and that none does with a member that the schema does not name. */

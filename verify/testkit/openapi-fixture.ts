@@ -7,6 +7,7 @@ import formats from 'ajv-formats';
 import { documentedLimitsPerMinute, type EndpointName } from '#contract/limits.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 
@@ -96,10 +97,8 @@ export class DescribedService {
   }
 
   #validator(pointer: string): ValidateFunction {
-    const $ref = `service${pointer}`;
-    const validator = this.#validators.get(pointer) ?? this.#ajv.compile({ $ref });
-    this.#validators.set(pointer, validator);
-    return validator;
+    const compiled = () => this.#ajv.compile({ $ref: `service${pointer}` });
+    return getOrAdd(this.#validators, pointer, compiled);
   }
 }
 

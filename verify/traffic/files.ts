@@ -39,10 +39,7 @@ function lineOf(exchange: TrafficExchange): RecordedLine {
 }
 
 /** A HAR file, as browsers and proxies write it. */
-export function asHar(
-  exchanges: readonly TrafficExchange[],
-  origin = 'https://sms.example',
-): string {
+export function asHar(exchanges: readonly TrafficExchange[]): string {
   const pairs = (headers: Readonly<Record<string, string>>) =>
     Object.entries(headers).map(([name, value]) => ({ name, value }));
   const entries = exchanges.map(
@@ -51,7 +48,7 @@ export function asHar(
       time: Math.max(0.4, answeredAt - sentAt),
       request: {
         method,
-        url: `${origin}${path}${query === '' ? '' : `?${query}`}`,
+        url: `https://sms.example${path}${query === '' ? '' : `?${query}`}`,
         headers: pairs(headers),
         bodySize: body?.length ?? 0,
         ...(body && { postData: { mimeType: 'application/json', text: body } }),

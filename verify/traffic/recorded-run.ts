@@ -14,9 +14,8 @@ import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
 import { type ForeignRequest, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { testRate } from '../harness/run-with-flags.ts';
-import { type ConformReport, runConformWithReport } from '../testkit/conform-run.ts';
-import { scaledClock } from '../testkit/scaled-clock.ts';
+import { testRate } from '../harness/flags-world.ts';
+import { type ConformReport, runConformWithReport, scaledClock } from '../testkit/conform-run.ts';
 import { exceedLimits, repeatIdsAndHolds } from './further-traffic.ts';
 
 export interface RecordedRun {

@@ -4,12 +4,13 @@
  */
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { gatherFacts } from '../fuzz/facts.ts';
-import { quoted, type RawRequest, rarely, weighted } from '../fuzz/raw-request.ts';
+import { quoted, type RawRequest, rarely } from '../fuzz/raw-request.ts';
+import { gatherFacts } from '../fuzz/served.ts';
 import { serviceRequests } from '../fuzz/service-requests.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { runs } from '../testkit/runs.ts';
 import { newPath, serve } from '../testkit/served-fixture.ts';
+import { weighted } from '../testkit/steps/step.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 
 const facts = gatherFacts();

@@ -4,7 +4,7 @@
  */
 import type { ApiReply, Json, ReplyTemplate } from '#contract/request-and-reply.ts';
 import type { FieldFailure } from '../../sim/errors.ts';
-import { mentions } from '../../sim/reply-templates.ts';
+import { mentions, placeholder } from '../../sim/reply-templates.ts';
 
 /** The values of placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -93,8 +93,6 @@ function member(
 ): string {
   return `${JSON.stringify(fillText(name, values))}:${fillBody(value, values, failures)}`;
 }
-
-const placeholder = /\{([a-z_]+)\}/g;
 
 /** Replaces the placeholders that have a value; others stay as they are. */
 function fillText(template: string, values: Values): string {

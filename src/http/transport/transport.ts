@@ -100,6 +100,8 @@ export interface TransportOptions {
 export const defaultBodyLimitBytes = 65_536;
 export const defaultDrainLimitBytes = 1_048_576;
 export const defaultHeldLimitBytes = 64 * 1_048_576;
+/** The held bodies of a control port, which also limits each path: two of the largest snapshots. */
+export const controlHeldLimitBytes = 512 * 1_048_576;
 export const defaultMostDelayed = 10_000;
 /** Bytes that may wait for a slow reader of events before it is disconnected. */
 export const eventQueueLimitBytes = 1_048_576;

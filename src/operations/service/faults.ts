@@ -16,12 +16,7 @@ const faultViewSchema = faultInputSchema
     paused: z.boolean().describe('True: it neither counts requests nor acts on them.'),
   })
   .meta({ id: 'Fault' });
-type FaultView = FaultSpec & {
-  readonly fault_id: string;
-  readonly seen: number;
-  readonly hits: number;
-  readonly paused: boolean;
-};
+type FaultView = FaultSpec & Readonly<Omit<z.output<typeof faultViewSchema>, keyof FaultSpec>>;
 const faultJoin = {
   ...eachOf(['fault_id', 'match', 'when', 'times', 'fault', 'paused'], 'equal'),
   seen: 'sum',

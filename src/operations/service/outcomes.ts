@@ -1,8 +1,7 @@
 /** The operations on the scripted fates of messages, by recipient. Rules: STATE-3, STATE-4. */
 import { z } from 'zod';
-import { outcomesOf } from '../../config/default-world.ts';
 import { outcomeSchema, type WorldFixture } from '../../config/world-schema.ts';
-import { mostOutcomes } from '../../sim/accounts/account.ts';
+import { mostOutcomes, scriptedOutcomes } from '../../sim/devices/outcomes.ts';
 import { defineOperation } from '../define.ts';
 import type { RunningWorld } from '../running-world.ts';
 
@@ -39,7 +38,7 @@ export const outcomes = {
     ],
     run: (live, { outcomes }) => {
       const named = new Set(outcomes.map(({ to }) => to));
-      const fixed = outcomesOf({ outcomes: [] }).filter(({ to }) => !named.has(to));
+      const fixed = scriptedOutcomes.filter(({ to }) => !named.has(to));
       live.simulation.world.outcomes.replace([...outcomes, ...fixed]);
       return inForce(live);
     },

@@ -1,6 +1,7 @@
 /**
  * A world as the control port shows it: its name, URLs and end of life. Its creation and the ready
- * file also show the keys and numbers that a client needs. Rules: AUTH-2. Assumes: keyFormat.
+ * file (at the end) also show the keys and numbers that a client needs. Rules: AUTH-2. Assumes:
+ * keyFormat.
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
@@ -10,6 +11,69 @@ import { forkedKey } from '../../worlds/copies.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
 import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
+
+export const worldViewSchema = z
+  .strictObject({
+    world_id: z.string().regex(/^(w[a-z0-9]{7}|default)$/),
+    name: z.string(),
+    base_url: z
+      .string()
+      .meta({ title: 'Base URL' })
+      .describe('All URLs are empty while the server does not listen.'),
+    host_url: z.string(),
+    control_url: z.string(),
+    expires_at: timeSchema
+      .meta({ title: 'Expires (real time)' })
+      .describe('ISO 8601 UTC, in real time; null: never.')
+      .nullable(),
+    messages: z.int().min(0).describe('Messages that it holds.'),
+    created_at: timeSchema.describe('When it was created: ISO 8601 UTC, in real time.'),
+    forked_from: z
+      .strictObject({ world_id: z.string(), at: timeSchema })
+      .nullable()
+      .describe('The world that it was forked from, and the simulated time then.'),
+  })
+  .meta({ id: 'World' });
+type WorldView = Readonly<z.output<typeof worldViewSchema>>;
+
+export function worldView(world: HostedWorld<RunningWorld>): WorldView {
+  const { worldId, name, expiresAtMs, creation } = world;
+  const { createdMs, origin } = creation;
+  return {
+    world_id: worldId,
+    name,
+    ...urlsOf(world),
+    expires_at: expiresAtMs === undefined ? null : isoTime(expiresAtMs),
+    messages: world.simulator.simulation.world.messages.size,
+    created_at: isoTime(createdMs),
+    forked_from:
+      origin === undefined ? null : { world_id: origin.worldId, at: isoTime(origin.atMs) },
+  };
+}
+
+/** Replaces the URLs by those for a client that reached the control port by this `Host`. */
+export function withUrlsFor<View extends WorldView>(
+  view: View,
+  { hosting }: RunningWorld,
+  host: string | undefined,
+): View {
+  const world = hosting.get(view.world_id);
+  return world === undefined ? view : { ...view, ...urlsOf(world, host) };
+}
+
+function urlsOf({ worldId, simulator }: HostedWorld<RunningWorld>, host?: string) {
+  const { baseUrl, controlUrl } = simulator.urlsFor(host);
+  return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
+}
+
+/** The URL that names a world by its host; empty while the server does not listen. */
+export function hostUrl(baseUrl: string, worldId: string): string {
+  if (baseUrl === '') return '';
+  const { protocol, port } = new URL(baseUrl);
+  // Clients accept no certificate for `*.localhost`.
+  const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;
+  return `${protocol}//${name}${port === '' ? '' : `:${port}`}`;
+}
 
 const numberSchema = z.strictObject({ number: z.string(), device_id: z.uuid() });
 
@@ -27,6 +91,39 @@ export const readyNumbersSchema = z.strictObject({
   pool: z.array(numberSchema),
 });
 export type ReadyNumbers = Readonly<z.output<typeof readyNumbersSchema>>;
+
+/** AUTH-2: also shows the keys that the world has from its start, and no later one. */
+export const createdWorldSchema = worldViewSchema
+  .extend(readyNumbersSchema.shape)
+  .meta({ id: 'CreatedWorld' });
+export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
+
+/** The view of a new world, as the operation that creates it returns it: with its keys. */
+export function createdView(
+  world: HostedWorld<RunningWorld>,
+  isShown?: (key: ApiKey) => boolean,
+): CreatedWorld {
+  return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world, isShown) };
+}
+
+/** The view at any later time: without the keys that were created later or revoked. */
+export function viewWithStartKeys(world: HostedWorld<RunningWorld>): CreatedWorld {
+  return createdView(world, isStartKeyOf(world.simulator));
+}
+
+/**
+ * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
+ * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
+ */
+function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
+  const fresh = simulator.simulationAtStart(simulator.wallClock.restartMs());
+  fresh.stop();
+  const { keyFormat } = simulator.simulation.world.assumptions;
+  const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>
+    key === forkedKey(fresh.world, { accountId, keyId }, keyFormat);
+  return (key) =>
+    key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
+}
 
 /** The content of `--ready-file`: where the simulator listens, and the keys and numbers to use. */
 export interface ReadyFile extends ReadyNumbers {
@@ -62,101 +159,4 @@ export function readyNumbers(
 
 function readyNumber({ number, deviceId }: { readonly number: string; readonly deviceId: string }) {
   return { number, device_id: deviceId };
-}
-
-export const worldViewSchema = z
-  .strictObject({
-    world_id: z.string().regex(/^(w[a-z0-9]{7}|default)$/),
-    name: z.string(),
-    base_url: z
-      .string()
-      .meta({ title: 'Base URL' })
-      .describe('All URLs are empty while the server does not listen.'),
-    host_url: z.string(),
-    control_url: z.string(),
-    expires_at: timeSchema
-      .meta({ title: 'Expires (real time)' })
-      .describe('ISO 8601 UTC, in real time; null: never.')
-      .nullable(),
-    messages: z.int().min(0).describe('Messages that it holds.'),
-    created_at: timeSchema.describe('When it was created: ISO 8601 UTC, in real time.'),
-    forked_from: z
-      .strictObject({ world_id: z.string(), at: timeSchema })
-      .nullable()
-      .describe('The world that it was forked from, and the simulated time then.'),
-  })
-  .meta({ id: 'World' });
-type WorldView = Readonly<z.output<typeof worldViewSchema>>;
-
-/** AUTH-2: also shows the keys that the world has from its start, and no later one. */
-export const createdWorldSchema = worldViewSchema
-  .extend(readyNumbersSchema.shape)
-  .meta({ id: 'CreatedWorld' });
-export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
-
-export function worldView(world: HostedWorld<RunningWorld>): WorldView {
-  const { worldId, name, expiresAtMs, creation } = world;
-  const { createdMs, origin } = creation;
-  return {
-    world_id: worldId,
-    name,
-    ...urlsOf(world),
-    expires_at: expiresAtMs === undefined ? null : isoTime(expiresAtMs),
-    messages: world.simulator.simulation.world.messages.size,
-    created_at: isoTime(createdMs),
-    forked_from:
-      origin === undefined ? null : { world_id: origin.worldId, at: isoTime(origin.atMs) },
-  };
-}
-
-/** Replaces the URLs by those for a client that reached the control port by this `Host`. */
-export function withUrlsFor<View extends WorldView>(
-  view: View,
-  { hosting }: RunningWorld,
-  host: string | undefined,
-): View {
-  const world = hosting.get(view.world_id);
-  return world === undefined ? view : { ...view, ...urlsOf(world, host) };
-}
-
-function urlsOf({ worldId, simulator }: HostedWorld<RunningWorld>, host?: string) {
-  const { baseUrl, controlUrl } = simulator.urlsFor(host);
-  return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
-}
-
-/** The view of a new world, as the operation that creates it returns it. */
-export function createdView(world: HostedWorld<RunningWorld>): CreatedWorld {
-  return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world) };
-}
-
-/** The view at any later time: without the keys that were created later or revoked. */
-export function viewWithStartKeys(world: HostedWorld<RunningWorld>): CreatedWorld {
-  const { simulator } = world;
-  return {
-    ...worldView(world),
-    ...readyNumbers(simulator.simulation.world, isStartKeyOf(simulator)),
-  };
-}
-
-/**
- * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
- * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
- */
-function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
-  const fresh = simulator.simulationAtStart(simulator.wallClock.restartMs());
-  fresh.stop();
-  const { keyFormat } = simulator.simulation.world.assumptions;
-  const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>
-    key === forkedKey(fresh.world, { accountId, keyId }, keyFormat);
-  return (key) =>
-    key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
-}
-
-/** The URL that names a world by its host; empty while the server does not listen. */
-export function hostUrl(baseUrl: string, worldId: string): string {
-  if (baseUrl === '') return '';
-  const { protocol, port } = new URL(baseUrl);
-  // Clients accept no certificate for `*.localhost`.
-  const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;
-  return `${protocol}//${name}${port === '' ? '' : `:${port}`}`;
 }

@@ -7,7 +7,7 @@ import { sha256 } from '#io/digest.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import { drawKey, Rng, type RngState } from '../../sim/random.ts';
+import { drawKey, keyLength, Rng, type RngState } from '../../sim/random.ts';
 import type { ReplayTarget } from '../play.ts';
 import { restoreState } from '../state/restore-state.ts';
 import { type StateHead, type StatePart, stateFormat } from '../state/state-format.ts';
@@ -28,9 +28,6 @@ interface DrawnKey {
   readonly rng: RngState;
   readonly prefix: string;
 }
-
-/** A drawn key ends with this many random characters. */
-const drawnCharacters = 40;
 
 /** Takes the state now. Makes each part when it is read. Call `release` when no more are needed. */
 export function checkpointState(simulator: ReplayTarget) {
@@ -87,7 +84,7 @@ function* partsOf(head: Head, image: StateImage): Generator<Head | StatePart> {
 function drawnKeysOf({ keys }: Registry): Record<string, DrawnKey> {
   const drawn: Record<string, DrawnKey> = {};
   for (const { keyId, key, drawnFrom: rng } of keys.values())
-    if (rng !== undefined) drawn[keyId] = { rng, prefix: key.slice(0, -drawnCharacters) };
+    if (rng !== undefined) drawn[keyId] = { rng, prefix: key.slice(0, -keyLength) };
   return drawn;
 }
 

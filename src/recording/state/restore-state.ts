@@ -5,6 +5,7 @@
  */
 import { endpointNames } from '#contract/limits.ts';
 import { sha256 } from '#io/digest.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { FaultState } from '../../http/service/fault.ts';
 import { Account, type ApiKey, Device } from '../../sim/accounts/account.ts';
@@ -117,12 +118,10 @@ class Restoration {
       const { limit, turned_at_ms: turnedAtMs, recent, older } = limiter[name];
       this.#simulation.limiter.restore(name, { limit, turnedAtMs, recent, older });
     }
-    const { arrivals, pool_ids: poolIds, names } = counters;
-    world.restoreCounters({ arrivals, poolIds, names });
-    const { forgotten_messages: messages, forgotten_request_ids: requestIds } =
-      this.#head.retention;
-    world.messages.retention.forgottenMessages = messages;
-    world.messages.retention.forgottenRequestIds = requestIds;
+    world.restoreCounters({ ...counters, poolIds: counters.pool_ids });
+    const { retention } = world.messages;
+    retention.forgottenMessages = this.#head.retention.forgotten_messages;
+    retention.forgottenRequestIds = this.#head.retention.forgotten_request_ids;
   }
 
   #restoreAccount(saved: SavedAccount): Account {
@@ -161,19 +160,10 @@ class Restoration {
   }
 
   #restoreDevice(saved: SavedDevice): Device {
-    const { connected, active, allowed, polling } = saved;
+    const { device_id: deviceId, account_id: accountId, first_poll_at_ms: firstPollAtMs } = saved;
     const { world } = this.#simulation;
-    const { account_id: accountId } = saved;
-    const restored = new Device({
-      deviceId: saved.device_id,
-      number: saved.number,
-      account: accountId === null ? undefined : requireById(world.accounts, accountId),
-      firstPollAtMs: saved.first_poll_at_ms,
-      connected,
-      active,
-      allowed,
-      polling,
-    });
+    const account = accountId === null ? undefined : requireById(world.accounts, accountId);
+    const restored = new Device({ ...saved, deviceId, account, firstPollAtMs });
     restored.isRemoved = saved.removed === true;
     if (!restored.isRemoved) world.restoreDevice(restored);
     return restored;
@@ -199,13 +189,10 @@ class Restoration {
     if (saved === null) return undefined;
     const { ends, in: status, polls, unprompted } = saved;
     const fields = `${ends} ${status} ${polls} ${unprompted}`;
-    let fate = this.#fates.get(fields);
-    if (fate === undefined) {
+    return getOrAdd(this.#fates, fields, () => {
       const isDrawn = unprompted && status !== null;
-      fate = isDrawn ? unpromptedFates[status] : { ends, in: status ?? undefined, polls };
-      this.#fates.set(fields, fate);
-    }
-    return fate;
+      return isDrawn ? unpromptedFates[status] : { ends, in: status ?? undefined, polls };
+    });
   }
 
   /** The received messages, counts, quota and replays of an account. */

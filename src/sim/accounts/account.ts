@@ -3,7 +3,6 @@
  * types are in one file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: monthlyQuota.
  * A message is a reference to a row of the store, so a million messages cost only their rows.
  */
-import type { SendEndpoint } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import { refuseMore } from '../errors.ts';
 import type { Rng, RngState } from '../random.ts';
@@ -23,8 +22,6 @@ export const mostKeys = 1_000;
 export const mostSims = 10_000;
 /** SIMs of all accounts plus the numbers of the pool. */
 export const mostDevices = 100_000;
-export const mostPoolNumbers = 10_000;
-export const mostOutcomes = 10_000;
 
 /** Identifies a key without its full text. */
 export interface KeyDigest {
@@ -158,18 +155,6 @@ export class Account {
 }
 
 export class Device extends SimDevice<Account, Message> {}
-
-/** The fields of an accepted send; numbers are E.164, `sendAtMs` is 0 or in the future. */
-export interface AcceptedSend {
-  readonly account: Account;
-  readonly key: ApiKey | undefined;
-  readonly device: Device;
-  readonly endpoint: SendEndpoint;
-  readonly to: string;
-  readonly text: string;
-  readonly requestId: string;
-  readonly sendAtMs: number;
-}
 
 export class Message extends StoredMessage<ApiKey, Account, Device, Message> {}
 

@@ -10,10 +10,9 @@ import type { Outcomes } from '../devices/outcomes.ts';
 import { assert, conflict, refuseMore } from '../errors.ts';
 import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
 import type { Cohort } from '../store/cohort.ts';
-import { MessageStore, type SavedMessage } from '../store/message-store.ts';
+import { type AcceptedSend, MessageStore, type SavedMessage } from '../store/message-store.ts';
 import { type MaxMessages, Retention } from '../store/retention.ts';
 import {
-  type AcceptedSend,
   Account,
   AccountNames,
   type ApiKey,

@@ -5,7 +5,11 @@
  * Assumes: failsFrom, failureRate.
  */
 import type { Status } from '#contract/message-status.ts';
-import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
+import {
+  scriptedRecipients as recipients,
+  type ScriptedRefusal,
+  scriptedRefusals,
+} from '#contract/refusals.ts';
 import { secondMs } from '#contract/time.ts';
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from '../assumptions.ts';
 import type { ServiceError } from '../errors.ts';
@@ -23,6 +27,25 @@ export interface Outcome {
   /** How the send is refused, if `ends` is `refused`. */
   readonly refuse?: ScriptedRefusal | undefined;
 }
+
+/** The most outcomes that a user may give to a world. */
+export const mostOutcomes = 10_000;
+
+/** What happens to messages for these recipients in every world, after the world's own outcomes. */
+export const scriptedOutcomes: readonly Outcome[] = [
+  { to: recipients.failsQueued, ends: 'failed', in: 'queued', polls: 1 },
+  { to: recipients.failsSending, ends: 'failed', in: 'sending', polls: 1 },
+  { to: recipients.failsSent, ends: 'failed', in: 'sent', polls: 1 },
+  { to: recipients.staysQueued, ends: 'stuck', in: 'queued', polls: 1 },
+  { to: recipients.staysSending, ends: 'stuck', in: 'sending', polls: 1 },
+  { to: recipients.staysSent, ends: 'stuck', in: 'sent', polls: 1 },
+  { to: recipients.slow, ends: 'delivered', polls: 3 },
+  { to: recipients.overQuota, ends: 'refused', refuse: 'quota_exceeded' },
+  { to: recipients.unknownSender, ends: 'refused', refuse: 'from_number_not_found' },
+  { to: recipients.deniedSender, ends: 'refused', refuse: 'from_number_access_deniedd' },
+  { to: recipients.inactiveSender, ends: 'refused', refuse: 'device_inactive' },
+  { to: recipients.throttled, ends: 'refused', refuse: 'throttled' },
+];
 
 /** What one message will do; undefined means "delivered, one step a poll". */
 export interface Fate {

@@ -4,12 +4,12 @@
  * each as a `Message`, a reference to its row.
  * Rules: STATE-1, RES-2, SEND-4.
  */
-import { replayWindowMs, sendEndpoints } from '#contract/limits.ts';
+import { replayWindowMs, type SendEndpoint, sendEndpoints } from '#contract/limits.ts';
 import { isFinal } from '#contract/message-status.ts';
 import {
-  type AcceptedSend,
   type Account,
   type AccountMessages,
+  type ApiKey,
   type Device,
   Message,
 } from '../accounts/account.ts';
@@ -28,6 +28,18 @@ import type { Retention } from './retention.ts';
 const mostForgottenBySend = 4;
 
 type Tables = MessageTables<Account, Device, Message>;
+
+/** The fields of an accepted send; numbers are E.164, `sendAtMs` is 0 or in the future. */
+export interface AcceptedSend {
+  readonly account: Account;
+  readonly key: ApiKey | undefined;
+  readonly device: Device;
+  readonly endpoint: SendEndpoint;
+  readonly to: string;
+  readonly text: string;
+  readonly requestId: string;
+  readonly sendAtMs: number;
+}
 
 /** A message of a saved state, without its history. */
 export interface SavedMessage extends AcceptedSend {
@@ -166,18 +178,6 @@ export class MessageStore implements AccountMessages {
     return hasRoom;
   }
 
-  #forgetExcess(): boolean {
-    const excess = this.retention.excess(this.size, this.unfinished);
-    if (excess <= 0) return true;
-    if (excess === Number.POSITIVE_INFINITY) return false;
-    for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
-      const oldest = this.#seekOldestFinal();
-      if (oldest === undefined) return false;
-      this.#forgetForRoom(oldest);
-    }
-    return true;
-  }
-
   /** The messages of a device that are not final, in order of arrival. */
   unfinishedOf(device: Device): Message[] {
     const unfinished: Message[] = [];
@@ -233,6 +233,18 @@ export class MessageStore implements AccountMessages {
 
   #messageAt(handle: number): Message {
     return new Message(this.rows.chunkOf(handle), rowOf(handle));
+  }
+
+  #forgetExcess(): boolean {
+    const excess = this.retention.excess(this.size, this.unfinished);
+    if (excess <= 0) return true;
+    if (excess === Number.POSITIVE_INFINITY) return false;
+    for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
+      const oldest = this.#seekOldestFinal();
+      if (oldest === undefined) return false;
+      this.#forgetForRoom(oldest);
+    }
+    return true;
   }
 
   /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */

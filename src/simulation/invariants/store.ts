@@ -71,11 +71,11 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   }
   if (counted !== messages.size)
     found.report('STATE-1', `the world counts ${messages.size} messages, not ${counted}`);
-  const { unfinished } = recounts;
-  if (unfinished !== messages.unfinished)
+  const { unfinished } = messages;
+  if (unfinished !== recounts.unfinished)
     found.report(
       'STATE-1',
-      `the world counts ${messages.unfinished} unfinished, not ${unfinished}`,
+      `the world counts ${unfinished} unfinished, not ${recounts.unfinished}`,
     );
   checkUses(messages.rows, found);
   const devices = new Set<Device>([...world.devices.values(), ...recounts.messagesOf.keys()]);

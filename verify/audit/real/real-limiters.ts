@@ -68,18 +68,15 @@ function truthOfSeveral(retryAfter: readonly string[], keyedBy = 'address'): Rea
   });
 }
 
-function node(name: string): RealLimiter['command'] {
-  return (port, { limit, windowMs }) => args('node', 'limiters.mjs', name, port, limit, windowMs);
+/** A limiter of this name in a program that serves several. */
+function by(...program: readonly string[]) {
+  return (name: string): RealLimiter['command'] =>
+    (port, { limit, windowMs }) =>
+      [...program, name, port, limit, windowMs].map(String);
 }
 
-function python(name: string): RealLimiter['command'] {
-  return (port, { limit, windowMs }) =>
-    args('/usr/bin/python3', 'limiters.py', name, port, limit, windowMs);
-}
-
-function args(...words: readonly (string | number)[]): readonly string[] {
-  return words.map(String);
-}
+const node = by('node', 'limiters.mjs');
+const python = by('/usr/bin/python3', 'limiters.py');
 
 /** A wait that is rounded up suffices; the time of the request decides whether it is exact. */
 const sufficient = ['exact', 'sufficient'];

@@ -6,7 +6,7 @@ import axios, { type AxiosInstance } from 'axios';
 import got, { type RetryOptions as GotRetry } from 'got';
 import ky, { type Options as KyOptions } from 'ky';
 import pRetry, { type Options as PRetryOptions } from 'p-retry';
-import { Agent, RetryAgent, type RetryHandler, request } from 'undici';
+import { Agent, type Dispatcher, RetryAgent, type RetryHandler, request } from 'undici';
 import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
 import { bodyOf, isConfirmed, post, reportAccepted } from './deliver.ts';
 
@@ -47,64 +47,57 @@ function succeeds(send: Promise<unknown>): Promise<boolean> {
   );
 }
 
-export function byKy(
-  retry: KyOptions['retry'],
-  { loop = sendingOnce, body = bodyOf }: Settings = {},
+/** `open` makes what the library needs for a job, and returns how it sends a body. */
+function byLibrary(
+  library: string,
+  { loop = sendingOnce, body = bodyOf }: Settings,
+  open: (job: Job) => (body: object) => Promise<unknown>,
 ): Program {
   const run = loop((job) => {
-    const client = ky.create({
-      fetch: job.fetch,
-      prefixUrl: job.baseUrl,
-      headers: headersOf(job.key),
-      timeout: false,
-      retry: retry as object,
-    });
-    return (message) => client.post(sendPath.slice(1), { json: body(message, job) }).json();
+    const send = open(job);
+    return (message) => send(body(message, job));
   });
-  return { library: 'ky', run };
+  return { library, run };
 }
 
-export function byGot(
-  retry: Partial<GotRetry>,
-  { loop = sendingOnce, body = bodyOf, timeoutMs = 200_000 }: Settings = {},
-): Program {
-  const run = loop((job) => {
-    const client = got.extend({
-      prefixUrl: job.baseUrl,
-      headers: headersOf(job.key),
-      retry,
-      timeout: { request: timeoutMs },
-    });
-    return (message) => client.post(sendPath.slice(1), { json: body(message, job) }).json();
+export function byKy(retry: KyOptions['retry'], settings: Settings = {}): Program {
+  return byLibrary('ky', settings, ({ fetch, baseUrl: prefixUrl, key }) => {
+    const headers = headersOf(key);
+    const options = { fetch, prefixUrl, headers, timeout: false, retry: retry as object } as const;
+    const client = ky.create(options);
+    return (json) => client.post(sendPath.slice(1), { json }).json();
   });
-  return { library: 'got', onSocket: true, run };
 }
 
-export function byUndici(
-  options: RetryHandler.RetryOptions,
-  { loop = sendingOnce, body = bodyOf }: Settings = {},
-): Program {
-  const run = loop((job) => {
+export function byGot(retry: Partial<GotRetry>, settings: Settings = {}): Program {
+  const timeout = { request: settings.timeoutMs ?? 200_000 };
+  const program = byLibrary('got', settings, ({ baseUrl: prefixUrl, key }) => {
+    const client = got.extend({ prefixUrl, headers: headersOf(key), retry, timeout });
+    return (json) => client.post(sendPath.slice(1), { json }).json();
+  });
+  return { ...program, onSocket: true };
+}
+
+export function byUndici(options: RetryHandler.RetryOptions, settings: Settings = {}): Program {
+  const program = byLibrary('undici', settings, (job) => {
     const dispatcher = new RetryAgent(new Agent(), options);
-    return async (message) => {
-      const reply = await request(`${job.baseUrl}${sendPath}`, {
-        dispatcher,
-        method: 'POST',
-        headers: headersOf(job.key),
-        body: JSON.stringify(body(message, job)),
-      });
-      return reply.body.json();
-    };
+    return async (body) => (await requestBy(dispatcher, job, body)).body.json();
   });
-  return { library: 'undici', onSocket: true, run };
+  return { ...program, onSocket: true };
+}
+
+/** Sends a body by undici. */
+export function requestBy(dispatcher: Dispatcher, { baseUrl, key }: Job, body: object) {
+  const init = { method: 'POST', headers: headersOf(key), body: JSON.stringify(body) } as const;
+  return request(`${baseUrl}${sendPath}`, { dispatcher, ...init });
 }
 
 /** `prepare` adds axios-retry or an interceptor to the client. */
 export function byAxios(
   prepare: (client: AxiosInstance, job: Job) => void,
-  { loop = sendingOnce, body = bodyOf, onSocket = false }: Settings & { onSocket?: boolean } = {},
+  { onSocket = false, ...settings }: Settings & { onSocket?: boolean } = {},
 ): Program {
-  const run = loop((job) => {
+  const program = byLibrary('axios', settings, (job) => {
     const client = axios.create({
       baseURL: job.baseUrl,
       headers: headersOf(job.key),
@@ -115,19 +108,17 @@ export function byAxios(
       }),
     });
     prepare(client, job);
-    return async (message) => (await client.post(sendPath, body(message, job))).data;
+    return async (body) => (await client.post(sendPath, body)).data;
   });
-  return { library: 'axios', onSocket, run };
+  return { ...program, onSocket };
 }
 
-export function byPRetry(
-  options: PRetryOptions,
-  { loop = sendingOnce, body = bodyOf }: Settings = {},
-): Program {
-  const run = loop(
-    (job) => (message) => pRetry(() => postOrThrow(job, body(message, job)), options),
+export function byPRetry(options: PRetryOptions, settings: Settings = {}): Program {
+  return byLibrary(
+    'p-retry',
+    settings,
+    (job) => (body) => pRetry(() => postOrThrow(job, body), options),
   );
-  return { library: 'p-retry', run };
 }
 
 /** Throws if the message is not confirmed; the cause of the error is the text of `Retry-After`. */

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import axiosRetry from 'axios-retry';
-import { Client, type Dispatcher, Pool, request } from 'undici';
+import { Client, type Dispatcher, Pool } from 'undici';
 import {
   headersOf,
   type Job,
@@ -18,7 +18,7 @@ import {
   sleep,
 } from '../client.ts';
 import { bodyOf, reportAccepted } from './deliver.ts';
-import { byAxios, byGot, byKy, byPRetry, byUndici, untilConfirmed } from './library.ts';
+import { byAxios, byGot, byKy, byPRetry, byUndici, requestBy, untilConfirmed } from './library.ts';
 
 const loop = untilConfirmed;
 
@@ -113,12 +113,7 @@ async function waitAfter(sending: Promise<Outcome>): Promise<number> {
 
 function undiciSend(dispatcher: Dispatcher): Sender {
   const send = async (job: Job, message: Message) => {
-    const { statusCode, headers, body } = await request(`${job.baseUrl}${sendPath}`, {
-      dispatcher,
-      method: 'POST',
-      headers: headersOf(job.key),
-      body: JSON.stringify(bodyOf(message)),
-    });
+    const { statusCode, headers, body } = await requestBy(dispatcher, job, bodyOf(message));
     return { status: statusCode, retryAfter: headers['retry-after'], text: await body.text() };
   };
   return { send, close: () => dispatcher.close() };

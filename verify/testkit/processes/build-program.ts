@@ -1,7 +1,6 @@
 /** What Vitest runs once before the tests that start processes: see `program.ts`. */
 import { cpSync, rmSync } from 'node:fs';
-import { buildDashboard, buildProgram } from '../../build/build-program.ts';
-import { root } from '../../build/bundle-options.ts';
+import { buildDashboard, buildProgram, root } from '../../build/bundle-options.ts';
 
 /** Resolves to a function that removes the program after the last test. */
 export async function setup(): Promise<() => void> {

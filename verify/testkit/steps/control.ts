@@ -5,10 +5,8 @@
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
-import { expectUuid, itemAt, type Session } from '../twin/session.ts';
-import { accountCount, scriptedFates } from '../twin/session-world.ts';
-import { stepKind } from './step.ts';
-import { caller, limited, owner, position } from './targets.ts';
+import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../twin/session.ts';
+import { caller, limited, owner, position, stepKind, weighted } from './step.ts';
 
 export const createKey = stepKind('create_key', fc.record({ who: caller }), (session, { who }) => {
   session.createKey(who);
@@ -36,8 +34,11 @@ export interface SimChanges {
   readonly polling?: 'simulated' | 'external';
 }
 
+/** The index of the pool, whose SIMs have no account: they are only deactivated. */
+const pool = fc.constant(accountCount);
+const activity = fc.record<SimChanges>({ active: fc.boolean() });
 const changes = fc.oneof<fc.Arbitrary<SimChanges>[]>(
-  fc.record({ active: fc.boolean() }),
+  activity,
   fc.record({ allowed: fc.boolean() }),
   fc.record({ connected: fc.boolean() }),
   fc.record({ polling: fc.constantFrom('simulated' as const, 'external' as const) }),
@@ -46,17 +47,9 @@ const changes = fc.oneof<fc.Arbitrary<SimChanges>[]>(
 
 export const patchSim = stepKind(
   'patch_sim',
-  fc.oneof(
-    { weight: 5, arbitrary: fc.record({ who: caller, sim: position, changes }) },
-    // SIMs of the pool have no account, so they are only deactivated.
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        who: fc.constant(accountCount),
-        sim: position,
-        changes: fc.record<SimChanges>({ active: fc.boolean() }),
-      }),
-    },
+  weighted(
+    [5, fc.record({ who: caller, sim: position, changes })],
+    [1, fc.record({ who: pool, sim: position, changes: activity })],
   ),
   (session, { who, sim: index, changes }) => {
     const sim = itemAt(session.simsOf(who), index);

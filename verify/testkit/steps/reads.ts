@@ -1,21 +1,22 @@
 /** Requests other than sends: reads, lists, polls, bursts, and requests without a key or a path. */
 import fc from 'fast-check';
+import { type EndpointName, limitedEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Endpoint } from '../../model/reference-routes.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
-import { mostly, stepKind } from './step.ts';
 import {
   caller,
   limited,
-  limitedEndpoints,
+  mostly,
   owner,
   position,
   spelling,
   spelt,
+  stepKind,
+  weighted,
   whoseOf,
-} from './targets.ts';
+} from './step.ts';
 import * as values from './values.ts';
 
 const receivedPath = '/api/v1/sms/received/';
@@ -101,10 +102,7 @@ export const burst = stepKind(
   fc.record({
     who: caller,
     key: position,
-    endpoint: fc.oneof(
-      { weight: 5, arbitrary: limited },
-      { weight: 1, arbitrary: fc.constantFrom('read' as const, 'stats' as const) },
-    ),
+    endpoint: weighted<EndpointName>([5, limited], [1, fc.constantFrom('read', 'stats')]),
     extra: fc.constantFrom(-1, 0, 1, 2),
   }),
   (session, { who, endpoint, extra }) => {
@@ -167,7 +165,7 @@ function ask(session: Session, who: number, request: ApiRequest): string {
 }
 
 /** A request that spends a token, if the endpoint has a limit, and changes little. */
-function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiRequest {
+function cheapRequest(session: Session, who: number, endpoint: EndpointName): ApiRequest {
   if (endpoint in sendPaths) return post(session, { who, key: 0, via: endpoint as SendPath }, '{}');
   if (endpoint === 'received') return session.getBy(who, receivedPath);
   if (endpoint === 'tasks') return session.getBy(who, '/api/devices/none/tasks/');
@@ -176,7 +174,7 @@ function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiReq
 }
 
 /** A request that would succeed with a valid key of the first account. */
-function acceptableRequest(session: Session, endpoint: Endpoint): ApiRequest {
+function acceptableRequest(session: Session, endpoint: EndpointName): ApiRequest {
   const [simulated, external] = session.simsOf(0);
   if (endpoint === 'tasks') return requestTo(`/api/devices/${external?.deviceId}/tasks/`);
   if (!(endpoint in sendPaths)) return cheapRequest(session, 0, endpoint);

@@ -6,10 +6,8 @@ import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time.ts';
 import { requestText, type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, type Session } from '../twin/session.ts';
-import { poolNumbers } from '../twin/session-world.ts';
-import { mostly, stepKind } from './step.ts';
-import { caller, position } from './targets.ts';
+import { itemAt, poolNumbers, type Session } from '../twin/session.ts';
+import { caller, mostly, position, stepKind, weighted } from './step.ts';
 import * as values from './values.ts';
 import { type TimeChoice, writtenTime } from './written-time.ts';
 
@@ -26,16 +24,12 @@ interface SendOrigin {
 /** A number of the account, of another account, of the pool or of no SIM, or any value. */
 type Sender = { own: number } | { foreign: number } | { pool: number } | { value: unknown };
 
-const sender: fc.Arbitrary<Sender> = fc.oneof(
-  { weight: 14, arbitrary: fc.record({ own: position }) },
-  { weight: 2, arbitrary: fc.record({ foreign: position }) },
-  { weight: 3, arbitrary: fc.record({ pool: position }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      value: fc.oneof(fc.constantFrom<unknown>('+12025550199', '12025550101', '+1'), notText),
-    }),
-  },
+const oddSender = fc.oneof(fc.constantFrom<unknown>('+12025550199', '12025550101', '+1'), notText);
+const sender = weighted<Sender>(
+  [14, fc.record({ own: position })],
+  [2, fc.record({ foreign: position })],
+  [3, fc.record({ pool: position })],
+  [2, fc.record({ value: oddSender })],
 );
 
 /** The fields that name the sender; with `both`, `from` names it and `from_number` another one. */
@@ -45,10 +39,10 @@ const senderFields = mostly(
 );
 
 const oddRequestId = fc.oneof(notText, fc.constantFrom(...values.oddIds));
-const requestId = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom<unknown>('a', 'b', 'c', 'dd', ...values.alikeIds) },
-  { weight: 6, arbitrary: fc.constant<unknown>(undefined) },
-  { weight: 2, arbitrary: oddRequestId },
+const requestId = weighted<unknown>(
+  [8, fc.constantFrom('a', 'b', 'c', 'dd', ...values.alikeIds)],
+  [6, fc.constant(undefined)],
+  [2, oddRequestId],
 );
 
 /** A time relative to now; each of its parts is drawn from a list. */
@@ -67,28 +61,22 @@ function timeChoice(choices: {
 }
 
 /** Mostly a time that is accepted, sometimes one at the edge or in a rare form, or any value. */
-const sendAt = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: timeChoice({
-      aheadMs: [1, 1000, 5000, 20_000, 59_999, hourMs, dayMs, dayMs + 1],
-      zones: ['Z', 'Z', '+00:00'],
-      digits: [3, 3, 6, 7],
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: timeChoice({
-      aheadMs: [-dayMs, -1, 0, 1, 999, 1000, 30 * dayMs, 30 * dayMs + 1],
-      zones: values.zones,
-      digits: [0, 1, 3, 6, 7],
-      forms: [undefined, undefined, 'basic', 'week', 'ordinal'],
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ value: fc.oneof(notText, fc.constantFrom(...values.oddTimes)) }),
-  },
+const acceptedTime = timeChoice({
+  aheadMs: [1, 1000, 5000, 20_000, 59_999, hourMs, dayMs, dayMs + 1],
+  zones: ['Z', 'Z', '+00:00'],
+  digits: [3, 3, 6, 7],
+});
+const edgeTime = timeChoice({
+  aheadMs: [-dayMs, -1, 0, 1, 999, 1000, 30 * dayMs, 30 * dayMs + 1],
+  zones: values.zones,
+  digits: [0, 1, 3, 6, 7],
+  forms: [undefined, undefined, 'basic', 'week', 'ordinal'],
+});
+const anyTime = fc.record({ value: fc.oneof(notText, fc.constantFrom(...values.oddTimes)) });
+const sendAt = weighted<TimeChoice | { readonly value: unknown }>(
+  [5, acceptedTime],
+  [2, edgeTime],
+  [1, anyTime],
 );
 
 /** The fields that every drawn record has; the others may be absent. */
@@ -134,10 +122,7 @@ const usualFields: typeof anyFields = fc.record(
       '+12025550173',
       '+12025550174',
     ),
-    sender: fc.oneof(
-      { weight: 5, arbitrary: fc.record({ own: position }) },
-      { weight: 1, arbitrary: fc.record({ pool: position }) },
-    ),
+    sender: weighted<Sender>([5, fc.record({ own: position })], [1, fc.record({ pool: position })]),
     senderFields: fc.constantFrom('from', 'from_number'),
     secondSender: fc.constant({ own: 0 }),
     message: fc.constantFrom<unknown>('hello', "it's grüße", 'x'.repeat(161)),

@@ -2,16 +2,16 @@
  * All steps of random runs: every kind of step, how often it is drawn, and how it is played. The
  * model's sequences, the laws and the examples of assumptions play these steps.
  */
-import fc from 'fast-check';
+import type fc from 'fast-check';
 import type { Session } from '../twin/session.ts';
 import * as control from './control.ts';
 import * as reads from './reads.ts';
 import * as sends from './sends.ts';
-import type { StepKind } from './step.ts';
+import { type StepKind, weighted } from './step.ts';
 import * as time from './time.ts';
 
 /** How often each kind is drawn. `assume` is not here, because its answers depend on the run. */
-const weighted = [
+const kinds = [
   [8, sends.anySend],
   [10, sends.usualSend],
   [2, sends.rawSend],
@@ -37,11 +37,11 @@ const weighted = [
 const assumeWeight = 8;
 
 type Drawn<K> = K extends StepKind<infer Kind, infer Fields> ? Fields & { kind: Kind } : never;
-export type Step = Drawn<(typeof weighted)[number][1] | ReturnType<typeof control.assumeWith>>;
+export type Step = Drawn<(typeof kinds)[number][1] | ReturnType<typeof control.assumeWith>>;
 
 type Play = (session: Session, step: Step) => string;
 const plays = new Map<string, Play>([
-  ...weighted.map(([, { kind, play }]) => [kind, play as unknown as Play] as const),
+  ...kinds.map(([, { kind, play }]) => [kind, play as unknown as Play] as const),
   ['assume', control.assume as Play],
 ]);
 
@@ -54,9 +54,7 @@ export function playStep(session: Session, step: Step): string {
 
 /** Any step; `assume` switches to these answers, and without them it is not drawn. */
 export function anyStep(answers?: control.Answers): fc.Arbitrary<Step> {
-  const steps = weighted.map(([weight, { drawn }]) => {
-    return { weight, arbitrary: drawn as fc.Arbitrary<Step> };
-  });
-  if (answers === undefined) return fc.oneof(...steps);
-  return fc.oneof(...steps, { weight: assumeWeight, arbitrary: control.assumeWith(answers).drawn });
+  const drawn = kinds.map(([weight, kind]) => [weight, kind.drawn as fc.Arbitrary<Step>] as const);
+  if (answers === undefined) return weighted(...drawn);
+  return weighted<Step>(...drawn, [assumeWeight, control.assumeWith(answers).drawn]);
 }

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { dayMs, minuteMs } from '#contract/time.ts';
 import { iso, itemAt, type Session } from '../twin/session.ts';
-import { stepKind } from './step.ts';
-import { caller, position } from './targets.ts';
+import { caller, position, stepKind, weighted } from './step.ts';
 
 /** Milliseconds around the periods of the service: polls, minutes, hours, days. */
 const advancesMs = [
@@ -14,10 +13,10 @@ const advancesMs = [
 export const advance = stepKind(
   'advance',
   fc.record({
-    byMs: fc.oneof(
-      { weight: 8, arbitrary: fc.constantFrom(...advancesMs) },
-      { weight: 3, arbitrary: fc.nat({ max: 120_000 }) },
-      { weight: 1, arbitrary: fc.constantFrom(30 * dayMs, 31 * dayMs + 1) },
+    byMs: weighted(
+      [8, fc.constantFrom(...advancesMs)],
+      [3, fc.nat({ max: 120_000 })],
+      [1, fc.constantFrom(30 * dayMs, 31 * dayMs + 1)],
     ),
   }),
   (session, { byMs }) => advanceTo(session, session.model.nowMs + byMs),

@@ -10,7 +10,7 @@ import type { ApiKey } from '#src/sim/accounts/account.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { inputsOf } from '../steps/operations.ts';
-import { position } from '../steps/targets.ts';
+import { position, weighted } from '../steps/step.ts';
 import * as values from '../steps/values.ts';
 import { bearer, postTo, requestTo, sendPaths } from './request.ts';
 import { itemAt } from './session.ts';
@@ -91,12 +91,7 @@ const advance = commands('advance', fc.constantFrom(1, 20_000, 61_000, 9e6), ({ 
   clock.advance(ms),
 );
 
-const oneCommand = fc.oneof(
-  { weight: 8, arbitrary: send },
-  { weight: 6, arbitrary: get },
-  { weight: 20, arbitrary: operate },
-  { weight: 6, arbitrary: advance },
-);
+const oneCommand = weighted([8, send], [6, get], [20, operate], [6, advance]);
 
 export const someCommands = fc.array(oneCommand, { minLength: 1, maxLength: 40, size: 'max' });
 

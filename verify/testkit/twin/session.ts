@@ -5,17 +5,47 @@
  * steps on a session. A step names a caller by its index (`who`), and other things by a position in
  * a list.
  */
+
+import type { Status } from '#contract/message-status.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Device } from '#src/sim/accounts/account.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message-view.ts';
 import { Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
-import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';
+import { changesOnItsOwn } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
+import type { Outcome } from '../../model/reference-world.ts';
 import { differenceOf } from './reply-difference.ts';
 import { bearer, requestText, requestTo, type SendPath } from './request.ts';
-import { lastPosition, names, poolNumbers, scriptedFates } from './session-world.ts';
+
+/** The callers' names: the first has two SIMs, the second one SIM, the third none. */
+export const names = ['ada', 'bert', 'cora'];
+export const accountCount = names.length;
+
+/** The last position by which a step names a thing; positions wrap around a shorter list. */
+export const lastPosition = 7;
+
+/** The numbers of the pool in every session. */
+export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
+
+/** The scripted recipients that every world has, written down again: the model shares no code. */
+export const scriptedFates: readonly Outcome[] = [
+  ...(['queued', 'sending', 'sent'] as const).flatMap((status, index): Outcome[] => [
+    { to: `+1202555016${index}`, ends: 'failed', in: status, polls: 1 },
+    { to: `+1202555016${index + 3}`, ends: 'stuck', in: status, polls: 1 },
+  ]),
+  { to: '+12025550166', ends: 'delivered', polls: 3 },
+  ...[
+    'quota_exceeded',
+    'from_number_not_found',
+    'from_number_access_deniedd',
+    'device_inactive',
+    'throttled',
+  ].map((refuse, index): Outcome => {
+    return { to: `+1202555017${index}`, ends: 'delivered', polls: 1, refuse };
+  }),
+];
 
 export interface Setup {
   readonly seed: number;

@@ -48,7 +48,7 @@ export function hasRightHosts({ rawHeaders, httpVersion }: IncomingMessage): boo
 }
 
 /** Path and query of a target, which is an absolute URL if the client takes this for a proxy. */
-function originForm(target: string): string {
+export function originForm(target: string): string {
   const scheme = /^https?:\/\/[^/?]*/i.exec(target)?.[0];
   if (scheme === undefined) return target;
   const path = target.slice(scheme.length);

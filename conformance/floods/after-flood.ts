@@ -1,17 +1,14 @@
 /**
- * The steps before and after a flood. Before it: wait for a full bucket and the middle of a minute,
- * open connections, and send what must spend no token. After it: while the bucket is empty, send
- * all that the empty bucket must not affect; then wait as `Retry-After` says, with a request before
- * the end of the wait, which must be refused, and one after it, which must pass.
- * Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, AUTH-6, ERR-3.
+ * The steps after a flood. While the bucket is empty, send all that the empty bucket must not
+ * affect. Then wait as `Retry-After` says, with a request before the end of the wait, which must be
+ * refused, and one after it, which must pass. Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, ERR-3.
  */
 import { limitedEndpoints } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import * as verify from '#judging/service/expectations.ts';
+import { waitIn } from '#judging/service/expectations.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial, unknownId } from '../run/trial.ts';
-import { SendsExhausted } from '../target/client.ts';
 import {
   flood,
   isRefused,
@@ -21,82 +18,6 @@ import {
   recentRequests,
   requestTo,
 } from './limited-requests.ts';
-
-/** After this time without requests, every permitted bucket is full. */
-export const fullAgainMs = 2 * minuteMs + 1_000;
-/** Connections that a flood uses at the same time. */
-const atOnce = 16;
-
-/** Waits until a flood may start, opens connections, and sends what must spend no token. */
-export async function prepareFlood(
-  t: Trial,
-  account: AccountUnderTest,
-  bucket: Bucket,
-  requests: number,
-): Promise<void> {
-  if (isSending(bucket)) refuseBeyondBudget(t, requests);
-  if (t.hasControl) await t.pause(fullAgainMs, 'a full bucket');
-  await inTheMiddleOfAMinute(t);
-  await warmUp(t, account);
-  if (bucket !== 'address') return;
-  // From one address: those with a key count for the user, those with a revoked key do not
-  // (AUTH-6).
-  await revokedCalls(t, account);
-  await flood(userTimes, () => t.get(paths.received, account.key));
-}
-
-/** True if `--max-sends` leaves this many sends. */
-export function hasBudget({ target }: Trial, sends: number): boolean {
-  const { client, maxSends } = target;
-  return maxSends === undefined || client.sends + sends <= maxSends;
-}
-
-/** Ends a flood that the budget does not cover: a part of it would cost sends and prove nothing. */
-function refuseBeyondBudget(t: Trial, sends: number): void {
-  const { client } = t.target;
-  if (hasBudget(t, sends)) return;
-  client.budgetReached = true;
-  throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
-}
-
-/** A flood starts this late in a minute, so that a wait of 59 s ends in the next minute. */
-const middleMs = 5_000;
-/** A flood that starts later in the minute may not end in it. */
-const tooLateMs = 48_000;
-
-/**
- * Waits for the middle of a minute of the target's clock, because a bucket that refills with each
- * full minute would otherwise let twice as many pass.
- */
-async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
-  const { clock, timeoutMs } = t.target;
-  const intoMs = (clock.now() + t.ahead.most) % minuteMs;
-  const untilNextMs = minuteMs + middleMs - intoMs;
-  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
-  else if (intoMs > tooLateMs && timeoutMs > untilNextMs)
-    await t.pause(untilNextMs, 'the next minute');
-}
-
-/** Opens connections with unlimited requests, which must not spend from the bucket (LIMIT-7). */
-async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
-  for (let round = 0; round < 2; round += 1)
-    await flood(2 * atOnce, () => t.get(paths.stats, account.key));
-}
-
-/** The numbers of calls before the flood of the address, with a valid and with a revoked key. */
-const userTimes = 20;
-const revokedTimes = 30;
-
-/** Calls with a revoked key, if the run has one. */
-async function revokedCalls(t: Trial, account: AccountUnderTest): Promise<void> {
-  let key = t.target.flags.revokedKey;
-  if (t.hasControl) {
-    const revoked = await t.secondKey(account);
-    await t.revoke(revoked);
-    key = revoked.key;
-  }
-  if (key !== undefined) await flood(revokedTimes, () => t.get(paths.received, key));
-}
 
 /**
  * Sends what the empty bucket must not affect. `first`: the first reply of the flood. Returns
@@ -142,8 +63,8 @@ async function requestOthers(
     if (endpoint === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
     if (recentRequests(t, endpoint, account).some(({ reply }) => isRefused(reply))) continue;
-    const { status } = await requestTo(t, endpoint, account);
-    isThrottled ||= status === 429;
+    const reply = await requestTo(t, endpoint, account);
+    isThrottled ||= isRefused(reply);
   }
   if (flooded !== undefined && (t.hasControl || t.target.flags.secondApiKey !== undefined)) {
     const other = await t.otherAccount();
@@ -216,32 +137,17 @@ export async function waitOut(
   call: () => Promise<Reply>,
   { account, bucket, refusals, tookMs }: EmptyBucket,
 ): Promise<Wait | undefined> {
-  const { clock, timeoutMs } = t.target;
-  const canWait = t.hasControl || timeoutMs >= longestWaitSeconds * 1_000;
+  const canWait = t.hasControl || t.target.timeoutMs >= longestWaitSeconds * secondMs;
   if (refusals.length === 0 || !canWait) return undefined;
   const what = `the limit of ${bucket}`;
-  const pauseUntil = (atMs: number) => t.pause(atMs - clock.now(), what);
-  await t.pause((fractionMs + 2_000 - (tookMs % 1_000)) % 1_000, what);
-  let askedAt = clock.now();
-  let refusal = await call();
-  for (let tries = 1; tries < mostTries && refusal.status !== 429; tries += 1) {
-    askedAt = clock.now();
-    refusal = await call();
-  }
-  const seconds = verify.waitIn(refusal);
+  await t.pause((fractionMs + 2 * secondMs - (tookMs % secondMs)) % secondMs, what);
+  const { askedAt, seconds } = await askForWait(t, call);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
-  let endMs = clock.now() + seconds * 1_000;
-  if (seconds >= 2) {
-    await pauseUntil(askedAt + (seconds - 1) * 1_000 - (t.hasControl ? 0 : leadMs));
-    let newWait = verify.waitIn(await call());
-    if (newWait !== undefined && newWait > 2 && !t.hasControl) {
-      // Either the early request prolonged the wait (`refusedSpendsToken`), or this one passes.
-      await pauseUntil(askedAt + seconds * 1_000 + lateMs);
-      newWait = verify.waitIn(await call());
-    }
-    if (newWait !== undefined) endMs = clock.now() + Math.min(newWait, longestWaitSeconds) * 1_000;
-  }
-  await pauseUntil(endMs + (t.hasControl ? 0 : marginMs));
+  const endMs =
+    seconds < 2
+      ? t.now() + seconds * secondMs
+      : await askBeforeEnd(t, call, { what, askedAt, seconds });
+  await t.pause(endMs + (t.hasControl ? 0 : marginMs) - t.now(), what);
   // Judges compare the statistics with the run's own messages, to see those of another client.
   await t.get(paths.stats, account.key);
   await call();
@@ -250,4 +156,32 @@ export async function waitOut(
   const isWhole =
     bucket === 'send' && passed(next) && (await flood(timesAgain, call)).every(passed);
   return { seconds, askedAt, next, isWhole };
+}
+
+/** Calls until one is refused: when that one was sent, and the wait that its reply states. */
+async function askForWait(t: Trial, call: () => Promise<Reply>) {
+  for (let tries = 1; ; tries += 1) {
+    const askedAt = t.now();
+    const reply = await call();
+    if (isRefused(reply) || tries === mostTries) return { askedAt, seconds: waitIn(reply) };
+  }
+}
+
+/** Calls once more shortly before the wait ends. Returns the end that its reply states. */
+async function askBeforeEnd(
+  t: Trial,
+  call: () => Promise<Reply>,
+  { what, askedAt, seconds }: { what: string; askedAt: number; seconds: number },
+): Promise<number> {
+  const statedEndMs = t.now() + seconds * secondMs;
+  const earlyMs = askedAt + (seconds - 1) * secondMs - (t.hasControl ? 0 : leadMs);
+  await t.pause(earlyMs - t.now(), what);
+  let newWait = waitIn(await call());
+  if (newWait !== undefined && newWait > 2 && !t.hasControl) {
+    // Either the early request prolonged the wait (`refusedSpendsToken`), or this one passes.
+    await t.pause(askedAt + seconds * secondMs + lateMs - t.now(), what);
+    newWait = waitIn(await call());
+  }
+  if (newWait === undefined) return statedEndMs;
+  return t.now() + Math.min(newWait, longestWaitSeconds) * secondMs;
 }

@@ -1,0 +1,81 @@
+/**
+ * The steps before a flood: wait for a full bucket and the middle of a minute, open connections, and
+ * send what must spend no token. Rules: LIMIT-7, AUTH-6.
+ */
+import { minuteMs } from '#contract/time.ts';
+import { type Bucket, isSending } from '../run/budget.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
+import { SendsExhausted } from '../target/client.ts';
+import { flood } from './limited-requests.ts';
+
+/** After this time without requests, every permitted bucket is full. */
+export const fullAgainMs = 2 * minuteMs + 1_000;
+/** Connections that a flood uses at the same time. */
+const atOnce = 16;
+
+/** Waits until a flood may start, opens connections, and sends what must spend no token. */
+export async function prepareFlood(
+  t: Trial,
+  account: AccountUnderTest,
+  bucket: Bucket,
+  requests: number,
+): Promise<void> {
+  if (isSending(bucket)) refuseBeyondBudget(t, requests);
+  if (t.hasControl) await t.pause(fullAgainMs, 'a full bucket');
+  await inTheMiddleOfAMinute(t);
+  await warmUp(t, account);
+  if (bucket === 'address') await callWithKeys(t, account);
+}
+
+/** True if `--max-sends` leaves this many sends. */
+export function hasBudget({ target }: Trial, sends: number): boolean {
+  const { client, maxSends } = target;
+  return maxSends === undefined || client.sends + sends <= maxSends;
+}
+
+/** Ends a flood that the budget does not cover: a part of it would cost sends and prove nothing. */
+function refuseBeyondBudget(t: Trial, sends: number): void {
+  const { client } = t.target;
+  if (hasBudget(t, sends)) return;
+  client.budgetReached = true;
+  throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
+}
+
+/** A flood starts this late in a minute, so that a wait of 59 s ends in the next minute. */
+const middleMs = 5_000;
+/** A flood that starts later in the minute may not end in it. */
+const tooLateMs = 48_000;
+
+/**
+ * Waits for the middle of a minute of the target's clock, because a bucket that refills with each
+ * full minute would otherwise let twice as many pass.
+ */
+async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
+  const intoMs = (t.now() + t.ahead.most) % minuteMs;
+  const untilNextMs = minuteMs + middleMs - intoMs;
+  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
+  else if (intoMs > tooLateMs && t.target.timeoutMs > untilNextMs)
+    await t.pause(untilNextMs, 'the next minute');
+}
+
+/** Opens connections with unlimited requests, which must not spend from the bucket (LIMIT-7). */
+async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
+  for (let round = 0; round < 2; round += 1)
+    await flood(2 * atOnce, () => t.get(paths.stats, account.key));
+}
+
+/** The numbers of calls before the flood of the address, with a valid and with a revoked key. */
+const userTimes = 20;
+const revokedTimes = 30;
+
+/** Calls from one address: with a revoked key, if the run has one, and with a valid one (AUTH-6). */
+async function callWithKeys(t: Trial, account: AccountUnderTest): Promise<void> {
+  let key = t.target.flags.revokedKey;
+  if (t.hasControl) {
+    const revoked = await t.secondKey(account);
+    await t.revoke(revoked);
+    key = revoked.key;
+  }
+  if (key !== undefined) await flood(revokedTimes, () => t.get(paths.received, key));
+  await flood(userTimes, () => t.get(paths.received, account.key));
+}
