@@ -72,6 +72,27 @@ test('a client whose requests differ between runs rejects with the request that 
   );
 });
 
+test('CLIENT-3 a client whose texts change with the time meets its faults', async () => {
+  let runs = 0;
+  const client: ExploreOptions['client'] = async ({ fetch, baseUrl, apiKey, from }) => {
+    // The first two runs are alike, as within one minute.
+    const minute = Math.floor(runs++ / 2);
+    for (const message of [`One at ${minute}`, `Two at ${minute}`]) {
+      for (let isSent = false; !isSent; ) {
+        const request = { to: '+12025550123', from, message, request_id: crypto.randomUUID() };
+        const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify(request),
+        });
+        isSent = reply.ok;
+      }
+    }
+  };
+  const { findings } = await explore({ client, depth: 1, faults: ['unavailable'] });
+  expect(findings.map(({ cause }) => cause)).toEqual(['CLIENT-3']);
+});
+
 test('a client that sleeps less than a millisecond until a deadline gets there', async () => {
   const sleeping: ExploreOptions['client'] = async ({ fetch, baseUrl, apiKey }) => {
     const untilMs = Date.now() + 2.5;

@@ -2,7 +2,8 @@
  * Gives each request its point as it arrives, such as the second attempt at the first intent to
  * send. The referee groups sends into intents; other requests with the same target are one intent.
  * Intents keep their numbers from the run without faults, so that a fault hits the same intent
- * again even if the client's requests come in another order.
+ * again even if the client's requests come in another order. Where a name is new although no fault
+ * has struck yet, names hold a time or a code: there the order of arrival counts.
  */
 import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
@@ -17,11 +18,15 @@ import { isSend } from '#judging/evidence/exchange.ts';
 export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;
 
 export class Points {
+  /** True once a fault has struck: then a new name may be a new intent. */
+  isStruck = false;
   readonly #knownIntents: KnownIntents;
   /** The number of each intent, by endpoint and name. */
   readonly #numbers = new Map<EndpointName, Map<string, number>>();
   /** How many attempts each intent has, by endpoint and number. */
   readonly #attempts = new Map<string, number>();
+  /** The endpoints whose names differ from those that are known. */
+  readonly #changing = new Set<EndpointName>();
 
   constructor(knownIntents: KnownIntents = {}) {
     this.#knownIntents = knownIntents;
@@ -55,7 +60,11 @@ export class Points {
     if (assigned !== undefined) return assigned;
     const names = this.#knownIntents[endpoint] ?? [];
     const index = names.indexOf(name);
-    const number = index >= 0 ? index + 1 : Math.max(names.length, ...numbers.values(), 0) + 1;
+    if (index < 0 && !this.isStruck) this.#changing.add(endpoint);
+    const taken = new Set(numbers.values());
+    let number = index >= 0 ? index + 1 : Math.max(names.length, ...taken, 0) + 1;
+    if (this.#changing.has(endpoint) && (index < 0 || taken.has(number)))
+      for (number = 1; taken.has(number); ) number++;
     numbers.set(name, number);
     return number;
   }

@@ -120,6 +120,7 @@ export class WatchedRun {
     const fault = canStrike(scheduled?.name, arriving, earlier) ? scheduled : undefined;
     this.#arrivals.push({ point, fault: fault?.name, call: this.presentCall() });
     if (fault === undefined) return undefined;
+    this.#points.isStruck = true;
     if (isCrash(fault.name)) this.crash();
     const chosen = serviceFault(fault.name, this.#slowMs, fault.waitSeconds);
     const isHeld = fault.name === 'throttle' && this.heldMs > 0;

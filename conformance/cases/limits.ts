@@ -206,8 +206,9 @@ export const limitCases: readonly Case[] = [
     demands: 'as many pass as from one: authenticated calls are keyed by user',
   }),
   judging('AUTH-6/unauthenticated-by-address', floodOf.address, {
-    sends: 'requests without a key; then one with a key, and one without from another address',
-    demands: `401 for ${documentedLimits.received} of them; the key is not throttled, nor is the other address`,
+    sends:
+      'requests without a key; then one with a key, and one without from another address and to another endpoint',
+    demands: `401 for ${documentedLimits.received} of them; neither the key, the other address nor the other endpoint is throttled`,
   }),
   judging('AUTH-6/users-do-not-spend-the-address', floodOf.address, {
     sends: 'requests with a key, then without one from the same address',

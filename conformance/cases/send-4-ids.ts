@@ -17,7 +17,7 @@ const idOfOtherScripts = 'Жé短😀';
 /** Long enough for an id that is new today, and short enough for every service. */
 const startLength = 9;
 /** The end of an id, of characters that a service might confuse with others. */
-const confusableEnd = 'Q\u00e9 a&7';
+const confusableEnd = "Q\u00e9 a&'7";
 /** The first id, the similar ones, two UUIDs, the replays of two similar ones, and "0" twice. */
 const sendsOfSimilarIds = 1 + similarIds('').length + 2 + 2 + 2;
 

@@ -43,9 +43,9 @@ export const send4Cases: readonly Case[] = [
     demands: '200 and a body identical to the original 202 body',
     steps: (t, account) => sendAndReplay(t, account, 2),
   }),
-  about('SEND-4/another-body-is-no-new-message', senderNeeds, 6, {
+  about('SEND-4/another-body-is-no-new-message', senderNeeds, 7, {
     sends:
-      'the same request_id with another text, with a send_at, with a text that is too long, as at first, and to another recipient of --allow-to',
+      'the same request_id with another text, with a send_at, with a text that is too long, as at first, under `from_number`, and to another recipient of --allow-to',
     demands:
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
@@ -57,6 +57,7 @@ export const send4Cases: readonly Case[] = [
         { send_at },
         { message: tooLongMessage },
         {},
+        { from: undefined, from_number: account.from },
         ...(to === undefined ? [] : [{ to }]),
       ])
         await t.send(account, { ...fields, ...other });

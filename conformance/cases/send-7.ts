@@ -83,6 +83,7 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
 
 function holdCase(name: string, ahead: string, delayMs: number): Case {
   return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
+    also: ['STATE-2'],
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
     evidence: statusEvidence.pickup,
@@ -194,7 +195,7 @@ export const send7Cases: readonly Case[] = [
     waitSeconds: onePollSeconds,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
+      'messages held for an hour by each send endpoint, and under `from_number` for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
@@ -230,8 +231,9 @@ async function holdMessages(
     replies.push(await t.post(path, account.key, t.fields(account, { send_at })));
   }
   // The longest exceeds the 2^31 ms that a timer can wait in many languages.
+  const sender = { from: undefined, from_number: account.from };
   for (const holdMs of [dayMs + 5 * secondMs, 40 * dayMs])
-    replies.push(await t.send(account, { send_at: isoTime(now + holdMs) }));
+    replies.push(await t.send(account, { ...sender, send_at: isoTime(now + holdMs) }));
   const accepted = replies.filter(({ status }) => status === 202);
   return accepted.map(({ json }) => textOf(Object(json).message_id));
 }

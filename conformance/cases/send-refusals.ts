@@ -117,7 +117,7 @@ export const refusalCases: readonly Case[] = [
       const texts = new Set([...similar.dialledForms(valid), ...similar.malformed]);
       return [similar.asJsonNumber(valid), ...texts].map((to) => ({ to }));
     },
-    tries: 14,
+    tries: 15,
   }),
   refusalCase('SEND-2/from-is-e164', {
     sends: 'senders that are not E.164 numbers',
@@ -125,7 +125,7 @@ export const refusalCases: readonly Case[] = [
       const texts = [...similar.otherSpellings(valid), ...similar.malformed];
       return [similar.asJsonNumber(valid), ...texts].map((from) => ({ from }));
     },
-    tries: 11,
+    tries: 12,
   }),
   refusalCase('SEND-2/alias-is-e164', {
     sends: 'a `from_number` that is not an E.164 number',

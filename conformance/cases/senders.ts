@@ -5,8 +5,19 @@
  */
 import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
-import { paths } from '../run/trial.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { alteredNumbers } from './similar-values.ts';
+
+const eachWay = 'under both names of the field, with a request_id, held, and to each send endpoint';
+
+async function sendEachWay(t: Trial, account: AccountUnderTest, from: string | undefined) {
+  await t.send(account, { from });
+  await t.send(account, { from: undefined, from_number: from });
+  await t.send(account, { from, request_id: t.requestId() });
+  await t.send(account, { from, send_at: isoTime(t.now() + hourMs) });
+  for (const path of [paths.dashboard_send, paths.external_send])
+    await t.post(path, account.key, t.fields(account, { from }));
+}
 
 export const senderCases: readonly Case[] = [
   about('AUTH-4/unknown-number', ['sender', 'unknown-from'], 2, {
@@ -50,20 +61,19 @@ export const senderCases: readonly Case[] = [
       await t.send(account);
     },
   }),
-  about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], 2, {
-    sends: "another account's number",
+  about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], 5, {
+    spends: { dashboard_send: 1, external_send: 1 },
+    sends: `another account's number, ${eachWay}`,
     demands:
       '403 with code from_number_access_deniedd, or from_number_not_found where the service hides it (foreignNumber)',
     steps: async (t, account) => {
       await t.mustSend(account);
-      const from = t.target.flags.foreignFrom ?? (await t.account()).from;
-      await t.send(account, { from });
+      await sendEachWay(t, account, t.target.flags.foreignFrom ?? (await t.account()).from);
     },
   }),
   about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], 5, {
     spends: { dashboard_send: 1, external_send: 1 },
-    sends:
-      'a message from a deactivated SIM, under both names of the field, with a request_id, held, and to each send endpoint; one from an active SIM',
+    sends: `a message from a deactivated SIM, ${eachWay}; one from an active SIM`,
     demands: '503 with code device_inactive; 202 from the active one',
     account: { sims: 2 },
     steps: async (t, account) => {
@@ -72,12 +82,7 @@ export const senderCases: readonly Case[] = [
         await t.mustSend(account, { from });
         await t.patchSim(account, 1, { active: false });
       }
-      await t.send(account, { from });
-      await t.send(account, { from: undefined, from_number: from });
-      await t.send(account, { from, request_id: t.requestId() });
-      await t.send(account, { from, send_at: isoTime(t.now() + hourMs) });
-      for (const path of [paths.dashboard_send, paths.external_send])
-        await t.post(path, account.key, t.fields(account, { from }));
+      await sendEachWay(t, account, from);
       await t.send(account);
     },
   }),

@@ -30,11 +30,12 @@ export function dialledForms(number: string): string[] {
   return [digits, `00${digits}`, `+0${digits}`, ...otherSpellings(number)];
 }
 
-/** A number as a link, as a word on a keypad, and in groups. */
+/** A number as a link, as a word on a keypad, in groups, and with an extension. */
 export function otherSpellings(number: string): string[] {
   const [country, rest] = [number.slice(0, 4), number.slice(4)];
   const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
-  return [`tel:${number}`, vanity, `${country} ${rest}`].filter((spelling) => spelling !== number);
+  const spellings = [`tel:${number}`, vanity, `${country} ${rest}`, `${number};ext=3`];
+  return spellings.filter((spelling) => spelling !== number);
 }
 
 /** The first letter on each key of a phone. */

@@ -8,7 +8,7 @@ import { secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { waitIn } from '#judging/service/expectations.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
-import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
+import { type AccountUnderTest, paths, type Trial, unknownId } from '../run/trial.ts';
 import {
   flood,
   isRefused,
@@ -72,7 +72,10 @@ async function requestOthers(
     else await requestTo(t, flooded, other);
   }
   if (bucket === 'received') await fromSecondAddress(t, { authorization: `Bearer ${account.key}` });
-  if (bucket === 'address') await fromSecondAddress(t, {});
+  if (bucket === 'address') {
+    await fromSecondAddress(t, {});
+    await t.get(paths.tasks(account.sims[0]?.deviceId ?? unknownId), undefined);
+  }
   return isThrottled;
 }
 

@@ -11,7 +11,8 @@ afterEach(() => {
 /** A target that breaks the first connections, and answers `200 {}` on later ones. */
 async function breaking(connections: number): Promise<{ baseUrl: string; requests: () => number }> {
   let seen = 0;
-  const reply = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}';
+  const fields = 'content-type: application/json\r\nretry-after: 1\r\nRetry-After: 2\r\n'.repeat(2);
+  const reply = `HTTP/1.1 200 OK\r\n${fields}content-length: 2\r\n\r\n{}`;
   const listening = createServer((socket: Socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
@@ -47,6 +48,10 @@ test('a connection that breaks is tried again on a new one, after longer and lon
   const client = new Client({ baseUrl, timeoutMs: 5_000, masks: new Masks(), clock });
   const reply = await client.request(stats);
   expect(reply).toMatchObject({ status: 200, interruptions: 3 });
+  expect(reply.headers).toMatchObject({
+    'content-type': 'application/json',
+    'retry-after': '1, 2',
+  });
   expect(clock.pauses).toEqual([100, 400, 1_000]);
   expect([...client.interruptions]).toEqual([['ECONNRESET', 3]]);
   client.close();

@@ -146,8 +146,9 @@ export class Connections {
       );
     }
     const headers: Record<string, string> = {};
-    for (const [name, value] of Object.entries(response.headers))
-      if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    // Node keeps only the first of two `Retry-After`; two that differ say nothing.
+    for (const [name, values] of Object.entries(response.headersDistinct))
+      headers[name] = [...new Set(values)].join(', ');
     // Half of what the server announces, because its time began when it sent the reply.
     const announcedSeconds = Number(/timeout=(\d+)/.exec(headers['keep-alive'] ?? '')?.[1]);
     const safeIdleMs = (announcedSeconds * 1_000) / 2;

@@ -185,15 +185,16 @@ export class FileReading {
     return isBefore && this.#descents <= this.#ascents;
   }
 
-  #isCopy({ answeredAt, reply }: TrafficExchange, text: string): boolean {
+  #isCopy({ answeredAt, host, connection, reply }: TrafficExchange, text: string): boolean {
     if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
       this.#moment = answeredAt;
       if (this.#timesAtMoment.size > 0) this.#timesAtMoment.clear();
     }
-    // No two sends create one message: an equal 202 is a copy.
+    // No two sends create one message, and no two requests are at once on one connection of a
+    // recording: equal ones are copies.
     const checksum = crc32(text);
     let number = 0;
-    if (reply?.status !== 202) {
+    if (reply?.status !== 202 && (host !== '' || connection === undefined)) {
       number = this.#timesAtMoment.get(checksum) ?? 0;
       this.#timesAtMoment.set(checksum, number + 1);
     }

@@ -178,14 +178,17 @@ function textOf(content: HarContent | null | undefined, size: unknown): string |
   const { text = '', encoding = '', _file: file } = content ?? {};
   const length = typeof size === 'object' ? 0 : Number(size);
   if (text === '' && (file !== undefined || length > 0 || length === -1)) return undefined;
-  if (encoding === '') return length > text.length && isCut(text, length) ? undefined : text;
+  if (encoding === '') return isCut(text, length) ? undefined : text;
   const bytes = Buffer.from(text, 'base64');
-  return encoding === 'base64' && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+  const decoded = bytes.toString('utf8');
+  const isText = encoding === 'base64' && isUtf8(bytes) && !isCut(decoded, length);
+  return isText ? decoded : undefined;
 }
 
-/** True for broken JSON of less than its size: tools cut long bodies. */
+/** True for broken JSON of less than its size, or of an unknown one (-1): tools cut long bodies. */
 function isCut(text: string, size: number): boolean {
-  return /^\s*[{[]/.test(text) && Buffer.byteLength(text) < size && valueIn(text) === undefined;
+  const isShort = size < 0 || (size > text.length && size > Buffer.byteLength(text));
+  return isShort && /^\s*[{[]/.test(text) && valueIn(text) === undefined;
 }
 
 function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {

@@ -36,9 +36,10 @@ export function journalReader(reading: FileReading): TextReader {
       if (entry.reply.delivery !== undefined) late.set(requests, exchange);
       reading.isOfService(exchange);
       // The checksum at the end tells lines apart as well as all of the text. What another run, or
-      // the same one at another time, answered alike is no copy.
+      // the same one at another time, answered alike is no copy, unless it created the message.
+      const number = entry.reply.status === 202 ? '' : requests;
       const checksum = text.slice(Math.max(0, text.lastIndexOf(checksumMember)));
-      reading.add(exchange, `${run} ${requests} ${checksum}`);
+      reading.add(exchange, `${run} ${number} ${checksum}`);
     } else if ('ended' in entry) {
       const number = requests - entry.ended + 1;
       const exchange = late.get(number);

@@ -91,6 +91,15 @@ test('any division of a text into pieces gives the same events, also of a text t
   );
 });
 
+test.each([
+  ['with a connection', '7', 1],
+  ['without one', undefined, 2],
+])('an equal line after a line %s', async (_, connection, expected) => {
+  const { reply, ...line } = JSON.parse(recordedLine(''));
+  const poll = JSON.stringify({ ...line, connection, reply: { ...reply, status: 200 } });
+  expect(await readAs([`${poll}\n${poll}\n`])).toHaveLength(expected);
+});
+
 test('a file whose blocks end within a character is read as it was written', async () => {
   const lines = (shift: number) => [
     recordedLine('y'.repeat(shift)),

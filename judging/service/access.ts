@@ -129,14 +129,14 @@ function acceptsOwnNumber(trace: Trace, findings: Findings): boolean {
  * nothing else refuses or answers first.
  */
 function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
-  return answered(trace).filter(
-    (send) =>
-      isMessageSend(send) &&
-      send.caller.key === 'valid' &&
-      send.sender !== undefined &&
-      relations.includes(send.sender.is) &&
-      isPlain(trace, send),
-  );
+  return relations.flatMap((relation) => anySendsFrom(trace, relation).filter(isMessageSend));
+}
+
+/** The same of all three endpoints, and for one relation. */
+function anySendsFrom(trace: Trace, relation: Sender['is']): Exchange[] {
+  const isFrom = (send: Exchange) =>
+    isSend(send) && send.caller.key === 'valid' && send.sender?.is === relation;
+  return answered(trace).filter((one) => isFrom(one) && isPlain(trace, one));
 }
 
 /** True for a send whose other fields are valid, and that is not a replay. */
@@ -161,6 +161,8 @@ function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
     findings[isHidden ? 'alsoRequire' : 'judge']([send], () => requireForeignRefusal(send));
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
+  for (const send of trace.recorded === undefined ? anySendsFrom(trace, 'foreign') : [])
+    findings.alsoRequireThat([send], send.reply.status >= 400, 'a refusal at each endpoint');
   requireOwnNumbersAccepted(trace, findings);
   findings.lack("a send from a number that is not the account's");
 }
@@ -179,7 +181,7 @@ function requireOwnNumbersAccepted(trace: Trace, findings: Findings): void {
 
 /** ERR-2: a number whose SIM is deactivated is 503 with its code, on each of the three sends. */
 function judgeInactiveSims(trace: Trace, findings: Findings): void {
-  for (const send of answered(trace).filter((one) => isFromInactive(one) && isPlain(trace, one))) {
+  for (const send of anySendsFrom(trace, 'inactive')) {
     findings.judge([send], () => {
       verify.refused(send.reply, 503, 'device_inactive');
       verify.declaredJson(send.reply);
@@ -187,10 +189,6 @@ function judgeInactiveSims(trace: Trace, findings: Findings): void {
   }
   requireOwnNumbersAccepted(trace, findings);
   findings.lack('a send from a deactivated SIM');
-}
-
-function isFromInactive(send: Exchange): boolean {
-  return isSend(send) && send.caller.key === 'valid' && send.sender?.is === 'inactive';
 }
 
 /** SVC-1: through the SIM of the sender, or through the pool if the account has none connected. */

@@ -109,7 +109,15 @@ function clockAhead(ms: number): Plan {
   return { more: { ahead: { least: ms - 1_000, most: ms + 1_000 } } };
 }
 
+const { reply: whole, ...sentRead } = read({ request_id: '"to":' });
+const nameTwice = whole.text.replace('{', '{"status":"sent",');
+
+const byDashboard = { endpoint: 'dashboard_send', path: '/api/sms/send/' } as const;
+const foreign = { ...byDashboard, sender: { is: 'foreign' } } as const;
+
 const brokenBy: [RuleId, string, Exchange[]][] = [
+  ['AUTH-5', 'a foreign number elsewhere', [send(202, {}), send(202, {}, {}, { more: foreign })]],
+  ['RES-1', 'a field twice', [{ ...sentRead, reply: { ...whole, text: nameTwice } }]],
   ['ERR-3', 'a 429 after the wait', [throttled(0, 1), throttled(2_000, 16)]],
   ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
   ['RES-4', 'another time', [send(202, {}), read({ created_at: '2026-03-01T10:00:01.000Z' })]],
@@ -205,6 +213,7 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'another name for the status of a held message',
     [send(202, {}, { send_at: '2026-03-02T10:00:00.000Z' }), read({ status: 'scheduled' })],
   ],
+  ['RES-1', 'the name of a field in a text', [{ ...sentRead, reply: whole }]],
   [
     'RES-1',
     'a list of received messages',

@@ -99,6 +99,10 @@ export const readDefects: readonly DefectRow[] = [
       'request_id is echoed in small letters',
       writingRequestId((id) => id.toLowerCase()),
     ],
+    'request-id-plus': [
+      'a plus sign in request_id is echoed as a space',
+      writingRequestId((id) => id.replaceAll('+', ' ')),
+    ],
     'request-id-lost-on-read': [
       'a read shows no request_id',
       describing(() => ({ request_id: '' }), isRead),

@@ -156,6 +156,10 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
     'a request_id with another text creates another message',
     perField('message'),
   ],
+  'replay-per-name-of-sender': [
+    'a request_id with from_number in place of from creates another message',
+    perField('from_number'),
+  ],
   'replay-per-recipient': [
     'a request_id with another recipient creates another message',
     perField('to'),

@@ -174,6 +174,14 @@ export const throttlingDefects: readonly DefectRow[] = [
       countingIn(({ endpoint, caller, key }) => [endpoint, key === undefined ? 'unknown' : caller]),
       'a proxy that hides the address of the caller looks the same',
     ],
+    'unauthenticated-limit-shared': [
+      'calls without a key share one bucket for all endpoints',
+      countingIn(({ endpoint, caller, key }) => [
+        key === undefined ? 'received' : endpoint,
+        caller,
+      ]),
+      'another client behind the address looks the same',
+    ],
     'unauthenticated-locks-users': [
       'an address whose bucket is empty is refused even with a good key',
       refusingWhileEmpty(

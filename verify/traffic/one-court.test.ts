@@ -287,6 +287,15 @@ const changesOf: Readonly<Record<'recording' | 'HAR file', Readonly<Record<strin
   'HAR file': {
     'request bodies': ({ request }) => omit(request, ['postData'], { bodySize: -1 }),
     'reply bodies': ({ response }) => omit(response, ['content'], { content: { size: 90 } }),
+    'ends of request bodies': ({ request }) => {
+      const text = String(Object(request)['postData']?.text ?? '');
+      if (text !== '') omit(request, [], { postData: { text: text.slice(0, -9) }, bodySize: -1 });
+    },
+    'ends of reply bodies': ({ response }) => {
+      const text = String(Object(response)['content']?.text ?? '');
+      const content = { text: Buffer.from(text).toString('base64', 0, 30), encoding: 'base64' };
+      omit(response, [], { content: { size: 90, ...content } });
+    },
     'bodies in files': ({ response }) =>
       omit(response, ['content'], { content: { size: 90, _file: 'a.json' } }),
     'reply headers': ({ response }) => omit(response, ['headers'], { headers: [] }),
@@ -311,7 +320,10 @@ function mutilated(kind: Kind, text: string, rng: Rng): Mutilation {
     return is;
   };
   let changed = text;
-  if (kind !== 'journal') {
+  if (kind === 'journal' && isChosen('sends once more', 0.3)) {
+    const wasAccepted = (line: string) => line.includes('"status":202') && rng.fraction() < 0.5;
+    changed = text.replace(/^.*\n/gm, (line) => (wasAccepted(line) ? line + line : line));
+  } else if (kind !== 'journal') {
     const file = kind === 'recording' ? undefined : JSON.parse(text);
     const parts: Changed[] =
       file?.log.entries ??

@@ -87,6 +87,7 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
       method: request.method,
       url: `${baseUrl}${request.path}`,
       ...head,
+      ...(request.body !== null && { bodySize: Buffer.byteLength(request.body) }),
       headers: pairsOf(Object.entries(request.headers)),
       queryString: pairsOf(new URLSearchParams(exchange.query)),
       ...(request.body && {
