@@ -10,19 +10,12 @@
  * 7. the time until a request passes again, once more.
  */
 import { Allowance, type Cost } from './allowance.ts';
+import { bestBurst, type Planned } from './best-burst.ts';
 import type { Evidence } from './evidence.ts';
 import { type KeyTest, KeyTests, type Subjects } from './keys.ts';
 import { mostInRace, type Race, Races } from './race.ts';
 import { doublingWaits, firmRefusals, goldenShare, Recovery } from './recovery.ts';
-import {
-  bestBurst,
-  disagrees,
-  isOpen,
-  nextPass,
-  type Planned,
-  sizeOf,
-  usualLimit,
-} from './remaining.ts';
+import { disagrees, isOpen, nextPass, sizeOf, usualLimit } from './remaining.ts';
 import type { Run } from './run.ts';
 
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */

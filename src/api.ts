@@ -23,7 +23,7 @@ export {
   type PassRefereeOptions,
   toPassReferee,
 } from '#judging/client/report-json.ts';
-export { JournalError } from '#judging/evidence/journal-error.ts';
+export { JournalError } from '#judging/evidence/journal-line.ts';
 export type { SettingsInput } from './config/settings.ts';
 export type { ControlOptions, Listening, ListenOptions } from './ports.ts';
 export { OperationRefused } from './sim/errors.ts';

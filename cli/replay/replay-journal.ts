@@ -22,7 +22,7 @@ import { addArgument, type CommandIo, flag, flagsIn, newCommand } from '#io/flag
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { counted } from '#io/terminal.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';
 import type { RecordBound } from '#src/recording/exchange-record.ts';
 import { readHeader, settingsOfHeader } from '#src/recording/journal/journal-header.ts';

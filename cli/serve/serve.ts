@@ -2,7 +2,7 @@
 import { minuteMs } from '#contract/time.ts';
 import { type CommandIo, type Flag, flagsIn, newCommand } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';

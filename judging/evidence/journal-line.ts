@@ -4,8 +4,17 @@
  * lines can be left out.
  */
 import { crc32 } from 'node:zlib';
+import { CommandError } from '#io/command-error.ts';
 import { type Entry, entryIn } from './journal-entry.ts';
-import { JournalError } from './journal-error.ts';
+
+/** A journal that cannot be used. The message is one line for the user. */
+export class JournalError extends CommandError {
+  override readonly name = 'JournalError';
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(2, message);
+    this.cause = options.cause;
+  }
+}
 
 export const checksumMember = ',"crc32":';
 

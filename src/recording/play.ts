@@ -15,7 +15,7 @@ import {
   recordedReply,
   resultDigest,
 } from '#judging/evidence/journal-entry.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { timeIn } from '#judging/evidence/reading.ts';
 import type { Settings } from '../config/settings.ts';
 import { OperationRefused } from '../sim/errors.ts';

@@ -6,7 +6,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { systemCodeOf } from '#io/plain-file.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { type JournalHeader, readHeader } from '../recording/journal/journal-header.ts';
 import { readJournal } from '../recording/journal/journal-lines.ts';
 import {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { extentOf, type PastInstant } from '../../recording/past.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
 import { conflict, OperationRefused } from '../../sim/errors.ts';

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { eachOf } from '#io/grouped.ts';
 import { SettingsError } from '#io/mistakes.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { assumptionsSchema } from '../../config/given-assumptions.ts';
 import {
   clockModes,

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
 import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf, systemCodeOf } from '#io/plain-file.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { checkpointOpening } from '../journal/run-files.ts';
 
 export interface CheckpointDigest {

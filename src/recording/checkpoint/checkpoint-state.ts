@@ -4,7 +4,7 @@
  * (`src/recording/state/state-format.ts`).
  */
 import { sha256 } from '#io/digest.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { drawKey, keyLength, Rng, type RngState } from '../../sim/random.ts';

@@ -11,8 +11,7 @@ import { promises } from 'node:fs';
 import { basename } from 'node:path';
 import { isoTime } from '#contract/time.ts';
 import { systemCodeOf } from '#io/plain-file.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
-import { lineOf } from '#judging/evidence/journal-line.ts';
+import { JournalError, lineOf } from '#judging/evidence/journal-line.ts';
 import type { Checkpoint, JournalHeader } from '../journal/journal-header.ts';
 import type { FileJournal, JournalWatch } from '../journal/journal-writer.ts';
 import {

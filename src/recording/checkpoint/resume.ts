@@ -4,7 +4,7 @@
  */
 import { atOnce } from '#io/event-loop.ts';
 import { reasonOf } from '#io/plain-file.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
 import {
   checkSameSettings,

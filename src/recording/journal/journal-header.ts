@@ -9,8 +9,7 @@ import { sha256 } from '#io/digest.ts';
 import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
-import { isIntact } from '#judging/evidence/journal-line.ts';
+import { isIntact, JournalError } from '#judging/evidence/journal-line.ts';
 import { otherThanJournal } from '#judging/evidence/traffic-file.ts';
 import { mistakesOf } from '../../config/given-assumptions.ts';
 import {

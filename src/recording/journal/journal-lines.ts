@@ -8,8 +8,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf, systemCodeOf } from '#io/plain-file.ts';
 import type { Entry } from '#judging/evidence/journal-entry.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
-import { isIntact, lineReader } from '#judging/evidence/journal-line.ts';
+import { isIntact, JournalError, lineReader } from '#judging/evidence/journal-line.ts';
 import { notAJournal } from './journal-header.ts';
 import { beginsAs } from './run-files.ts';
 

@@ -6,7 +6,7 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { createWhole } from '#io/own-file.ts';
 import { readOpened, reasonOf, systemCodeOf } from '#io/plain-file.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { WallClock } from '../../simulation/wall-clock.ts';
 import { journalFiles, openOwn, refusal, removeOwn } from './run-files.ts';
 

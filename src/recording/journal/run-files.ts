@@ -7,7 +7,7 @@ import { promises, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import * as ownFile from '#io/own-file.ts';
 import { reasonOf, systemCodeOf } from '#io/plain-file.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
+import { JournalError } from '#judging/evidence/journal-line.ts';
 import { type Checkpoint, readFormats } from './journal-header.ts';
 
 export interface JournalFiles {

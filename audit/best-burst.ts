@@ -1,0 +1,168 @@
+/** The burst that separates most of the versions that remain, for what it costs. */
+import type { Decision, Span } from '#judging/limiter/space/decision.ts';
+import type { Evidence } from './evidence.ts';
+import { passesAt, type Sample, usualLimit, usualWindow, weighted } from './remaining.ts';
+
+/** A burst that separates less of what remains is not worth its requests. */
+const leastSeparated = 0.1;
+/** The share of the requests and the time left that a burst costs in any case. */
+const leastCost = 0.03;
+/** The number of times for a burst that are compared. */
+const mostTimes = 20;
+/** How many times are compared for a burst after a lead whose window may be over. */
+const leadTimes = 8;
+/** After this many windows the next one has surely begun. */
+const surelyAfter = 1.1;
+/** The most requests of a lead that are spread over a window. */
+const mostSpread = 20;
+/** After this many windows, a window is surely over. */
+const surelyOver = 1.05;
+
+export interface Planned {
+  /** When single requests are sent before the burst, all of which may pass. */
+  readonly lead: readonly number[];
+  readonly at: number;
+  /** The burst ends at a refusal, or after this many requests. */
+  readonly count: number;
+}
+
+interface BurstChoice {
+  readonly now: number;
+  readonly paceMs: number;
+  /** How long a reply takes: the limiter decides within it. */
+  readonly replyMs: number;
+  /** After this time, a request passes again. */
+  readonly restMs: number;
+  /** Times within this are compared. */
+  readonly horizonMs: number;
+  /** How many requests may still be sent. */
+  readonly requests: number;
+  /** How long the audit may still take. */
+  readonly timeMs: number;
+}
+
+type Scored = Planned & { readonly score: number };
+
+/** The burst until a refusal that separates the remaining versions most for what it costs. */
+export function bestBurst(evidence: Evidence, choice: BurstChoice): Planned | undefined {
+  const { now, paceMs, restMs, requests } = choice;
+  const freshAt = now + Math.max(restMs, usualWindow(evidence)) * surelyOver;
+  const shapes = leadsOf(Math.min(usualLimit(evidence), requests), evidence.windowMs, paceMs);
+  const leads = [now, freshAt].flatMap((at) => shapes.map((shape) => shape.map((ms) => at + ms)));
+  let best: Scored | undefined;
+  for (const lead of [[], ...leads])
+    for (const at of timesAfter(lead, evidence.windowMs, choice))
+      best = betterBurst(evidence, lead, at, choice, best?.score ?? 0) ?? best;
+  return best;
+}
+
+/** Times for a burst: within the horizon, or where a window that the lead opens may end. */
+function timesAfter(
+  lead: readonly number[],
+  [shortest, longest]: Span,
+  { now, paceMs, horizonMs, timeMs }: BurstChoice,
+): readonly number[] {
+  const [begin = now] = lead;
+  const isAlone = lead.length === 0;
+  const [soonest, latest] = isAlone
+    ? [0, Math.min(horizonMs, timeMs)]
+    : [shortest, longest * surelyAfter];
+  const count = isAlone ? mostTimes : leadTimes;
+  const end = Math.min(begin + horizonMs, now + timeMs);
+  return Array.from(
+    { length: count },
+    (_, step) => begin + soonest + ((latest - soonest) * (step + 0.5)) / count,
+  ).filter((at) => at <= end && at >= (lead.at(-1) ?? 0) + paceMs);
+}
+
+/** The burst if its score is above `least`. One that separates little has none. */
+function betterBurst(
+  evidence: Evidence,
+  lead: readonly number[],
+  at: number,
+  choice: BurstChoice,
+  least: number,
+): Scored | undefined {
+  const { now, requests, timeMs } = choice;
+  const waitCost = leastCost + (at - now) / timeMs;
+  // Even if it separated all, another is better.
+  if (1 / (waitCost + (lead.length + 1) / requests) <= least) return undefined;
+  const { separated, expected, count } = outcomesAt(evidence, at, choice, lead);
+  if (lead.length + count > requests || separated < leastSeparated) return undefined;
+  const score = separated ** 2 / (waitCost + (lead.length + expected) / requests);
+  return score > least ? { lead, at, count, score } : undefined;
+}
+
+/**
+ * What may be sent before a burst, to see what of it has returned by then: one request; half of the
+ * limit, or all of it; requests as far apart as the windows that remain; and one that opens a
+ * window, with others where it may end or in its middle. None of them is refused, so no block
+ * begins before the burst.
+ */
+function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): readonly number[][] {
+  const row = (count: number, from: number, gapMs: number) =>
+    Array.from({ length: Math.max(0, count) }, (_, i) => from + i * Math.max(paceMs, gapMs));
+  if (limit === 1) return [[0]];
+  const overMs = longest - shortest;
+  const [spread, after] = [Math.min(limit - 1, mostSpread), Math.min(limit - 2, mostSpread)];
+  const leads = [
+    row(1, 0, 0),
+    row(limit >> 1, 0, 0),
+    row(limit, 0, 0),
+    row(spread, 0, overMs / spread),
+    [0, ...row(after, shortest, overMs / Math.max(1, after))],
+    [0, ...row(Math.ceil(limit / 3), longest / 2, 0)],
+  ];
+  // For a small limit, some are the same.
+  return [...new Map(leads.map((lead) => [String(lead), lead])).values()];
+}
+
+/** What the versions that remain expect of a burst at this time, which ends at a refusal. */
+function outcomesAt(
+  evidence: Evidence,
+  at: number,
+  { paceMs, replyMs }: Pick<BurstChoice, 'paceMs' | 'replyMs'>,
+  lead: readonly number[],
+) {
+  const sample = weighted(evidence.candidates);
+  const passes = passesAt(
+    evidence,
+    at,
+    (count) => Math.max(0, count - 1) * paceMs + replyMs,
+    sample.map(({ candidate }) => candidate),
+    evidence.limit[1] + 1,
+    passesOf(lead, paceMs),
+  );
+  const most = passes.map((span) => span[1] + 1);
+  const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
+  return { separated: separation(sample, passes), expected, count: Math.max(...most) };
+}
+
+/** Requests that pass at these times. Those that follow each other at once are one decision. */
+function passesOf(times: readonly number[], paceMs: number): readonly Decision[] {
+  const passes: Decision[] = [];
+  for (const at of times) {
+    const last = passes.at(-1);
+    if (last !== undefined && at - last.to < paceMs + 1)
+      passes[passes.length - 1] = { ...last, to: at, count: last.count + 1 };
+    else passes.push({ from: at, to: at, passed: true, count: 1 });
+  }
+  return passes;
+}
+
+/** How likely two remaining versions with different answers certainly expect different passes. */
+function separation(sample: Sample, passes: readonly Span[]): number {
+  let [separated, all] = [0, 0];
+  for (const [i, one] of sample.entries()) {
+    for (const [j, other] of sample.entries()) {
+      if (one.answer === other.answer) continue;
+      all += one.weight * other.weight;
+      if (areApart(passes[i] as Span, passes[j] as Span)) separated += one.weight * other.weight;
+    }
+  }
+  return all === 0 ? 0 : separated / all;
+}
+
+function areApart(one: Span, other: Span): boolean {
+  return one[1] < other[0] || other[1] < one[0];
+}
