@@ -72,7 +72,7 @@ function windowsAfter(
   const next: OpenWindow[] = [];
   /** All windows that this decision opens, as one. */
   let fresh: OpenWindow | undefined;
-  const add = (opened: Span, limit: Span | undefined, [least, most]: Span) => {
+  const add = (opened: Span, limit: Span | undefined, least: number, most: number) => {
     if (limit === undefined) return;
     const spent: Span = [least, Math.min(limit[1], most)];
     const window = { limit, opened, spent, isFull: !passed };
@@ -87,14 +87,14 @@ function windowsAfter(
     const openedNow: Span = isProlonged ? [from, to] : opened;
     if (mayBeIn && passed && !isFull) {
       const sum = least + count;
-      add(openedNow, spanOf(Math.max(lowest, sum), highest), [sum, most + count]);
+      add(openedNow, spanOf(Math.max(lowest, sum), highest), sum, most + count);
     }
     if (mayBeIn && !passed)
-      add(openedNow, spanOf(lowest, Math.min(highest, most)), [Math.max(least, lowest), most]);
+      add(openedNow, spanOf(lowest, Math.min(highest, most)), Math.max(least, lowest), most);
     if (!mayBeAfter || !passed) continue;
     // Some of the requests may still have been in the window before.
-    if (mayBeIn && !isFull) add([from, to], limit, [1, count]);
-    else add([from, to], spanOf(Math.max(lowest, count), highest), [count, count]);
+    if (mayBeIn && !isFull) add([from, to], limit, 1, count);
+    else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
   }
   if (fresh !== undefined) next.push(fresh);
   // The oldest ones of many differ least.
@@ -108,11 +108,15 @@ const mostOpen = 12;
 
 /** A window that permits what one of the two permits. */
 function merged(one: OpenWindow, other: OpenWindow): OpenWindow {
-  const hull = (a: Span, b: Span): Span => [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
   return {
-    limit: hull(one.limit, other.limit),
-    opened: hull(one.opened, other.opened),
-    spent: hull(one.spent, other.spent),
+    limit: hullOfTwo(one.limit, other.limit),
+    opened: hullOfTwo(one.opened, other.opened),
+    spent: hullOfTwo(one.spent, other.spent),
     isFull: one.isFull && other.isFull,
   };
+}
+
+/** `hullOf` without lists, because a decision may call it for each window. */
+function hullOfTwo(one: Span, other: Span): Span {
+  return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
 }
