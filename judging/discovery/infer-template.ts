@@ -41,7 +41,6 @@ export function inferBody(samples: readonly Sample[]): Inferred {
 
 const mostCharacters = 15_000;
 
-/** The reason why a reply cannot be kept as a template. */
 function whyUnfit(text: string): string | undefined {
   if (text.length > mostCharacters) return `its body is longer than ${mostCharacters} characters`;
   const braces = /\{[a-z_]+\}/.exec(text)?.[0];

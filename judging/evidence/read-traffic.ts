@@ -47,13 +47,11 @@ export async function* readTraffic(
       : list.flatMap((event) => copies.firstOf(event, head.reading) ?? []);
     if (!hasNext(head)) await takeNext(head);
   }
-  noticeCopies(known.copies + (copies?.found ?? 0), copies?.doubtful ?? 0, onNotice);
-}
-
-function noticeCopies(found: number, doubtful: number, onNotice: NoticeTaker): void {
+  const found = known.copies + (copies?.found ?? 0);
   if (found > 0) onNotice(`${counted(found, 'exchange')} read twice; counted once`);
-  if (doubtful === 0) return;
-  onNotice(`${counted(doubtful, 'exchange')} may be in two files: no limit fails by counting them`);
+  const doubtful = copies?.doubtful ?? 0;
+  const what = `${counted(doubtful, 'exchange')} may be in two files`;
+  if (doubtful > 0) onNotice(`${what}: no limit fails by counting them`);
 }
 
 /** A file, and the place of its next event in the last list that was read of it. */

@@ -175,7 +175,6 @@ function groupOf(group: RuleVerdict['findings']) {
   );
 }
 
-/** The account and the endpoint of a finding. */
 function sourceOf({ account_id: id, endpoint }: RuleVerdict['findings'][number]): string {
   return `${id === null ? 'not authenticated' : accountName(id)}, ${endpoint ?? 'unknown path'}`;
 }

@@ -17,7 +17,6 @@ export const prolongedWindow: PossibleLimits = (history, version, part) =>
 interface OpenWindow {
   /** The limits that permit all decisions up to here. */
   readonly limit: Span;
-  /** When it was opened. */
   readonly opened: Span;
   /** How many requests it holds. */
   readonly spent: Span;
