@@ -27,8 +27,8 @@ export function inferBody(samples: readonly Sample[]): Inferred {
   if (first === undefined) return { template: {}, undetermined: ['no reply was seen'] };
   if (typeof first === 'string') {
     const isSame = others.every((other) => other === first);
-    const same = isSame ? [] : ['the text differs between replies'];
-    return { template: { text: first }, undetermined: same };
+    const differences = isSame ? [] : ['the text differs between replies'];
+    return { template: { text: first }, undetermined: differences };
   }
   const undetermined: string[] = [];
   let body: Json | undefined = first.json;
