@@ -107,69 +107,34 @@ export class Recovery {
     return { passed, isRefused: false };
   }
 
-  /** Asks these times after `begin`, and when a refusal said that a request passes, until one does. */
+  /**
+   * Asks until a request passes: at these times after `begin`, and when a refusal said that one
+   * passes. False if no request passes.
+   */
   async recover(begin: number, waits: Iterable<number>): Promise<boolean> {
     let [refusedAt, stated] = [this.#run.now(), 0];
     const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
     for (const waitMs of waits) {
       if (waitMs > this.#evidence.longestMs * surelyLonger) return false;
       if (this.#isMoved && !this.#hasWaitedOut && (await this.#waitOut(begin))) return true;
-      let isStated: boolean;
-      do {
-        const planned = begin + waitMs;
-        const said = stated < mostStated ? this.#statedTime(firstReadyAt, stated) : undefined;
-        // If each refusal prolongs the wait, only a pause ends it.
-        const isPause = this.#isWaitKept || this.#run.now() > firstReadyAt;
-        isStated = said !== undefined && (said <= planned || isPause);
-        const at = isStated ? (said as number) : planned;
+      const planned = begin + waitMs;
+      for (let isStated = true; isStated; ) {
+        const said = this.#statedTime(firstReadyAt, stated, planned);
+        isStated = said !== undefined;
+        const at = said ?? planned;
         if (at < this.#run.now()) break;
         if (isStated) stated += 1;
         await this.#run.until(at);
-        const { outcome } = await this.ask();
-        if (outcome === 'passed') {
+        if ((await this.ask()).outcome === 'passed') {
           // A wait in whole seconds is exact for a long window alone.
           this.#isWaitKept ||= isStated && waitMs > longWaitMs;
           this.span = [refusedAt - begin, this.#run.now() - begin];
           return true;
         }
         refusedAt = this.#run.now();
-      } while (isStated);
+      }
     }
     return false;
-  }
-
-  /**
-   * For limiters whose refusals prolong the wait: asks until any other window would be over, then
-   * waits as long as the last refusal said.
-   */
-  async #waitOut(begin: number): Promise<boolean> {
-    this.#hasWaitedOut = true;
-    const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
-    const until =
-      begin + Math.min(this.#evidence.longestMs * nearlySame, mostWaitsInWindow * stated);
-    for (let step = 0; ; step += 1) {
-      const now = this.#run.now();
-      const readyAt = this.#readyAt();
-      if (readyAt === undefined) return false;
-      const isOver = now >= until;
-      const pauseMs = (readyAt - now) * (waitShares[step % 2] ?? 1);
-      await this.#run.until(isOver ? readyAt + afterWaitMs : Math.min(now + pauseMs, until));
-      if ((await this.ask()).outcome === 'passed') {
-        this.span = [now - begin, this.#run.now() - begin];
-        return true;
-      }
-      if (isOver) return false;
-    }
-  }
-
-  /** Waits that are evenly spaced over a window, closer at first, and longer after its end. */
-  *#waitsOver(begin: number, windowMs: number): Generator<number> {
-    const from = this.#run.now() - begin;
-    for (let waitMs = from; ; ) {
-      const evenly = Math.min(firstWaitMs + (waitMs - from) / 4, windowMs / waitsInWindow);
-      waitMs += waitMs < evenWindows * windowMs ? evenly : waitMs * (longerWait - 1);
-      yield waitMs;
-    }
   }
 
   /**
@@ -271,6 +236,40 @@ export class Recovery {
     }
   }
 
+  /**
+   * For limiters whose refusals prolong the wait: asks until any other window would be over, then
+   * waits as long as the last refusal said.
+   */
+  async #waitOut(begin: number): Promise<boolean> {
+    this.#hasWaitedOut = true;
+    const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
+    const until =
+      begin + Math.min(this.#evidence.longestMs * nearlySame, mostWaitsInWindow * stated);
+    for (let step = 0; ; step += 1) {
+      const now = this.#run.now();
+      const readyAt = this.#readyAt();
+      if (readyAt === undefined) return false;
+      const isOver = now >= until;
+      const pauseMs = (readyAt - now) * (waitShares[step % 2] ?? 1);
+      await this.#run.until(isOver ? readyAt + afterWaitMs : Math.min(now + pauseMs, until));
+      if ((await this.ask()).outcome === 'passed') {
+        this.span = [now - begin, this.#run.now() - begin];
+        return true;
+      }
+      if (isOver) return false;
+    }
+  }
+
+  /** Waits that are evenly spaced over a window, closer at first, and longer after its end. */
+  *#waitsOver(begin: number, windowMs: number): Generator<number> {
+    const from = this.#run.now() - begin;
+    for (let waitMs = from; ; ) {
+      const evenly = Math.min(firstWaitMs + (waitMs - from) / 4, windowMs / waitsInWindow);
+      waitMs += waitMs < evenWindows * windowMs ? evenly : waitMs * (longerWait - 1);
+      yield waitMs;
+    }
+  }
+
   /** When a request passes again, as the last reply said. */
   #readyAt(): number | undefined {
     const last = this.#run.exchanges.at(-1);
@@ -278,14 +277,20 @@ export class Recovery {
     return last && waitMs <= this.#evidence.longestMs ? last.answeredAtMs + waitMs : undefined;
   }
 
-  /** First a second before the stated wait is over, then right after it. */
-  #statedTime(firstReadyAt: number, stated: number): number | undefined {
+  /**
+   * The next stated time to ask at: first a second before the stated wait is over, then right after
+   * it. Undefined if the planned time comes first. `stated`: how many were asked at before.
+   */
+  #statedTime(firstReadyAt: number, stated: number, planned: number): number | undefined {
     const readyAt = this.#readyAt();
-    if (readyAt === undefined) return undefined;
+    if (readyAt === undefined || stated >= mostStated) return undefined;
     const [early, late] = [readyAt - beforeWaitMs, readyAt + afterWaitMs];
     this.#isMoved ||= readyAt > firstReadyAt + movedMs;
-    if (stated === 0 && !this.#isMoved && this.#run.now() < early) return early;
-    return this.#run.now() < late ? late : undefined;
+    const now = this.#run.now();
+    const time = stated === 0 && !this.#isMoved && now < early ? early : late;
+    // If each refusal prolongs the wait, only a pause ends it.
+    const needsPause = this.#isWaitKept || now > firstReadyAt;
+    return now < time && (time <= planned || needsPause) ? time : undefined;
   }
 }
 

@@ -33,12 +33,8 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
 }
 
 /** Checks before a long load that a running service answers and accepts the key. */
-async function checkReachable({
-  baseUrl,
-  controlUrl,
-  controlToken,
-  apiKey,
-}: BenchOptions): Promise<void> {
+async function checkReachable(options: BenchOptions): Promise<void> {
+  const { baseUrl, controlUrl, controlToken, apiKey } = options;
   if (baseUrl === undefined) return;
   const stats = new URL('/api/v1/account/stats/', baseUrl);
   const status = await statusOf(stats, bearerHeader(apiKey));

@@ -4,7 +4,6 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
-
 import { type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { getOrAdd } from '#io/grouped.ts';
 

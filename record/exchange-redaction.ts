@@ -171,7 +171,7 @@ function* rewritten(
   if (text === '' || (areMembersAll && form !== 'parameter')) return edited(text, edits);
   // A secret can be written across members of other texts: these are also read as a whole.
   const name = areMembersAll ? '' : 'body';
-  const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
+  const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', followsName: false };
   return yield* step({ member: whole, value: text, inner: text, texts });
 }
 

@@ -1,5 +1,4 @@
 /** Starts a recording (`smstwin record`): a proxy, and the file that gets a line per exchange. */
-
 import type { FaultSpec } from '#contract/fault-kinds.ts';
 import { authorityOf } from '#io/flag-values.ts';
 import type { TlsPair } from '#src/config/tls.ts';

@@ -49,7 +49,6 @@ export function targetFlagsIn(given: Readonly<Record<string, unknown>>): TargetF
   return Object.fromEntries(present.map((name) => [name, given[name]]));
 }
 
-/** The keys among the flags. */
 export function keysIn(flags: TargetFlags): string[] {
   return flagNames.flatMap((name) => (flagTable[name][0] === 'key' ? (flags[name] ?? []) : []));
 }

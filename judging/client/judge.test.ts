@@ -4,8 +4,8 @@
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
+import { RecordedReply } from '../evidence/exchange.ts';
 import { waitMs } from '../evidence/reading.ts';
-import { RecordedReply } from '../evidence/recorded-reply.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { ClientExchange } from './exchange.ts';
 import { latestReports, type Report } from './intents-file.ts';

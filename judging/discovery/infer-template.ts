@@ -27,8 +27,8 @@ export function inferBody(samples: readonly Sample[]): Inferred {
   if (first === undefined) return { template: {}, undetermined: ['no reply was seen'] };
   if (typeof first === 'string') {
     const isSame = others.every((other) => other === first);
-    const same = isSame ? [] : ['the text differs between replies'];
-    return { template: { text: first }, undetermined: same };
+    const differences = isSame ? [] : ['the text differs between replies'];
+    return { template: { text: first }, undetermined: differences };
   }
   const undetermined: string[] = [];
   let body: Json | undefined = first.json;
@@ -41,7 +41,6 @@ export function inferBody(samples: readonly Sample[]): Inferred {
 
 const mostCharacters = 15_000;
 
-/** The reason why a reply cannot be kept as a template. */
 function whyUnfit(text: string): string | undefined {
   if (text.length > mostCharacters) return `its body is longer than ${mostCharacters} characters`;
   const braces = /\{[a-z_]+\}/.exec(text)?.[0];
@@ -85,24 +84,28 @@ export function isTime(value: Json): boolean {
   return typeof value === 'string' && instant.test(value);
 }
 
-/** Replaces values inside a longer text, but only values too long to occur by chance. */
+/** A shorter value can occur in a text by chance. */
+const shortestValue = 6;
+
+/** Replaces values inside a longer text. */
 function withPlaceholders(text: string, values: Sample['values']): string {
-  let shown = text;
-  for (const [name, known] of Object.entries(values)) {
-    if (typeof known === 'number') {
-      // ERR-4: the text may state the wait more exactly than the header does.
-      const isWait = (digits: string) =>
-        name === 'retry_after' && Math.ceil(Number(digits)) === known;
-      const stated = shown.match(/\d+(?:\.\d+)?/g)?.find(isWait);
-      if (stated !== undefined) shown = shown.replace(stated, `{${name}}`);
-    } else if (name === 'field' && !shown.includes(' ')) {
-      // A pointer such as `/to` or `body.to`. In a sentence, `to` may be an ordinary word.
-      shown = shown.replace(new RegExp(`(?<![A-Za-z0-9_])${known}(?![A-Za-z0-9_])`), '{field}');
-    } else if (name === 'method' || name === 'field') {
-      shown = shown.replace(new RegExp(`(["'\`])${known}\\1`), `$1{${name}}$1`);
-    } else if (known.length > 5) shown = shown.replaceAll(known, `{${name}}`);
+  return Object.entries(values).reduce(withPlaceholder, text);
+}
+
+function withPlaceholder(text: string, [name, known]: [string, string | number]): string {
+  if (typeof known === 'number') {
+    // ERR-4: the text may state the wait more exactly than the header does.
+    const isWait = (digits: string) =>
+      name === 'retry_after' && Math.ceil(Number(digits)) === known;
+    const stated = text.match(/\d+(?:\.\d+)?/g)?.find(isWait);
+    return stated === undefined ? text : text.replace(stated, `{${name}}`);
   }
-  return shown;
+  // A pointer such as `/to` or `body.to`. In a sentence, `to` may be an ordinary word.
+  if (name === 'field' && !text.includes(' '))
+    return text.replace(new RegExp(`(?<![A-Za-z0-9_])${known}(?![A-Za-z0-9_])`), '{field}');
+  if (name === 'method' || name === 'field')
+    return text.replace(new RegExp(`(["'\`])${known}\\1`), `$1{${name}}$1`);
+  return known.length < shortestValue ? text : text.replaceAll(known, `{${name}}`);
 }
 
 /** The parts that both share; undefined if they share none. Adds the others to `undetermined`. */
@@ -132,27 +135,27 @@ function merged(a: Json, b: Json, path: string, undetermined: string[]): Json | 
  */
 export function coversFields(template: Json, actual: Json, fields: readonly string[]): boolean {
   if (isList(template)) {
-    if (!isList(actual)) return false;
     const [only] = template;
     const isRepeated = template.length === 1 && JSON.stringify(only).includes('{field}');
     const wanted = isRepeated ? fields.map(() => only as Json) : template;
     return (
+      isList(actual) &&
       wanted.length === actual.length &&
       wanted.every((item, n) => coversFields(item, actual[n] as Json, fields))
     );
   }
   if (!isObject(template)) return !isObject(actual) && !isList(actual);
-  if (!isObject(actual)) return false;
-  const names = Object.keys(template).flatMap((name) =>
-    name.includes('{field}') ? fields.map((field) => name.replace('{field}', field)) : [name],
-  );
-  if (names.toSorted().join() !== Object.keys(actual).toSorted().join()) return false;
-  return Object.entries(template).every(([name, item]) =>
+  // A name with a field is repeated for each; its value then names that field alone.
+  const wanted = Object.entries(template).flatMap(([name, item]) =>
     name.includes('{field}')
-      ? fields.every((field) =>
-          coversFields(item as Json, actual[name.replace('{field}', field)] as Json, [field]),
-        )
-      : coversFields(item as Json, actual[name] as Json, fields),
+      ? fields.map((field) => ({ name: name.replace('{field}', field), item, named: [field] }))
+      : [{ name, item, named: fields }],
+  );
+  const names = wanted.map(({ name }) => name);
+  return (
+    isObject(actual) &&
+    names.toSorted().join() === Object.keys(actual).toSorted().join() &&
+    wanted.every(({ name, item, named }) => coversFields(item as Json, actual[name] as Json, named))
   );
 }
 

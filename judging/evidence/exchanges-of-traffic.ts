@@ -9,8 +9,8 @@ import { secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
 import { type Ahead, Clocks } from './clock-offset.ts';
+import { RecordedReply } from './exchange.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
-import { RecordedReply } from './recorded-reply.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];

@@ -3,15 +3,10 @@
  * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not,
  * and is known by its content.
  */
-import {
-  lacksBody,
-  type NoticeTaker,
-  type TrafficEvent,
-  type TrafficExchange,
-} from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
-import { minuteMs } from '#contract/time.ts';
 import { counted } from '#io/terminal.ts';
+import { CopiesOfTools, sourceOf } from './copies-of-tools.ts';
 import { FileReading, KnownExchanges, type TextReader } from './file-reading.ts';
 import { harReader } from './har-file.ts';
 import { journalReader } from './journal-exchanges.ts';
@@ -31,40 +26,35 @@ export async function* readTraffic(
 ): AsyncGenerator<readonly TrafficEvent[]> {
   const known = new KnownExchanges();
   const shared = { onNotice, keys, clocks: new SteadyClocks(), known };
-  let heads: Head[] = [];
-  for (const path of files) {
+  const all: Head[] = files.map((path) => {
     const reading = new FileReading(path, shared);
     const pieces = piecesOf(path, () => (reading.isCut = true));
-    heads.push({ reading, lists: listsOfText(pieces, reading), list: [], at: 0 });
-  }
-  for (const head of heads) await takeNext(head);
-  const tools = new Set(heads.map(({ reading }) => (reading.isJournal ? journals : reading.path)));
-  const copies = tools.size < 2 ? undefined : new CopiesOfTools();
-  heads = heads.filter(hasNext);
-  while (heads.length > 0) {
+    return { reading, lists: listsOfText(pieces, reading), list: [], at: 0 };
+  });
+  for (const head of all) await takeNext(head);
+  const sources = new Set(all.map(({ reading }) => sourceOf(reading, reading.path)));
+  const copies = sources.size < 2 ? undefined : new CopiesOfTools();
+  for (let heads = all.filter(hasNext); heads.length > 0; heads = heads.filter(hasNext)) {
     const head = heads.reduce((earliest, other) =>
       timeOf(other) < timeOf(earliest) ? other : earliest,
     );
     const start = head.at;
+    // Of several files, takes one event: the next one may be of another file.
     head.at = heads.length === 1 ? head.list.length : start + 1;
     const list = head.list.slice(start, head.at);
     yield copies === undefined
       ? list
       : list.flatMap((event) => copies.firstOf(event, head.reading) ?? []);
-    if (hasNext(head)) continue;
-    await takeNext(head);
-    heads = heads.filter(hasNext);
+    if (!hasNext(head)) await takeNext(head);
   }
-  const twice = known.copies + (copies?.found ?? 0);
-  if (twice > 0) onNotice(`${counted(twice, 'exchange')} read twice; counted once`);
+  const found = known.copies + (copies?.found ?? 0);
+  if (found > 0) onNotice(`${counted(found, 'exchange')} read twice; counted once`);
   const doubtful = copies?.doubtful ?? 0;
-  if (doubtful > 0)
-    onNotice(
-      `${counted(doubtful, 'exchange')} may be in two files: no limit fails by counting them`,
-    );
+  const what = `${counted(doubtful, 'exchange')} may be in two files`;
+  if (doubtful > 0) onNotice(`${what}: no limit fails by counting them`);
 }
 
-/** What comes next of a file: an event of a list of events, of which a piece of the text has one. */
+/** A file, and the place of its next event in the last list that was read of it. */
 interface Head {
   readonly reading: FileReading;
   readonly lists: AsyncIterator<readonly TrafficEvent[]>;
@@ -87,130 +77,6 @@ async function takeNext(head: Head): Promise<void> {
 function timeOf({ list, at }: Head): number {
   const event = list[at];
   return event === undefined || event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
-}
-
-/** Simulators are one source: two of them never answer one request. */
-const journals = 'journals';
-
-/** An exchange that may come again from another tool. */
-interface FirstCopy {
-  readonly sentAt: number;
-  readonly endsAt: number;
-  /** The sources that had it. */
-  readonly sources: string[];
-}
-
-/** The clocks of two tools that recorded one exchange differ by less. */
-const mostClocksDiffer = 10 * minuteMs;
-const mostKept = 20_000;
-/** So many of the latest exchanges are compared by their times. */
-const latestFew = 8;
-
-/** The exchanges that say the same. */
-class Alike {
-  readonly #firsts: FirstCopy[] = [];
-  /** By source: the first of them that may still be the first copy of its next exchange. */
-  readonly #next = new Map<string, number>();
-
-  add(first: FirstCopy): void {
-    this.#firsts.push(first);
-    const half = this.#firsts.length >> 1;
-    if (half < latestFew || !isPast(this.#firsts[half], first.sentAt)) return;
-    this.#firsts.splice(0, half);
-    for (const [source, at] of this.#next) this.#next.set(source, Math.max(0, at - half));
-  }
-
-  /** The latest, of the last few, that is one with an exchange of this source. */
-  latest(source: string, isOne: (first: FirstCopy) => boolean): FirstCopy | undefined {
-    const start = Math.max(0, this.#firsts.length - latestFew);
-    const nth = this.#firsts.slice(start).findLastIndex(isOne);
-    if (nth < 0) return undefined;
-    this.#next.set(source, Math.max(start + nth, this.#next.get(source) ?? 0));
-    return this.#firsts[start + nth];
-  }
-
-  /** Copies come in one order in each file, so a source goes on after its last copy. */
-  nextOf(source: string, atMs: number): FirstCopy | undefined {
-    const cannotBe = (first: FirstCopy | undefined) =>
-      first !== undefined && (first.sources.includes(source) || isPast(first, atMs));
-    let at = this.#next.get(source) ?? 0;
-    while (cannotBe(this.#firsts[at])) at++;
-    this.#next.set(source, at);
-    return this.#firsts[at];
-  }
-}
-
-/** Tells an exchange that two tools recorded, in texts of their own, from two equal exchanges. */
-class CopiesOfTools {
-  found = 0;
-  /** How many exchanges may be copies or not. */
-  doubtful = 0;
-  #kept = 0;
-  /** By what the exchanges say, in two generations. */
-  #recent = new Map<string, Alike>();
-  #older = new Map<string, Alike>();
-  /** Pairs of sources that recorded one creation, so both recorded the same client. */
-  readonly #pairs = new Set<string>();
-
-  /** The event as it counts; undefined if a file of another tool had it already. */
-  firstOf(event: TrafficEvent, { isJournal }: FileReading): TrafficEvent | undefined {
-    if (event === 'cut') return event;
-    const copy = this.#copyOf(event, isJournal ? journals : (event.clock ?? ''));
-    if (copy === 'certain') this.found++;
-    if (copy !== 'possible') return copy === undefined ? event : undefined;
-    this.doubtful++;
-    return { ...event, mayBeCopy: true };
-  }
-
-  /** `certain`: the times or the id of a message show its first copy, not only the order. */
-  #copyOf(event: TrafficExchange, source: string): 'certain' | 'possible' | undefined {
-    // Another tool may have kept the body.
-    if (lacksBody(event)) return 'possible';
-    const alike = this.#alikeTo(event);
-    const certain = alike.latest(source, (first) => this.#areOne(first, event, source));
-    const first = certain ?? alike.nextOf(source, event.sentAt);
-    if (first === undefined) {
-      const { sentAt, answeredAt, precisionMs } = event;
-      alike.add({ sentAt, endsAt: answeredAt + precisionMs, sources: [source] });
-      if (++this.#kept % mostKept === 0) [this.#older, this.#recent] = [this.#recent, new Map()];
-      return undefined;
-    }
-    if (certain !== undefined)
-      for (const other of first.sources) this.#pairs.add(pairOf(other, source));
-    first.sources.push(source);
-    return certain === undefined ? 'possible' : 'certain';
-  }
-
-  #alikeTo({ method, path, query, body, reply }: TrafficExchange): Alike {
-    const key = [method, path, query, body ?? '', reply?.status, reply?.body].join('\n');
-    const alike = this.#recent.get(key) ?? this.#older.get(key) ?? new Alike();
-    this.#recent.set(key, alike);
-    return alike;
-  }
-
-  /**
-   * True if two records that say the same are of one exchange. A right service creates a message
-   * once; two clients that poll at the same time are answered alike.
-   */
-  #areOne(
-    first: FirstCopy,
-    { method, reply, sentAt, answeredAt, precisionMs }: TrafficExchange,
-    source: string,
-  ): boolean {
-    if (first.sources.includes(source)) return false;
-    if (method === 'POST' && reply?.status === 202) return !isPast(first, sentAt);
-    const areTogether = first.sentAt <= answeredAt + precisionMs && sentAt <= first.endsAt;
-    return areTogether && first.sources.some((each) => this.#pairs.has(pairOf(each, source)));
-  }
-}
-
-/** True if no other tool's record of the exchange comes at this time or later. */
-function isPast(first: FirstCopy | undefined, atMs: number): boolean {
-  return first !== undefined && first.endsAt < atMs - mostClocksDiffer;
-}
-
-function pairOf(one: string, other: string): string {
-  return JSON.stringify([one, other].sort());
 }
 
 /** The kind of a file. Throws a CommandError that names a file of another kind. */

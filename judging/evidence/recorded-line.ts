@@ -75,6 +75,8 @@ function isMessage(value: unknown): boolean {
   return typeof headers === 'object' && headers !== null && typeof body === 'string';
 }
 
+type Times = Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'dateShiftMs'>;
+
 /** Dates differ from a steady clock by this much because both are rounded. */
 const roundingMs = 5;
 
@@ -82,12 +84,7 @@ const roundingMs = 5;
 export class SteadyClocks {
   readonly #starts = new Map<string, number>();
 
-  /** The times of a line. */
-  timesOf({
-    sent,
-    answered,
-    steady,
-  }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'dateShiftMs'> {
+  timesOf({ sent, answered, steady }: RecordedLine): Times {
     const sentAt = timeIn(sent);
     if (steady === undefined) return { sentAt, answeredAt: Date.parse(answered), precisionMs: 1 };
     const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;

@@ -10,11 +10,11 @@ import {
   type Caller,
   type Exchange,
   exchangeOf,
+  RecordedReply,
   type RequestKnowledge,
   type Sender,
 } from '../evidence/exchange.ts';
 import { keyIn } from '../evidence/reading.ts';
-import { RecordedReply } from '../evidence/recorded-reply.ts';
 import { isSuccess, type Reply } from '../evidence/reply.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 

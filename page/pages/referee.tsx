@@ -23,6 +23,9 @@ type RuleVerdict = RefereeReport['rules'][number];
 
 /** `open`: the rule holds so far, but would be broken if the client sent nothing more. */
 const verdicts = ['failed', 'open', 'advice', 'passed', 'not_exercised'] as const;
+/** `later`: how many findings are added if the client has finished. */
+type ShownRule = RuleVerdict & Readonly<{ later: number; shown: (typeof verdicts)[number] }>;
+
 /** For each rule: the findings to read, the rows to show at first, and the requests in a row. */
 const mostFindings = 500;
 const firstRows = 3;
@@ -115,9 +118,7 @@ function reportOf(report: RefereeReport, finished: RefereeReport | undefined) {
 }
 
 function findingsOf({ id, verdict, findings, found = 0 }: ShownRule) {
-  const groups = [
-    ...Map.groupBy(findings, (each) => sourceOf(each) + findingText(each.what)).values(),
-  ];
+  const groups = Map.groupBy(findings, (each) => sourceOf(each) + findingText(each.what));
   return (
     <Card
       key={id}
@@ -134,7 +135,7 @@ function findingsOf({ id, verdict, findings, found = 0 }: ShownRule) {
       <Table
         label={`findings of ${id}`}
         columns={findingColumns}
-        rows={groups}
+        rows={[...groups.values()]}
         keyOf={([first]) => `${first?.exchanges}`}
         first={firstRows}
       />
@@ -174,13 +175,9 @@ function groupOf(group: RuleVerdict['findings']) {
   );
 }
 
-/** The account and the endpoint of a finding. */
 function sourceOf({ account_id: id, endpoint }: RuleVerdict['findings'][number]): string {
   return `${id === null ? 'not authenticated' : accountName(id)}, ${endpoint ?? 'unknown path'}`;
 }
-
-/** `later`: how many findings are added if the client has finished. */
-type ShownRule = RuleVerdict & Readonly<{ later: number; shown: (typeof verdicts)[number] }>;
 
 const columns: readonly Column<ShownRule>[] = [
   ruleColumn,
@@ -235,7 +232,11 @@ function eventsOf({ failures, timeline }: FindingView): TraceEvent[] {
     const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';
     const exchange: TraceEvent = {
       kind: method === 'GET' ? 'read' : sendKind,
-      ...{ at, number, reply: status, seen, text: `${method} ${target}` },
+      at,
+      number,
+      reply: status,
+      seen,
+      text: `${method} ${target}`,
       fault: fault && `fault: ${fault}`,
     };
     const proved = failures.filter(({ exchanges }) => exchanges.at(-1) === number);

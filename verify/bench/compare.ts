@@ -124,13 +124,8 @@ function usageOf(pid: number | undefined) {
 const rounded = (value: number) =>
   (value > 1_000 ? Math.round(value / 100) * 100 : Math.round(value)).toLocaleString('en-US');
 
-async function rowOf({
-  name,
-  spec,
-  files,
-  command,
-  loadArguments = [],
-}: Contender): Promise<string[]> {
+async function rowOf(contender: Contender): Promise<string[]> {
+  const { name, spec, files, command, loadArguments = [] } = contender;
   const own = join(folder, name);
   for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
     mkdirSync(dirname(join(own, file)), { recursive: true });

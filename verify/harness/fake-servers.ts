@@ -25,16 +25,11 @@ export async function fake(listener: RequestListener): Promise<Fake> {
 /** Echoes the key, hostile text and control characters, which every report must handle. */
 export function hostile(): Promise<Fake> {
   return fake((request, response) => {
-    response.writeHead(request.url?.includes('stats') ? 200 : 418, {
-      'content-type': 'application/json',
-      'x-echo': request.headers.authorization ?? '',
-    });
-    response.end(
-      JSON.stringify({
-        detail: `<script>alert(1)</script> & "]]> \u0000\u0007 # | \ud800`,
-        key: request.headers.authorization,
-      }),
-    );
+    const { authorization: key } = request.headers;
+    const detail = `<script>alert(1)</script> & "]]> \u0000\u0007 # | \ud800`;
+    const headers = { 'content-type': 'application/json', 'x-echo': key ?? '' };
+    response.writeHead(request.url?.includes('stats') ? 200 : 418, headers);
+    response.end(JSON.stringify({ detail, key }));
   });
 }
 

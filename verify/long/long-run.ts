@@ -67,10 +67,7 @@ export async function longRun(plan: LongPlan) {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-long-'));
   const { seed, transport, journalMax, dayLoadMs } = plan;
   const service = new Service(folder, [
-    '--seed',
-    `${seed}`,
-    '--transport',
-    transport,
+    ...['--seed', `${seed}`, '--transport', transport],
     ...(journalMax === undefined ? [] : ['--journal-max', journalMax]),
     ...(dayLoadMs === undefined ? ['--no-limits'] : ['--clock', 'scaled']),
   ]);
@@ -137,7 +134,7 @@ function accountsOf(service: Service): Promise<Account[]> {
 
 /** Runs one round. Resolves to true if its end left an unfinished checkpoint behind. */
 async function playRound(plan: LongPlan, service: Service, load: Load, round: number) {
-  const { sends, journalMax, dayLoadMs } = plan;
+  const { sends, dayLoadMs } = plan;
   const end = plan.ends[round] ?? 'none';
   const { served } = service;
   const { baseUrl, controlUrl } = served;
@@ -155,17 +152,8 @@ async function playRound(plan: LongPlan, service: Service, load: Load, round: nu
   const working = Promise.all(Array.from({ length: workers }, work));
   if (dayLoadMs !== undefined) await passDay(service, load, round, dayLoadMs);
   else await until(service, () => load.messages.length >= wanted);
-  let isInterrupted = false;
-  if (end !== 'none' && end !== 'snapshot') {
-    // Only every other round: ends outside a checkpoint are tested as well.
-    if (journalMax !== undefined && round % 2 === 1) {
-      await until(service, () => isUnfinished(service.journal));
-      await sleep(load.rng.fraction() * 100);
-    }
-    service.isDisturbed = true;
-    await service.end(end);
-    isInterrupted = isUnfinished(service.journal);
-  }
+  const isInterrupted =
+    end !== 'none' && end !== 'snapshot' && (await endUnderLoad(plan, service, load, round, end));
   isOver = true;
   await working;
   await peers.close();
@@ -175,14 +163,32 @@ async function playRound(plan: LongPlan, service: Service, load: Load, round: nu
   return isInterrupted;
 }
 
+/** Ends the service. Resolves to true if the end left an unfinished checkpoint behind. */
+async function endUnderLoad(
+  { journalMax }: LongPlan,
+  service: Service,
+  load: Load,
+  round: number,
+  end: Ending,
+): Promise<boolean> {
+  // Only every other round: ends outside a checkpoint are tested as well.
+  if (journalMax !== undefined && round % 2 === 1) {
+    await until(service, () => isUnfinished(service.journal));
+    await sleep(load.rng.fraction() * 100);
+  }
+  service.isDisturbed = true;
+  await service.end(end);
+  return isUnfinished(service.journal);
+}
+
 /** Simulated time runs fast, in the first half with faults on some days; then at the real pace. */
 async function passDay(service: Service, load: Load, round: number, loadMs: number) {
   const rate = (dayMs * flowingShare) / loadMs;
   await service.ask('clock.setMode', '', { mode: 'scaled', rate });
+  // On every third day, two kinds of faults, each for one request in ten.
   service.isDisturbed = round % 3 === 0;
-  // Two kinds at a time, each for one request in ten.
   const first = ((2 * round) / 3) % faults.length;
-  for (const fault of round % 3 === 0 ? faults.slice(first, first + 2) : [])
+  for (const fault of service.isDisturbed ? faults.slice(first, first + 2) : [])
     await service.ask('faults.add', '', { when: { probability: 0.1 }, fault });
   await sleep(loadMs / 2);
   await service.ask('faults.clear');

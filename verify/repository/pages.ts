@@ -70,9 +70,11 @@ export function entryOf<T>(table: Readonly<Record<string, T>>, line: string): T 
   return Object.entries(table).find(([start]) => line.startsWith(start))?.[1];
 }
 
+/** Lines that start a server, unless the line itself ends it or only lists what it would do. */
 const serves =
   /^((npm ci && )?npm start|npm run serve:defects|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
 const records = /\brecord --upstream/;
+/** Lines that need a server: they name its address, or a placeholder for what it prints. */
 const usesServer =
   /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|\bURL\b|ask\.go|Ask\.java|sms\.example\.com/;
 const loopback = '127.0.0.1';
@@ -154,7 +156,7 @@ export class PageRun {
   }
 
   /** The line with the URLs of the server that runs. */
-  #here(line: string): string {
+  #withUrls(line: string): string {
     const { URL: baseUrl = '', CONTROL_URL: controlUrl = '' } = this.#env;
     return line
       .replaceAll(/http:\/\/127\.0\.0\.1:8080|https:\/\/(staging\.)?sms\.example\.com/g, baseUrl)
@@ -163,12 +165,17 @@ export class PageRun {
 
   /** Resolves to the exit code 0; rejects otherwise. */
   async #shell(line: string, text: string): Promise<number> {
-    const output = await shell(this.#here(this.#exports + text), this.#env, this.#folderOf(line));
+    const output = await shell(
+      this.#withUrls(this.#exports + text),
+      this.#env,
+      this.#folderOf(line),
+    );
     const [, messageId] = /"message_id":"([^"]+)"/.exec(output) ?? [];
     if (messageId !== undefined) this.#env['MESSAGE_ID'] = messageId;
     return 0;
   }
 
+  /** Starts a server in the background, on free ports, and waits until it is ready. */
   async #serve(line: string): Promise<void> {
     const [port, controlPort] = [await freePort(0, loopback), await freePort(0, loopback)];
     const cwd = this.#folderOf(line);
@@ -177,26 +184,26 @@ export class PageRun {
     // Each server has its own seed: with one seed, the ids of two servers would be equal. A journal
     // continues with the seed that it has.
     const seed = line.includes('--journal ') ? {} : { SMSTWIN_SEED: `${port}` };
-    const env = { ...process.env, ...this.#env, ...ports, ...seed };
-    const here = this.#here(line).replace('-port 8081', `-port ${controlPort}`);
-    // `exec`: the last command replaces the shell, so that a signal reaches it.
-    const command = here.replace('--port 8080', `--port ${port}`).replace(/^(.* && )?/, '$1exec ');
-    const withReadyFile = { ...env, SMSTWIN_READY_FILE: readyFile };
+    const flags = { ...ports, ...seed, SMSTWIN_READY_FILE: readyFile };
+    const env = { ...process.env, ...this.#env, ...flags };
+    // A port in the line itself would win over the variables.
+    const command = this.#withUrls(line)
+      .replace('-port 8081', `-port ${controlPort}`)
+      .replace('--port 8080', `--port ${port}`)
+      // The last command replaces the shell, so that a signal reaches it.
+      .replace(/^(.* && )?/, '$1exec ');
     rmSync(readyFile, { force: true });
-    const options = { cwd, env: withReadyFile, stdio: 'pipe', detached: true } as const;
-    const child = spawn('sh', ['-c', command], options);
+    // A process group of its own: `killGroups` ends all of it.
+    const child = spawn('sh', ['-c', command], { cwd, env, stdio: 'pipe', detached: true });
     this.#running.push(child);
     if (child.pid !== undefined) groups.add(child.pid);
-    let printed = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (text) => {
-        printed += text;
-      });
-    }
+    const printed: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text) => void printed.push(String(text)));
     const deadlineMs = performance.now() + startWithinMs;
     while (!existsSync(readyFile)) {
       if (child.exitCode !== null || performance.now() > deadlineMs)
-        throw new Error(`${line}: does not start: ${printed}`);
+        throw new Error(`${line}: does not start: ${printed.join('')}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;

@@ -14,7 +14,7 @@ import { plainSend } from './twin/twin.ts';
 
 /** A path in a folder that is removed after the test. */
 export function newPath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'smstwin-turns-'));
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-served-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return join(folder, 'run');
 }

@@ -5,71 +5,48 @@
 import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
 import { type Group, type History, judgedIn, type Part, type PossibleLimits } from './history.ts';
 
-/** When the window of this number begins, at the earliest. */
-function earliest({ version: { windowMs, phase }, origin }: Count, number: number): number {
-  const windows = phase[0] + number;
-  return origin + windows * windowMs[windows < 0 ? 1 : 0];
-}
-
-/** When the window of this number begins, at the latest. */
-function latest({ version: { windowMs, phase }, origin }: Count, number: number): number {
-  const windows = phase[1] + number;
-  return origin + windows * windowMs[windows < 0 ? 0 : 1];
-}
-
-/** The numbers of the first and the last window that may hold a decision. */
-function windowsOf(
-  { version, origin }: Pick<Count, 'version' | 'origin'>,
-  { from, to }: Decision,
-): Span {
-  const { windowMs, phase } = version;
-  const [begin, end] = [from - origin, to - origin];
-  const first = Math.floor(begin / windowMs[begin < 0 ? 0 : 1] - phase[1]);
-  return [first, Math.floor(end / windowMs[0] - phase[0])];
-}
-
-/** If a decision may lie in more windows than this, one of them explains it. */
-const manyWindows = 24;
-
 /** N requests in each window of a clock. */
 export const alignedWindow: PossibleLimits = (history, version, part) =>
-  counted(history, version, part, { isSliding: false });
+  limitsByWindows(history, version, part, { isSliding: false });
 
 /** The last window counts by the share of it that the sliding window still covers. */
 export const slidingCounter = alwaysRounded((rounding, history, version, part) =>
-  counted(history, version, part, { isSliding: true, rounding }),
+  limitsByWindows(history, version, part, { isSliding: true, rounding }),
 );
-
-/** Stands for a request before all that are known: it opened windows at any phase. */
-const earlier = -1;
 
 /**
  * The same counters, of windows whose first one is opened by a request after a window without any.
- * Where a window may or may not have had one, either may explain what follows.
+ * Where a window may or may not have had one, either may explain what follows: `openers` are the
+ * groups whose windows may go on.
  */
 export const slidingCounterFromFirst = alwaysRounded(
   (rounding, history, version, { since, until }) => {
     const { groups } = history;
     let limit: Span | undefined = version.limit;
     // Before a pause that is surely long enough, nothing matters.
-    let i = Math.min(since, until - 1);
-    while (i > 0 && pauseBefore(groups, i)[0] < 2 * version.windowMs[1]) i -= 1;
-    const isKnown = i > 0 || version.knownSince === Number.NEGATIVE_INFINITY;
-    let openers: readonly number[] = [isKnown ? i : earlier];
-    for (let end = i; i < until && limit !== undefined; i = end) {
-      openers = openersAt(history, version, openers, i);
-      end = i + 1;
+    const pauseBefore = (at: number) => (groups[at] as Group).from - (groups[at - 1] as Group).to;
+    let at = Math.min(since, until - 1);
+    while (at > 0 && pauseBefore(at) < 2 * version.windowMs[1]) at -= 1;
+    const isKnown = at > 0 || version.knownSince === Number.NEGATIVE_INFINITY;
+    let openers: readonly number[] = [isKnown ? at : unknownOpener];
+    for (let end = at; at < until && limit !== undefined; at = end) {
+      openers = openersAt(history, version, openers, at);
+      end = at + 1;
       // What one has opened is judged together as far as no other may open windows.
       const isSame = () => openersAt(history, version, openers, end) === openers;
       while (openers.length === 1 && end < until && isSame()) end += 1;
-      const part = { since: Math.max(i, since), until: end };
+      const part = { since: Math.max(at, since), until: end };
       if (end > since)
-        limit = sinceOpeners(history, { ...version, limit }, openers, part, rounding);
+        limit = limitsByOpeners(history, { ...version, limit }, openers, part, rounding);
     }
     return limit;
   },
 );
 
+/** Stands for a request before all that are known: it opened windows at any phase. */
+const unknownOpener = -1;
+/** If a decision may lie in more windows than this, one of them explains it. */
+const manyWindows = 24;
 /** What is added before a counter rounds down: it rounds down, to the next number, or up. */
 const roundings = [0, 0.5, 1 - 1e-9];
 const anyRounding: Span = [0, 1 - 1e-9];
@@ -83,59 +60,54 @@ function alwaysRounded(
   return (history, version, part) => {
     const limit = limitsOf(anyRounding, history, version, part);
     if (limit === undefined || limit[1] > fewToRound) return limit;
-    const [whole, bounded] = [
-      { ...part, since: part.begin },
-      { ...version, limit },
-    ];
+    const whole = { ...part, since: part.begin };
+    const bounded = { ...version, limit };
     return hullOf(roundings.map((each) => limitsOf([each, each], history, bounded, whole)));
   };
 }
 
-function pauseBefore(groups: readonly Group[], i: number): Span {
-  const { from, to } = groups[i] as Group;
-  const last = groups[i - 1] ?? { from: Number.NEGATIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
-  return [from - last.to, to - last.from];
-}
-
-/** Those of the openers whose windows may go on, and the group itself if it may open one. */
+/** The openers whose windows may go on at this group, and the group itself if it may open one. */
 function openersAt(
   history: History,
   version: Version,
   openers: readonly number[],
-  i: number,
+  at: number,
 ): readonly number[] {
   const { windowMs } = version;
-  const [before, after] = [history.groups[i - 1], history.groups[i] as Group];
+  const [before, after] = [history.groups[at - 1], history.groups[at] as Group];
   if (before === undefined || after.to - before.from < windowMs[0]) return openers;
-  if (after.from - before.to >= 2 * windowMs[1]) return [i];
-  let opens = false;
+  if (after.from - before.to >= 2 * windowMs[1]) return [at];
+  let mayOpen = false;
   const going = openers.filter((opener) => {
-    const windowOf = windowsSince(history, version, opener);
-    const [last, now] = [windowOf(before), windowOf(after)];
-    opens ||= now[1] >= last[0] + 2;
-    return opener === i || now[0] <= last[1] + 1;
+    const windowsOf = windowsSince(history, version, opener);
+    const [earlier, later] = [windowsOf(before), windowsOf(after)];
+    // A window without a request in between ends the windows of an opener.
+    mayOpen ||= later[1] >= earlier[0] + 2;
+    return opener === at || later[0] <= earlier[1] + 1;
   });
-  if (opens) return [...going, i];
+  if (mayOpen) return [...going, at];
   return going.length === openers.length ? openers : going;
 }
 
 /** The numbers of the windows that may hold a decision, if this group has opened the first. */
 function windowsSince(history: History, version: Version, opener: number) {
-  if (opener === earlier) return (at: Decision) => windowsOf({ version, origin: 0 }, at);
+  if (opener === unknownOpener)
+    return (decision: Decision) => windowsOf({ version, origin: 0 }, decision);
   const { windowMs } = version;
-  const { from, to } = openerOf(history, opener);
-  return (at: Decision): Span => [
-    Math.max(0, Math.floor((at.from - to) / windowMs[1])),
-    Math.max(0, Math.floor((at.to - from) / windowMs[0])),
+  const opening = openingOf(history, opener);
+  return ({ from, to }: Decision): Span => [
+    Math.max(0, Math.floor((from - opening.to) / windowMs[1])),
+    Math.max(0, Math.floor((to - opening.from) / windowMs[0])),
   ];
 }
 
-function openerOf({ groups, decisions }: History, number: number): Decision {
-  return decisions.all[(groups[number] as Group).first] as Decision;
+/** The decision that opened windows. */
+function openingOf({ groups, decisions }: History, opener: number): Decision {
+  return decisions.all[(groups[opener] as Group).first] as Decision;
 }
 
 /** The limits that permit the groups, if one of these has opened the windows. */
-function sinceOpeners(
+function limitsByOpeners(
   history: History,
   version: Version,
   openers: readonly number[],
@@ -143,17 +115,15 @@ function sinceOpeners(
   rounding: Span,
 ): Span | undefined {
   const spans = openers.map((begin) => {
-    if (begin === earlier) {
-      const part = { begin: 0, ...judged };
-      return counted(history, version, part, { isSliding: true, rounding });
-    }
-    const { from, to } = openerOf(history, begin);
+    const part = { begin: Math.max(0, begin), ...judged };
+    if (begin === unknownOpener)
+      return limitsByWindows(history, version, part, { isSliding: true, rounding });
+    const { from, to } = openingOf(history, begin);
     const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
-    const part = { begin, ...judged };
     const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
     // The windows that it opens hold nothing from before it.
     const opened = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
-    return counted(history, opened, part, how);
+    return limitsByWindows(history, opened, part, how);
   });
   return hullOf(spans);
 }
@@ -172,78 +142,110 @@ interface Count {
   readonly firstWindow: number;
 }
 
-function counted(
+/** The limits that permit the groups of a part. */
+function limitsByWindows(
   history: History,
   version: Version,
   { begin, since, until }: Part,
   how: Partial<Count> & Pick<Count, 'isSliding'>,
 ): Span | undefined {
-  const { groups, decisions } = history;
+  const { groups, decisions, suspect } = history;
   const first = groups[begin]?.first ?? 0;
   const { isSliding, rounding = anyRounding, origin = 0 } = how;
   const { firstWindow = Number.NEGATIVE_INFINITY } = how;
   const count: Count = { isSliding, rounding, origin, firstWindow, history, version, begin: first };
   let [least, most] = version.limit;
-  for (let n = since - 1; n < until && least <= most; n += 1) {
-    const g = n < since ? history.suspect : n;
-    if (g < since || g >= until) continue;
-    const i = judgedIn(groups[g] as Group);
-    const decision = decisions.all[i] as Decision;
-    const { passed } = decision;
-    const [lowest, last] = windowsOf(count, decision);
-    const from = Math.max(lowest, count.firstWindow);
-    if (last > from) {
-      if (passed) least = Math.max(least, leastAnywhere(count, decision, i));
-      else most = Math.min(most, mostAnywhere(count, decision, i));
-    }
-    if (last - lowest > manyWindows) continue;
-    let bound = passed ? Number.POSITIVE_INFINITY : 0;
-    for (
-      let number = from;
-      number <= last && (passed ? bound > least : bound < most);
-      number += 1
-    ) {
-      bound = passed
-        ? Math.min(bound, leastIn(count, decision, i, number))
-        : Math.max(bound, mostIn(count, decision, i, number));
-    }
-    if (!passed) most = Math.min(most, bound);
-    else least = Math.max(least, bound, Math.ceil(decision.count / Math.max(1, last - from + 1)));
-    if (least > most) history.suspect = g;
+  // The suspect comes first, in place of the group before the part.
+  for (let next = since - 1; next < until && least <= most; next += 1) {
+    const group = next < since ? suspect : next;
+    if (group < since || group >= until) continue;
+    const at = judgedIn(groups[group] as Group);
+    if (decisions.all[at]?.passed) least = leastLimit(count, at, least);
+    else most = mostLimit(count, at, most);
+    if (least > most) history.suspect = group;
   }
   return spanOf(least, most);
 }
 
-function mayBeIn(count: Count, { from, to }: Decision, number: number): boolean {
-  return to >= earliest(count, number) && from < latest(count, number + 1);
+/** The lowest limit that lets decision `at` pass in one of its windows, or `least` if higher. */
+function leastLimit(count: Count, at: number, least: number): number {
+  const decision = count.history.decisions.all[at] as Decision;
+  const [lowest, last] = windowsOf(count, decision);
+  const first = Math.max(lowest, count.firstWindow);
+  const known = last > first ? Math.max(least, leastAnywhere(count, decision, at)) : least;
+  if (last - lowest > manyWindows) return known;
+  let bound = Number.POSITIVE_INFINITY;
+  for (let window = first; window <= last && bound > known; window += 1)
+    bound = Math.min(bound, leastIn(count, decision, at, window));
+  return Math.max(known, bound, Math.ceil(decision.count / Math.max(1, last - first + 1)));
+}
+
+/** The highest limit that refuses decision `at` in one of its windows, or `most` if lower. */
+function mostLimit(count: Count, at: number, most: number): number {
+  const decision = count.history.decisions.all[at] as Decision;
+  const [lowest, last] = windowsOf(count, decision);
+  const first = Math.max(lowest, count.firstWindow);
+  const known = last > first ? Math.min(most, mostAnywhere(count, decision, at)) : most;
+  if (last - lowest > manyWindows) return known;
+  let bound = 0;
+  for (let window = first; window <= last && bound < known; window += 1)
+    bound = Math.max(bound, mostIn(count, decision, at, window));
+  return Math.min(known, bound);
+}
+
+/** When the window of this number begins, at the earliest. */
+function earliest({ version: { windowMs, phase }, origin }: Count, window: number): number {
+  const windows = phase[0] + window;
+  return origin + windows * windowMs[windows < 0 ? 1 : 0];
+}
+
+/** When the window of this number begins, at the latest. */
+function latest({ version: { windowMs, phase }, origin }: Count, window: number): number {
+  const windows = phase[1] + window;
+  return origin + windows * windowMs[windows < 0 ? 0 : 1];
+}
+
+/** The numbers of the first and the last window that may hold a decision. */
+function windowsOf(
+  { version, origin }: Pick<Count, 'version' | 'origin'>,
+  { from, to }: Decision,
+): Span {
+  const { windowMs, phase } = version;
+  const [begin, end] = [from - origin, to - origin];
+  const first = Math.floor(begin / windowMs[begin < 0 ? 0 : 1] - phase[1]);
+  return [first, Math.floor(end / windowMs[0] - phase[0])];
+}
+
+function mayBeIn(count: Count, { from, to }: Decision, window: number): boolean {
+  return to >= earliest(count, window) && from < latest(count, window + 1);
 }
 
 /** The first decision before `until` that is surely in this window. */
-function firstSurelyIn(count: Count, number: number, until: number): number {
+function firstSurelyIn(count: Count, window: number, until: number): number {
   const { begin, firstWindow, history } = count;
-  if (number === firstWindow) return begin;
-  return history.decisions.firstFrom(latest(count, number), begin, until);
+  if (window === firstWindow) return begin;
+  return history.decisions.firstFrom(latest(count, window), begin, until);
 }
 
 /** The first decision before `until` that may be in this window. */
-function firstPossiblyIn(count: Count, number: number, until: number): number {
-  return count.history.decisions.firstTo(earliest(count, number), count.begin, until);
+function firstPossiblyIn(count: Count, window: number, until: number): number {
+  return count.history.decisions.firstTo(earliest(count, window), count.begin, until);
 }
 
 /** At least so much was spent before `until` in this window, and in a share of the one before. */
-function leastSpentIn(count: Count, number: number, until: number, share: number): number {
-  const current = spentBetween(count, firstSurelyIn(count, number, until), until);
+function leastSpentIn(count: Count, window: number, until: number, share: number): number {
+  const current = spentBetween(count, firstSurelyIn(count, window, until), until);
   if (share === 0) return current;
-  const before = firstSurelyIn(count, number - 1, until);
-  return current + share * spentBetween(count, before, firstPossiblyIn(count, number, until));
+  const before = firstSurelyIn(count, window - 1, until);
+  return current + share * spentBetween(count, before, firstPossiblyIn(count, window, until));
 }
 
 /** At most so much was spent before `until` in this window, and in a share of the one before. */
-function mostSpentIn(count: Count, number: number, until: number, share: number): number {
-  const current = spentBetween(count, firstPossiblyIn(count, number, until), until);
+function mostSpentIn(count: Count, window: number, until: number, share: number): number {
+  const current = spentBetween(count, firstPossiblyIn(count, window, until), until);
   if (share === 0) return current;
-  const before = firstPossiblyIn(count, number - 1, until);
-  return current + share * spentBetween(count, before, firstSurelyIn(count, number, until));
+  const before = firstPossiblyIn(count, window - 1, until);
+  return current + share * spentBetween(count, before, firstSurelyIn(count, window, until));
 }
 
 /** In a full window of the clock, a refused request changes nothing. */
@@ -261,49 +263,49 @@ function shareOf({ isSliding }: Count, restMs: number, windowMs: number): number
 }
 
 /** The lowest limit with which this window may have let the decision pass. */
-function leastIn(count: Count, decision: Decision, i: number, number: number): number {
-  if (!mayBeIn(count, decision, number)) return Number.POSITIVE_INFINITY;
+function leastIn(count: Count, decision: Decision, at: number, window: number): number {
+  if (!mayBeIn(count, decision, window)) return Number.POSITIVE_INFINITY;
   const { history, version, isSliding } = count;
-  const [begin, end] = [latest(count, number), earliest(count, number + 1)];
+  const [begin, end] = [latest(count, window), earliest(count, window + 1)];
   const share = shareOf(count, end - decision.to, version.windowMs[1]);
-  const spent = leastSpentIn(count, number, i, share);
-  const first = firstSurelyIn(count, number, i);
+  const spent = leastSpentIn(count, window, at, share);
+  const first = firstSurelyIn(count, window, at);
   // A window of the clock that has refused a request stays full to its end.
-  if (!isSliding && history.decisions.askedBetween(first, i) > spent)
+  if (!isSliding && history.decisions.askedBetween(first, at) > spent)
     return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
   return Math.floor(spent + count.rounding[0]) + (isWhole ? decision.count : 1);
 }
 
 /** The highest limit with which this window may have refused the decision. */
-function mostIn(count: Count, decision: Decision, i: number, number: number): number {
-  if (!mayBeIn(count, decision, number)) return 0;
+function mostIn(count: Count, decision: Decision, at: number, window: number): number {
+  if (!mayBeIn(count, decision, window)) return 0;
   const { knownSince, windowMs, refusalsSpend } = count.version;
-  if (earliest(count, number) < knownSince) return Number.POSITIVE_INFINITY;
-  const share = shareOf(count, latest(count, number + 1) - decision.from, windowMs[0]);
-  const isKnown = share === 0 || earliest(count, number - 1) >= knownSince;
-  if (isKnown) return Math.floor(mostSpentIn(count, number, i, share) + count.rounding[1]);
+  if (earliest(count, window) < knownSince) return Number.POSITIVE_INFINITY;
+  const share = shareOf(count, latest(count, window + 1) - decision.from, windowMs[0]);
+  const isKnown = share === 0 || earliest(count, window - 1) >= knownSince;
+  if (isKnown) return Math.floor(mostSpentIn(count, window, at, share) + count.rounding[1]);
   // Others passed in the last window, no more than the limit; how often they were refused is open.
   if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
-  return Math.floor((mostSpentIn(count, number, i, 0) + count.rounding[1]) / (1 - share));
+  return Math.floor((mostSpentIn(count, window, at, 0) + count.rounding[1]) / (1 - share));
 }
 
 /** Wherever the windows begin: the lowest limit that lets these requests pass. */
-function leastAnywhere(count: Count, { to }: Decision, i: number): number {
+function leastAnywhere(count: Count, { to }: Decision, at: number): number {
   const { decisions } = count.history;
   const [shortest] = count.version.windowMs;
-  const first = Math.min(i, decisions.firstFrom(to - shortest, count.begin, i));
+  const first = Math.min(at, decisions.firstFrom(to - shortest, count.begin, at));
   const windows = (to - (decisions.all[first] as Decision).from) / shortest;
-  const passes = decisions.passedBetween(first, i + 1);
+  const passes = decisions.passedBetween(first, at + 1);
   // Just after a border the last window still counts nearly whole.
   if (count.isSliding && windows < 1) return Math.ceil((passes - 1) / (1 + windows));
   return Math.ceil(passes / (Math.floor(windows) + 2));
 }
 
 /** Wherever the windows begin: no more were spent in those that can refuse this decision. */
-function mostAnywhere(count: Count, { from }: Decision, i: number): number {
+function mostAnywhere(count: Count, { from }: Decision, at: number): number {
   const { version, begin, isSliding } = count;
   const reachMs = version.windowMs[1] * (isSliding ? 2 : 1);
   if (from - reachMs < version.knownSince) return Number.POSITIVE_INFINITY;
-  return spentBetween(count, count.history.decisions.firstTo(from - reachMs, begin, i), i);
+  return spentBetween(count, count.history.decisions.firstTo(from - reachMs, begin, at), at);
 }

@@ -1,5 +1,4 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
-
 import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
 import type { Span, Version } from './decision.ts';
 import type { Group, History, PossibleLimits } from './history.ts';

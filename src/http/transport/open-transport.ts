@@ -2,7 +2,6 @@
  * Chooses the transport of a port and loads only that one. If the native transport cannot be
  * loaded, the service starts on Node's own server, and the caller reports the reason.
  */
-
 import { ListenError } from '#io/command-error.ts';
 import { transports } from '../../config/settings.ts';
 import type { PortService, ServicePort, Transport, TransportOptions } from './transport.ts';

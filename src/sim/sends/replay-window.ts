@@ -130,13 +130,8 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 
   /** Records a use by its message. False if the message does not contain everything about it. */
-  #recordInMessage({
-    requestId,
-    key,
-    endpoint,
-    atMs,
-    outcome,
-  }: Omit<Use<Key, M>, 'older'>): boolean {
+  #recordInMessage(use: Omit<Use<Key, M>, 'older'>): boolean {
+    const { requestId, key, endpoint, atMs, outcome } = use;
     const accepted = this.#accepted;
     if (accepted === undefined || !isAccepted<Key, M>(outcome)) return false;
     if (outcome.createdAtMs !== atMs || outcome.endpoint !== endpoint) return false;

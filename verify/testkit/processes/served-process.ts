@@ -133,13 +133,11 @@ export class ServedProcess {
     return this.ended;
   }
 
-  /** Kills it, if it has not ended. */
   async kill(): Promise<Ended> {
     if (!this.hasEnded) this.signal('SIGKILL');
     return this.ended;
   }
 
-  /** The resources that the process holds. */
   holdings(): Promise<Holdings> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('the probe is silent')), answerWithinMs);

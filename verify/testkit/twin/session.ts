@@ -5,7 +5,6 @@
  * steps on a session. A step names a caller by its index (`who`), and other things by a position in
  * a list.
  */
-
 import type { Status } from '#contract/message-status.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Device } from '#src/sim/accounts/account.ts';
