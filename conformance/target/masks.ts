@@ -2,6 +2,7 @@
  * Masks keys in what reports show. It does so when an exchange is recorded, before any report reads
  * it, so that no report can show a key by mistake.
  */
+import { anyOf } from '#judging/evidence/reading.ts';
 import type { Outcome, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
 
 /** Longer bodies are cut in the record. Judges use the complete reply. */
@@ -20,10 +21,7 @@ export class Masks {
     if (key.length < shortestSecret) return;
     const prefix = shownStart(key);
     for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, prefix);
-    // The longest first: a shorter one that begins it would leave its end visible.
-    const longestFirst = [...this.#secrets.keys()].sort((a, b) => b.length - a.length);
-    const literals = longestFirst.map((one) => one.replace(/\W/g, '\\$&'));
-    this.#anySecret = new RegExp(literals.join('|'), 'g');
+    this.#anySecret = anyOf([...this.#secrets.keys()]);
   }
 
   /** The text without full keys. */

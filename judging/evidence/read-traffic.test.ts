@@ -224,3 +224,9 @@ test('a text that shows a key which another one begins shows nothing of it', () 
     /^\{"detail":"key:[0-9a-f]{12}"\}$/,
   );
 });
+
+test('the name of a key stays whole, whatever other keys are', () => {
+  const keys = new KeyNames();
+  for (const key of ['acme-1zq7', 'key', 'e', '1']) keys.named(`Bearer ${key}`);
+  expect(keys.hiddenIn('acme-1zq7')).toMatch(/^key:[0-9a-f]{12}$/);
+});

@@ -133,8 +133,9 @@ const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 /** Names for API keys, which stand for them wherever an exchange shows them. */
 export class KeyNames {
   readonly #names = new Map<string, string>();
-  /** A key may begin a longer one, whose end would stay visible. */
-  readonly #longestFirst: { readonly key: string; readonly name: string }[] = [];
+  readonly #keys: string[] = [];
+  /** Finds any key; undefined until it is needed, and after a new key. */
+  #anyKey: RegExp | undefined;
   /** By header: the header with a name for its key. */
   readonly #headers = new Map<string, string>();
 
@@ -161,21 +162,30 @@ export class KeyNames {
 
   /** `plain`: the text without escapes. */
   #hidden(text: string, plain: string): string {
+    const name = (key: string) => this.#nameOf(key);
     let hidden = plain;
-    for (const { key, name } of this.#longestFirst)
-      if (hidden.includes(key)) hidden = hidden.replaceAll(key, name);
-    if (hidden.includes('smst_')) hidden = hidden.replaceAll(drawnKey, (key) => this.#nameOf(key));
+    // Looking for a few keys costs less than a search for any.
+    if (this.#keys.some((key) => plain.includes(key))) {
+      this.#anyKey ??= anyOf(this.#keys);
+      hidden = plain.replaceAll(this.#anyKey, name);
+    }
+    if (hidden.includes('smst_')) hidden = hidden.replaceAll(drawnKey, name);
     return hidden === plain ? text : hidden;
   }
 
   #nameOf(key: string): string {
     return getOrAdd(this.#names, key, () => {
-      const name = nameOf(key);
-      const at = this.#longestFirst.findIndex((other) => other.key.length < key.length);
-      this.#longestFirst.splice(at < 0 ? this.#longestFirst.length : at, 0, { key, name });
-      return name;
+      this.#keys.push(key);
+      this.#anyKey = undefined;
+      return nameOf(key);
     });
   }
+}
+
+/** Finds any of these texts. The longest come first: a shorter one may begin another. */
+export function anyOf(texts: readonly string[]): RegExp {
+  const longestFirst = texts.toSorted((one, other) => other.length - one.length);
+  return new RegExp(longestFirst.map((text) => text.replace(/\W/g, '\\$&')).join('|'), 'g');
 }
 
 /** How a key is named. Recordings, which hold no keys, have such names. */
