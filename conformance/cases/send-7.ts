@@ -19,9 +19,6 @@ const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 const readAfterHoldMs = 52 * secondMs;
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
-/** Reads after a hold, for one and a half poll intervals. */
-const readsPerPoll = 4;
-const readsAfterHold = 6;
 
 interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
   readonly needs?: Case['needs'];
@@ -66,19 +63,16 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
   const until = now + delayMs;
   const fields = { send_at: isoTime(until + most) };
   const message = await sendToWatch(t, account, fields, now + longestMs);
-  if (!t.hasControl) {
-    await watch(t, [message], { forMs: longestMs + readAfterHoldMs, afterEndMs: 0 });
-    return;
+  let forMs = longestMs + readAfterHoldMs;
+  if (t.hasControl) {
+    for (const shareLeft of sharesLeft) {
+      await t.control.advanceTo(until - delayMs * shareLeft);
+      await t.read(message.account, message.messageId);
+    }
+    await t.control.advanceTo(until);
+    forMs = 1.5 * pollIntervalMs(t);
   }
-  for (const shareLeft of sharesLeft) {
-    await t.control.advanceTo(until - delayMs * shareLeft);
-    await t.read(message.account, message.messageId);
-  }
-  await t.control.advanceTo(until);
-  for (let i = 0; i < readsAfterHold; i += 1) {
-    await t.advance(pollIntervalMs(t) / readsPerPoll);
-    await t.read(message.account, message.messageId);
-  }
+  await watch(t, [message], { forMs, afterEndMs: 0 });
 }
 
 function holdCase(name: string, ahead: string, delayMs: number): Case {
