@@ -58,20 +58,18 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
   // The target's clock decides when the hold ends.
   const { least, most } = t.ahead;
-  const longestMs = delayMs + most - least;
-  const now = t.now();
-  const until = now + delayMs;
+  const until = t.now() + delayMs;
   const fields = { send_at: isoTime(until + most) };
-  const message = await sendToWatch(t, account, fields, now + longestMs);
-  let forMs = longestMs + readAfterHoldMs;
+  const message = await sendToWatch(t, account, fields, until + most - least);
   if (t.hasControl) {
     for (const shareLeft of sharesLeft) {
       await t.control.advanceTo(until - delayMs * shareLeft);
       await t.read(message.account, message.messageId);
     }
     await t.control.advanceTo(until);
-    forMs = 1.5 * pollIntervalMs(t);
-  }
+  } else await watch(t, [message], { forMs: until - t.now(), afterEndMs: 0 });
+  // A new watch begins with many reads, so that it misses no short status.
+  const forMs = t.hasControl ? 1.5 * pollIntervalMs(t) : most - least + readAfterHoldMs;
   await watch(t, [message], { forMs, afterEndMs: 0 });
 }
 
