@@ -61,10 +61,10 @@ export class Points {
     const names = this.#knownIntents[endpoint] ?? [];
     const index = names.indexOf(name);
     if (index < 0 && !this.isStruck) this.#changing.add(endpoint);
+    const firstOfNew = this.#changing.has(endpoint) ? 1 : names.length + 1;
     const taken = new Set(numbers.values());
-    let number = index >= 0 ? index + 1 : Math.max(names.length, ...taken, 0) + 1;
-    if (this.#changing.has(endpoint) && (index < 0 || taken.has(number)))
-      for (number = 1; taken.has(number); ) number++;
+    let number = index >= 0 ? index + 1 : firstOfNew;
+    while (taken.has(number)) number++;
     numbers.set(name, number);
     return number;
   }

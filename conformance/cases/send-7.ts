@@ -19,9 +19,6 @@ const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 const readAfterHoldMs = 52 * secondMs;
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
-/** Reads after a hold, for one and a half poll intervals. */
-const readsPerPoll = 4;
-const readsAfterHold = 6;
 
 interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
   readonly needs?: Case['needs'];
@@ -61,24 +58,19 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
   // The target's clock decides when the hold ends.
   const { least, most } = t.ahead;
-  const longestMs = delayMs + most - least;
-  const now = t.now();
-  const until = now + delayMs;
+  const until = t.now() + delayMs;
   const fields = { send_at: isoTime(until + most) };
-  const message = await sendToWatch(t, account, fields, now + longestMs);
-  if (!t.hasControl) {
-    await watch(t, [message], { forMs: longestMs + readAfterHoldMs, afterEndMs: 0 });
-    return;
-  }
-  for (const shareLeft of sharesLeft) {
-    await t.control.advanceTo(until - delayMs * shareLeft);
-    await t.read(message.account, message.messageId);
-  }
-  await t.control.advanceTo(until);
-  for (let i = 0; i < readsAfterHold; i += 1) {
-    await t.advance(pollIntervalMs(t) / readsPerPoll);
-    await t.read(message.account, message.messageId);
-  }
+  const message = await sendToWatch(t, account, fields, until + most - least);
+  if (t.hasControl) {
+    for (const shareLeft of sharesLeft) {
+      await t.control.advanceTo(until - delayMs * shareLeft);
+      await t.read(message.account, message.messageId);
+    }
+    await t.control.advanceTo(until);
+  } else await watch(t, [message], { forMs: until - t.now(), afterEndMs: 0 });
+  // A new watch begins with many reads, so that it misses no short status.
+  const forMs = t.hasControl ? 1.5 * pollIntervalMs(t) : most - least + readAfterHoldMs;
+  await watch(t, [message], { forMs, afterEndMs: 0 });
 }
 
 function holdCase(name: string, ahead: string, delayMs: number): Case {

@@ -185,16 +185,18 @@ export class FileReading {
     return isBefore && this.#descents <= this.#ascents;
   }
 
-  #isCopy({ answeredAt, host, connection, reply }: TrafficExchange, text: string): boolean {
+  #isCopy(exchange: TrafficExchange, text: string): boolean {
+    const { answeredAt, precisionMs, host, connection, reply } = exchange;
     if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
       this.#moment = answeredAt;
       if (this.#timesAtMoment.size > 0) this.#timesAtMoment.clear();
     }
-    // No two sends create one message, and no two requests are at once on one connection of a
-    // recording: equal ones are copies.
+    // No two sends create one message, and a recording with exact times never has two requests of
+    // one connection at once: equal ones are copies.
     const checksum = crc32(text);
     let number = 0;
-    if (reply?.status !== 202 && (host !== '' || connection === undefined)) {
+    const isExact = host === '' && connection !== undefined && precisionMs === 0;
+    if (reply?.status !== 202 && !isExact) {
       number = this.#timesAtMoment.get(checksum) ?? 0;
       this.#timesAtMoment.set(checksum, number + 1);
     }

@@ -91,12 +91,15 @@ test('any division of a text into pieces gives the same events, also of a text t
   );
 });
 
+const steady = { process: 'p', sent_ms: 1, answered_ms: 2 };
+
 test.each([
-  ['with a connection', '7', 1],
-  ['without one', undefined, 2],
-])('an equal line after a line %s', async (_, connection, expected) => {
+  ['of a connection, with exact times', { connection: '7', steady }, 1],
+  ['of a connection, with milliseconds', { connection: '7' }, 2],
+  ['without a connection', {}, 2],
+])('an equal line after a line %s', async (_, more, expected) => {
   const { reply, ...line } = JSON.parse(recordedLine(''));
-  const poll = JSON.stringify({ ...line, connection, reply: { ...reply, status: 200 } });
+  const poll = JSON.stringify({ ...line, ...more, reply: { ...reply, status: 200 } });
   expect(await readAs([`${poll}\n${poll}\n`])).toHaveLength(expected);
 });
 

@@ -108,6 +108,10 @@ export const holdDefects: readonly DefectRow[] = [
         return endpoint === 'external_send' && isFuture ? undefined : sendAt;
       }),
     ],
+    'alias-forgets-hold': [
+      'a send with from_number in place of from is not held',
+      understanding(({ from }) => (from === undefined ? { send_at: undefined } : {})),
+    ],
     'tasks-end-holds': [
       'a device that asks for tasks ends the holds of its SIM',
       replying(tasksEndHolds),

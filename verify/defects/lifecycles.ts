@@ -71,11 +71,11 @@ function leaving(reached: Status, afterMs: number, next: Status): Planted {
   });
 }
 
-/** Takes a second step at once after the step to `status`. */
-function skipping(status: Status): Planted {
+/** Takes a second step at once after the step to `status`, of all messages or of some. */
+function skipping(status: Status, isSome = (_: Message) => true): Planted {
   return withLifecycle((lifecycle) => {
     lifecycle.stepped = (message) => {
-      if (message.status === status) lifecycle.step(message, 'progressed');
+      if (message.status === status && isSome(message)) lifecycle.step(message, 'progressed');
     };
   });
 }
@@ -240,6 +240,10 @@ export const lifecycleDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('SEND-7', {
+    'held-skips-sending': [
+      'queued becomes sent if the message was held',
+      skipping('sending', ({ sendAtMs }) => sendAtMs > 0),
+    ],
     'tasks-ignore-hold': [
       'a device that asks for tasks is handed held messages',
       { parts: { Registry: HastyRegistry } },

@@ -144,6 +144,12 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
         : invalid('request_id', call),
     ),
   ],
+  'id-apostrophe-500': [
+    'a request_id with an apostrophe is answered 500',
+    answeringSends(({ fields }) =>
+      String(fields['request_id']).includes("'") ? { status: 500, body: '{}' } : undefined,
+    ),
+  ],
   'replay-window-from-send-at': [
     'the 24 hours of a held message start at send_at',
     rememberingUntil(({ atMs, outcome }) => {

@@ -106,6 +106,10 @@ export const sendDefects: readonly DefectRow[] = [
       'a recipient with spaces or hyphens is accepted',
       rewriting('to', withoutSeparators),
     ],
+    'to-extension-dropped': [
+      'a recipient with an extension is accepted without it',
+      rewriting('to', (number) => number.replace(/;ext=\d+$/, '')),
+    ],
     'to-not-checked': ['any text is a recipient', uncheckedRecipient],
     'from-not-checked': [
       'a malformed sender is answered 403',

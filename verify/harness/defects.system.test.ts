@@ -5,7 +5,7 @@
  * defects are drawn by `SMSTWIN_SEED`.
  */
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import { seed } from '../testkit/runs.ts';
@@ -28,7 +28,8 @@ afterAll(() => {
     expect(untestedCases(kills), 'cases that no defect of their rule fails').toEqual([]);
 });
 
-// Without a control port the harness mostly waits.
+// Without a control port the harness mostly waits. No project takes this option from a command line.
+if (!hasControl) vi.setConfig({ maxConcurrency: 48 });
 const testOf = hasControl ? test : test.concurrent;
 
 testOf.each(chosen)('$rule $name', async (defect) => {
