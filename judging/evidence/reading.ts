@@ -133,7 +133,7 @@ const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 /** Names for API keys, which stand for them wherever an exchange shows them. */
 export class KeyNames {
   readonly #names = new Map<string, string>();
-  readonly #keys: string[] = [];
+  readonly #hiddenKeys: string[] = [];
   /** Finds any key; undefined until it is needed, and after a new key. */
   #anyKey: RegExp | undefined;
   /** By header: the header with a name for its key. */
@@ -165,8 +165,8 @@ export class KeyNames {
     const name = (key: string) => this.#nameOf(key);
     let hidden = plain;
     // Looking for a few keys costs less than a search for any.
-    if (this.#keys.some((key) => plain.includes(key))) {
-      this.#anyKey ??= anyOf(this.#keys);
+    if (this.#hiddenKeys.some((key) => plain.includes(key))) {
+      this.#anyKey ??= anyOf(this.#hiddenKeys);
       hidden = plain.replaceAll(this.#anyKey, name);
     }
     if (hidden.includes('smst_')) hidden = hidden.replaceAll(drawnKey, name);
@@ -175,7 +175,7 @@ export class KeyNames {
 
   #nameOf(key: string): string {
     return getOrAdd(this.#names, key, () => {
-      this.#keys.push(key);
+      this.#hiddenKeys.push(key);
       this.#anyKey = undefined;
       return nameOf(key);
     });

@@ -113,12 +113,15 @@ export function byAxios(
   return { ...program, onSocket };
 }
 
-export function byPRetry(options: PRetryOptions, settings: Settings = {}): Program {
-  return byLibrary(
-    'p-retry',
-    settings,
-    (job) => (body) => pRetry(() => postOrThrow(job, body), options),
+/** Builds the body of each attempt anew. */
+export function byPRetry(
+  options: PRetryOptions,
+  { loop = sendingOnce, body = bodyOf }: Settings = {},
+): Program {
+  const run = loop(
+    (job) => (message) => pRetry(() => postOrThrow(job, body(message, job)), options),
   );
+  return { library: 'p-retry', run };
 }
 
 /** Throws if the message is not confirmed; the cause of the error is the text of `Retry-After`. */
