@@ -77,30 +77,6 @@ export class Evidence {
     return this.decisions.slice(this.#since);
   }
 
-  /** Starts again after a pause that is long enough: what was sent before it no longer counts. */
-  restart(): void {
-    this.#since = this.decisions.length;
-    if (this.isDoubted) {
-      this.#trustedSince = this.#since;
-      this.#spaces.withPast = new Space(this.#trustedFromMs);
-    }
-    this.isDoubted = false;
-    this.#isSettled = false;
-    this.#spaces.withoutPast = this.#allWithoutPast();
-    this.#spaces.withPast.widen(this.longestMs);
-  }
-
-  /** Before this time, requests that are not among the decisions may have counted. */
-  get #trustedFromMs(): number {
-    return this.decisions[this.#trustedSince - 1]?.to ?? 0;
-  }
-
-  #allWithoutPast(): Space {
-    const space = new Space();
-    space.widen(this.longestMs);
-    return space;
-  }
-
   add(exchange: AuditedExchange): void {
     this.decisions.push(decisionOf(exchange));
     this.numbers.push(exchange.number);
@@ -126,10 +102,69 @@ export class Evidence {
     this.#seen = 0;
   }
 
-  /** The number of the first decision after this request. */
-  #placeOf(exchange: AuditedExchange | undefined): number {
-    const at = this.numbers.findIndex((number) => number > (exchange?.number ?? 0));
-    return at < 0 ? this.numbers.length : at;
+  /** Starts again after a pause that is long enough: what was sent before it no longer counts. */
+  restart(): void {
+    this.#since = this.decisions.length;
+    if (this.isDoubted) {
+      this.#trustedSince = this.#since;
+      this.#spaces.withPast = new Space(this.#trustedFromMs);
+    }
+    this.isDoubted = false;
+    this.#isSettled = false;
+    this.#spaces.withoutPast = this.#allWithoutPast();
+    this.#spaces.withPast.widen(this.longestMs);
+  }
+
+  /**
+   * Call this when everything is known. From then on, earlier requests in a much longer window no
+   * longer explain a contradiction.
+   */
+  settle(): void {
+    // A span of versions that were not excluded may hold none that is possible.
+    const isShown = this.candidates.some(({ middle }) => middle !== undefined);
+    this.#isSettled ||= isShown && !this.isAfterOthers;
+  }
+
+  /** The versions that all decisions so far permit. */
+  get candidates(): readonly Candidate[] {
+    return this.#latest.candidates;
+  }
+
+  /** The candidates with nothing before, or all if there are none. The audit plans by these. */
+  get withoutPast(): readonly Candidate[] {
+    return this.#latest.withoutPast;
+  }
+
+  /** The shortest and the longest window that a version permits. */
+  get windowMs(): Span {
+    return this.#latest.windowMs;
+  }
+
+  /** The lowest and the highest limit that a version permits. */
+  get limit(): Span {
+    return this.#latest.limit;
+  }
+
+  /** How long a request counts by the versions that the audit plans by. */
+  get knownMs(): number {
+    const isUnknown = this.candidates.length === 0;
+    return isUnknown ? this.longestMs : this.#memoryMs(this.withoutPast);
+  }
+
+  /** True if known limiters explain the decisions only with requests that are not among them. */
+  get isAfterOthers(): boolean {
+    const isUnexplained = this.#spaces.withoutPast.candidates.length === 0;
+    return this.isDoubted || (this.candidates.length > 0 && isUnexplained);
+  }
+
+  /** True if the candidates allow for earlier requests in every window that remains. */
+  get isPastCovered(): boolean {
+    return this.knownMs * this.#nearFactor <= this.#coveredMs || this.#coveredMs === this.longestMs;
+  }
+
+  /** When `isPastCovered` becomes true. */
+  get coveredAtMs(): number {
+    return (this.decisions[0]?.from ?? 0) + coveredWindows * this.knownMs * this.#nearFactor;
   }
 
   /**
@@ -156,24 +191,39 @@ export class Evidence {
     });
   }
 
-  /** The versions that all decisions so far permit. */
-  get candidates(): readonly Candidate[] {
-    return this.#latest.candidates;
+  /**
+   * True if a window longer than `longestMs` may explain the decisions: it lets its limit pass at
+   * first, and as many again in each such window.
+   */
+  get isLongerPossible(): boolean {
+    if (this.#isSettled) return false;
+    const passes = this.decisions.filter(({ passed }) => passed).length;
+    return passes <= this.longestRun * (2 + this.#lengthMs / this.longestMs);
   }
 
-  /** The candidates with nothing before, or all if there are none. The audit plans by these. */
-  get withoutPast(): readonly Candidate[] {
-    return this.#latest.withoutPast;
+  /** The most requests that passed in a row. */
+  get longestRun(): number {
+    let [run, longest] = [0, 0];
+    for (const { passed } of this.decisions) {
+      run = passed ? run + 1 : 0;
+      longest = Math.max(longest, run);
+    }
+    return longest;
   }
 
-  /** The shortest and the longest window that a version permits. */
-  get windowMs(): Span {
-    return this.#latest.windowMs;
+  /** True if a candidate also permits these decisions, after those so far. */
+  permits(candidate: OneVersion, further: readonly Decision[]): boolean {
+    const { withoutPast, withPast } = this.#spaces;
+    const isWithoutPast = candidate.version.knownSince === Number.NEGATIVE_INFINITY;
+    const space = isWithoutPast ? withoutPast : withPast;
+    return space.permits(candidate, further);
   }
 
-  /** The lowest and the highest limit that a version permits. */
-  get limit(): Span {
-    return this.#latest.limit;
+  /** True if a candidate permits `count` more passes in this span, before decision number `at`. */
+  couldPass(at: number, count: number, [from, to]: Span): boolean {
+    const passes = { from, to, passed: true, count };
+    const history = History.of(this.decisions.toSpliced(at, 0, passes).slice(this.#since));
+    return this.candidates.some((each) => isPossible(each, history));
   }
 
   get #latest(): Found {
@@ -220,38 +270,6 @@ export class Evidence {
     return version.windowMs[0] <= knownMs * factor;
   }
 
-  /**
-   * Call this when everything is known. From then on, earlier requests in a much longer window no
-   * longer explain a contradiction.
-   */
-  settle(): void {
-    // A span of versions that were not excluded may hold none that is possible.
-    const isShown = this.candidates.some(({ middle }) => middle !== undefined);
-    this.#isSettled ||= isShown && !this.isAfterOthers;
-  }
-
-  /** True if known limiters explain the decisions only with requests that are not among them. */
-  get isAfterOthers(): boolean {
-    const isUnexplained = this.#spaces.withoutPast.candidates.length === 0;
-    return this.isDoubted || (this.candidates.length > 0 && isUnexplained);
-  }
-
-  /** True if the candidates allow for earlier requests in every window that remains. */
-  get isPastCovered(): boolean {
-    return this.knownMs * this.#nearFactor <= this.#coveredMs || this.#coveredMs === this.longestMs;
-  }
-
-  /** When `isPastCovered` becomes true. */
-  get coveredAtMs(): number {
-    return (this.decisions[0]?.from ?? 0) + coveredWindows * this.knownMs * this.#nearFactor;
-  }
-
-  /** How long a request counts by the versions that the audit plans by. */
-  get knownMs(): number {
-    const isUnknown = this.candidates.length === 0;
-    return isUnknown ? this.longestMs : this.#memoryMs(this.withoutPast);
-  }
-
   /** How long a request counts: for a window, or for the block that a refusal begins. */
   #memoryMs(candidates: readonly Candidate[]): number {
     const [, windowMs] = windowOf(candidates);
@@ -268,39 +286,21 @@ export class Evidence {
     return (this.decisions.at(-1)?.to ?? 0) - (this.decisions[0]?.from ?? 0);
   }
 
-  /** The most requests that passed in a row. */
-  get longestRun(): number {
-    let [run, longest] = [0, 0];
-    for (const { passed } of this.decisions) {
-      run = passed ? run + 1 : 0;
-      longest = Math.max(longest, run);
-    }
-    return longest;
+  /** The number of the first decision after this request. */
+  #placeOf(exchange: AuditedExchange | undefined): number {
+    const at = this.numbers.findIndex((number) => number > (exchange?.number ?? 0));
+    return at < 0 ? this.numbers.length : at;
   }
 
-  /**
-   * True if a window longer than `longestMs` may explain the decisions: it lets its limit pass at
-   * first, and as many again in each such window.
-   */
-  get isLongerPossible(): boolean {
-    if (this.#isSettled) return false;
-    const passes = this.decisions.filter(({ passed }) => passed).length;
-    return passes <= this.longestRun * (2 + this.#lengthMs / this.longestMs);
+  /** Before this time, requests that are not among the decisions may have counted. */
+  get #trustedFromMs(): number {
+    return this.decisions[this.#trustedSince - 1]?.to ?? 0;
   }
 
-  /** True if a candidate also permits these decisions, after those so far. */
-  permits(candidate: OneVersion, further: readonly Decision[]): boolean {
-    const { withoutPast, withPast } = this.#spaces;
-    const isWithoutPast = candidate.version.knownSince === Number.NEGATIVE_INFINITY;
-    const space = isWithoutPast ? withoutPast : withPast;
-    return space.permits(candidate, further);
-  }
-
-  /** True if a candidate permits `count` more passes in this span, before decision number `at`. */
-  couldPass(at: number, count: number, [from, to]: Span): boolean {
-    const passes = { from, to, passed: true, count };
-    const history = History.of(this.decisions.toSpliced(at, 0, passes).slice(this.#since));
-    return this.candidates.some((each) => isPossible(each, history));
+  #allWithoutPast(): Space {
+    const space = new Space();
+    space.widen(this.longestMs);
+    return space;
   }
 }
 
