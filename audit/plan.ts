@@ -4,7 +4,8 @@
  * 1. a burst until the limit;
  * 2. the time until a request passes again;
  * 3. what comes back if the limit is spent in two parts, or one by one;
- * 4. a burst after a pause, at another time of the window;
+ * 4. a burst after a pause, at another time of the window; beside slow replies, also a request after
+ *    a silence;
  * 5. again and again, the burst that separates most of the versions that remain;
  * 6. a race;
  * 7. the time until a request passes again, once more.
@@ -180,7 +181,7 @@ export class Plan {
     await this.#recovery.watchReturn(begin, windowMs, 1);
   }
 
-  /** Where replies are slow, short windows may explain all that was asked without a pause. */
+  /** Step 4 beside slow replies: short windows may explain all that was asked without a pause. */
   async #askAfterSilence(): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
     if (this.#run.replyMs < windowMs / mostQuickReplies || !this.#isKnown) return;
