@@ -20,7 +20,7 @@ import { finish } from './run/finish.ts';
 import { dryRun, listing } from './run/preview.ts';
 import { runSuite, unreached } from './run/run.ts';
 import { conformTraffic } from './run/run-recorded.ts';
-import { select } from './run/select.ts';
+import { mostSends, select } from './run/select.ts';
 import { Client, type Clock, wallClock } from './target/client.ts';
 import { KeptBodies } from './target/connections.ts';
 import { Control, controlledClock } from './target/control.ts';
@@ -139,7 +139,8 @@ async function runInterruptibly(planned: PlannedRun): Promise<number> {
 /** Runs the cases, writes the reports, and returns the exit code. */
 async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSignal) {
   const startedAt = new Date();
-  const { flags, maxSends, allowTo, controlToken = '', replyTimeout: timeoutMs } = options;
+  const { flags, allowTo, controlToken = '', replyTimeout: timeoutMs } = options;
+  const { maxSends = Number.POSITIVE_INFINITY } = options;
   const masks = new Masks();
   const gateway = options.header.map(([, value]) => value);
   for (const secret of [...keysIn(flags), controlToken, ...gateway]) masks.hide(secret);
@@ -152,7 +153,7 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   setMaxListeners(0, signal);
   const client = new Client({
     baseUrl,
-    maxSends,
+    maxSends: Math.min(maxSends, mostSends[profileOf(options)].inAll),
     allowTo,
     timeoutMs,
     masks,

@@ -12,6 +12,7 @@ import {
 } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, passed, requestTo, waitForNewMinute } from '../floods/limited-requests.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
@@ -123,10 +124,21 @@ const steadyBursts: Recording = {
   waitSeconds: 35,
   follows: floodOf.received,
   record: async (t, { key }) => {
-    for (const pauseSeconds of [0, 35, 35]) {
-      await t.pause(pauseSeconds * secondMs, 'the next burst of requests for received messages');
-      await flood(burstSize, () => t.get(paths.received, key));
-    }
+    const call = () => t.get(paths.received, key);
+    const burstsPass = async () => {
+      const replies: Reply[] = [];
+      for (const pauseSeconds of [0, 35, 35]) {
+        await t.pause(pauseSeconds * secondMs, 'the next burst of requests for received messages');
+        replies.push(...(await flood(burstSize, call)));
+      }
+      return replies.every(passed);
+    };
+    if (await burstsPass()) return;
+    // Another client may have used the bucket: once more, with a minute that shows none in between.
+    await t.pause(refillSeconds * secondMs, 'the limit of received');
+    await flood(documentedLimits.received + 2, call);
+    await t.pause(refillSeconds * secondMs, 'the limit of received');
+    await burstsPass();
   },
 };
 

@@ -10,6 +10,7 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
+import { waitIn } from '#judging/service/expectations.ts';
 import { type Bucket, isSending, limitOf } from '../run/budget.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
@@ -34,6 +35,8 @@ export interface Flood {
   readonly replies: readonly Reply[];
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
+  /** When the last request that passed was answered. */
+  readonly emptiedAt: number;
   /** The first request and its reply. */
   readonly first: { readonly fields: Fields; readonly reply: Reply };
   /** The bodies of refused requests; each message text contains its `request_id`. */
@@ -96,14 +99,18 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
 /**
  * A second flood after one that had too few passes: the bucket may not have been full, or another
  * client used it. It is full a minute after this run has emptied it, and two floods agree if no
- * other client uses it. Undefined if the budget does not cover it.
+ * other client uses it. If time permits, nothing that was spent before the run explains a refusal
+ * then. Undefined if the budget does not cover it.
  */
 async function floodAgain(
   t: Trial,
   account: AccountUnderTest,
   bucket: Bucket,
 ): Promise<Burst | undefined> {
-  await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
+  const { startedAt, timeoutMs } = t.target;
+  const untilAllIsKnownMs = startedAt + longestReachMs - t.now();
+  const waitMs = Math.max(minuteMs + apartMs, Math.min(untilAllIsKnownMs, timeoutMs));
+  await t.pause(waitMs, `the limit of ${bucket}`);
   try {
     return await floodOnce(t, account, bucket);
   } catch (error) {
@@ -114,7 +121,7 @@ async function floodAgain(
 
 /** A flood, without what comes after it. */
 interface Burst extends Omit<Flood, 'wait'> {
-  /** True if too few requests passed, or another endpoint was throttled, for an unknown reason. */
+  /** True if too few passed, or another endpoint or account was refused, for an unknown reason. */
   readonly hadTooFew: boolean;
   /** True if more requests passed than the limit allows. */
   readonly hadTooMany: boolean;
@@ -142,6 +149,9 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const whileEmpty =
     refusals.length > 0 ? await requestWhileEmpty(t, account, bucket, first) : undefined;
   const passes = replies.length - refusals.length;
+  // Only where a refusal names a short wait do tokens return one by one, during the flood too.
+  const isGradual = refusals.every((refusal) => (waitIn(refusal) ?? 0) < 2);
+  const returned = isGradual ? (tookMs / minuteMs) * limit : 0;
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = beganAt - startedAt >= longestReachMs;
@@ -149,10 +159,13 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
-    hadTooMany: passes > limit + 1 + (tookMs / minuteMs) * limit,
+    hadTooMany: passes > limit + returned,
     replies,
     refusals,
     tookMs,
+    emptiedAt: Math.max(
+      ...replies.filter((reply) => !isRefused(reply)).map(({ answeredAt }) => answeredAt),
+    ),
     first: { fields: caller.sent[0]?.body ?? {}, reply: first },
     refused,
     forwarded: whileEmpty?.forwarded,

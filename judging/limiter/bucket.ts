@@ -44,6 +44,8 @@ export interface Excess {
   /** How many requests passed within `spanMs`. */
   readonly passed: number;
   readonly spanMs: number;
+  /** When a request had been refused of which the window still counts. */
+  readonly refusedBy?: number;
 }
 
 /** A span of time in which at most N requests may pass. */
@@ -60,6 +62,27 @@ export function excessIn(bucket: SplitBucket, windows: Iterable<Window>): Excess
     if (exchange !== undefined) return excessOf(exchange, inside);
   }
   return undefined;
+}
+
+/**
+ * The same for windows in each of which tokens only get fewer: a request that passes after another
+ * was refused is one too many, however many were spent before the record begins.
+ */
+export function excessInFixed(bucket: SplitBucket, windows: readonly Window[]): Excess | undefined {
+  for (const { from, to } of windows) {
+    const refusal = bucket.refused.find(({ sentAt }) => sentAt >= from);
+    if (refusal === undefined) continue;
+    const { answeredAt: refusedBy } = refusal;
+    const isAfter = (each: Exchange) =>
+      each.sentAt > refusedBy + bucket.spanErrorMs && each.answeredAt < to;
+    const exchange = bucket.granted.find(isAfter);
+    if (exchange === undefined) continue;
+    const inside = bucket.granted.filter(
+      ({ sentAt, answeredAt }) => sentAt >= from && answeredAt <= exchange.answeredAt,
+    );
+    return { ...excessOf(exchange, inside), refusedBy };
+  }
+  return excessIn(bucket, windows);
 }
 
 /** The excess of a request that is one of too many, all of which passed in one window. */

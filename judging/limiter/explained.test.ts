@@ -1,4 +1,7 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { Bucket as PermittedBucket, spendToken } from '#verify/model/reference-limiter.ts';
+import { runs } from '#verify/testkit/runs.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import { type Bucket, excessIn } from './bucket.ts';
 import { unexplained } from './explained.ts';
@@ -133,6 +136,104 @@ test('LIMIT-4 what was spent before the trace began may explain a refusal in its
   expect(unexplained(bucket([...early, at(131, 429)], { knownSince: 5_000 }))).toBeDefined();
 });
 
+/** Bursts of requests, as waits in milliseconds, durations, and when in it the server decides. */
+const request = fc.record({
+  waitMs: fc.oneof(fc.constantFrom(0, 5, 20), fc.nat(3_000), fc.nat(40_000)),
+  tookMs: fc.oneof(fc.constantFrom(1, 10), fc.nat(800)),
+  share: fc.double({ min: 0, max: 1, noNaN: true }),
+});
+
+/** What a permitted limiter answers. The minutes of its clock begin `aheadMs` before ours. */
+const permitted = fc.record({
+  limiterRefill: fc.constantFrom(
+    ...(['sliding', 'continuous', 'interval', 'interval_aligned', 'sliding_counter'] as const),
+  ),
+  refusedSpendsToken: fc.constantFrom('yes' as const, 'no' as const),
+  size: fc.integer({ min: 2, max: 9 }),
+  aheadMs: fc.integer({ min: -500, max: 500 }),
+});
+
+test('LIMIT-4 what others spent before the record contradicts no permitted limiter', () => {
+  const history = fc.array(request, { minLength: 5, maxLength: 60 });
+  const property = fc.property(permitted, history, fc.nat(59), (limiter, requests, hidden) => {
+    const { size, aheadMs } = limiter;
+    const refill = { ...limiter, windowMs: 60_000 };
+    let now = 200_000;
+    const calls = requests.map(({ waitMs, tookMs, share }) => {
+      now += waitMs;
+      return { sentAt: now, tookMs, decidedAt: now + Math.round(tookMs * share) };
+    });
+    const spent = new PermittedBucket();
+    const decided = calls
+      .toSorted((a, b) => a.decidedAt - b.decidedAt)
+      .map(({ sentAt, tookMs, decidedAt }) => {
+        const waitMs = spendToken(spent, size, decidedAt + aheadMs, refill);
+        return { ...at(sentAt / 1_000, waitMs === 0 ? 200 : 429, tookMs), decidedAt };
+      });
+    const first = decided[Math.min(hidden, decided.length - 1)];
+    const knownSince = first?.decidedAt ?? 0;
+    const seen = decided
+      .filter(({ decidedAt }) => decidedAt >= knownSince)
+      .toSorted((a, b) => a.sentAt - b.sentAt);
+    const ahead = { least: -500, most: 500 };
+    const found = unexplained(bucket(seen, { limit: size, knownSince, ahead }));
+    expect(found).toBeUndefined();
+  });
+  fc.assert(property, { numRuns: runs(300) });
+});
+
+/** A flood of 120 after one request, at the start of a run, and what came a minute later. */
+test.each<[string, number, [number, number][], string | undefined]>([
+  [
+    '121 of a minute',
+    121,
+    [
+      [59.3, 429],
+      [60.3, 200],
+      [60.4, 429],
+    ],
+    'passed',
+  ],
+  [
+    '120 of 59 s',
+    120,
+    [
+      [57, 429],
+      [59.4, 200],
+      [60.8, 429],
+    ],
+    'passed',
+  ],
+  [
+    '120 of 61 s',
+    120,
+    [
+      [60.3, 429],
+      [62.3, 200],
+      [62.4, 429],
+    ],
+    '429 after',
+  ],
+  [
+    '120 of a minute',
+    120,
+    [
+      [57, 429],
+      [60.1, 200],
+      [60.2, 429],
+    ],
+    undefined,
+  ],
+])('LIMIT-1 a flood in the first minute of a run shows %s', (_, passes, later, actual) => {
+  const flood = Array.from({ length: passes - 1 }, (_, i) => at(12 + i / 500, 202));
+  const refusals = [0, 1, 2].map((i) => at(12.3 + i / 500, 429));
+  const rest = later.map(([second, status]) => at(10 + second, status));
+  const plan = { limit: 120, knownSince: 9_500, ahead: { least: -500, most: 500 } };
+  const found = unexplained(bucket([at(10, 202), ...flood, ...refusals, ...rest], plan));
+  if (actual === undefined) expect(found).toBeUndefined();
+  else expect(found?.actual).toContain(actual);
+});
+
 test('LIMIT-4 a token may be spent at any time while its slow request is answered', () => {
   const slow = [at(58, 200, 1_500), at(58, 200, 1_500), at(58, 200, 1_500), at(59.6, 429)];
   const limited = { hasExactTimes: true };
@@ -163,7 +264,12 @@ test('LIMIT-4 an interval may have been opened by any request since the last one
   const first = [at(10, 200), at(10.1, 200), at(10.2, 200), at(10.3, 429)];
   // The first interval ends at 70: the slow request may open the next one at once, or at 79.
   const second = [at(69.5, 200, 9_500), at(79.1, 200), at(79.2, 200), at(79.3, 429)];
-  const third = [130.5, 130.6, 130.7, 139.3, 139.4, 139.5].map((second) => at(second, 200));
-  expect(unexplained(bucket([...first, ...second, ...third]))).toBeUndefined();
-  expect(unexplained(bucket([...first, ...second, ...third, at(139.6, 200)]))).toBeDefined();
+  const foundIn = (seconds: number[]) =>
+    unexplained(bucket([...first, ...second, ...seconds.map((second) => at(second, 200))]));
+  const early = [130.5, 130.6, 130.7];
+  const late = [139.3, 139.4, 139.5];
+  expect(foundIn(early)).toBeUndefined();
+  expect(foundIn(late)).toBeUndefined();
+  // No interval that ends by 130.5 is followed by one that ends before 190.
+  expect(foundIn([...early, ...late])).toBeDefined();
 });

@@ -6,7 +6,7 @@
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
 import type { Bucket, Excess, SplitBucket } from './bucket.ts';
-import { models, type Refill } from './models.ts';
+import { longestReachMs, models, type Refill } from './models.ts';
 
 /**
  * One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`,
@@ -76,7 +76,7 @@ function* contradictions(
   bucket: Bucket,
   others: Others,
 ): Generator<Unexplained | undefined> {
-  const { exchanges, knownSince, isOfAddress } = bucket;
+  const { exchanges, isOfAddress } = bucket;
   const { refill, refusalsSpend, replaysSpend, errorsSpend } = hypothesis;
   const refused = exchanges.filter(isRefused);
   const [firstRefusal] = refused;
@@ -96,11 +96,11 @@ function* contradictions(
   );
   const othersSpend = others === 'certain';
   const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
-  const { reachMs, versions } = models[refill];
-  const judged = refused
-    .filter(({ sentAt }) => others === 'none' && sentAt - reachMs >= knownSince)
-    .map((refusal) => ({ refusal, spenders: possibleSpenders(split, refusal) }));
-  for (const { excess, hasToken } of versions(split)) {
+  const judged = (others === 'none' ? refused : []).map((refusal) => ({
+    refusal,
+    spenders: possibleSpenders(split, refusal),
+  }));
+  for (const { excess, hasToken } of models[refill].versions(split)) {
     const wrong = judged.find(({ refusal, spenders }) => hasToken(refusal, spenders));
     if (excess !== undefined && !(wrong && wrong.refusal.sentAt <= excess.exchange.sentAt))
       yield tooMany(excess, bucket);
@@ -108,13 +108,18 @@ function* contradictions(
   }
 }
 
-function tooMany({ exchange, passed, spanMs }: Excess, { limit, endpoint }: Bucket): Unexplained {
+function tooMany(excess: Excess, { limit, endpoint }: Bucket): Unexplained {
+  const { exchange, passed, spanMs, refusedBy } = excess;
+  const afterMs = exchange.sentAt - (refusedBy ?? exchange.sentAt);
   return {
     exchange,
     passed,
     isTooFew: false,
     expected: `429 for ${endpoint} after ${limit} requests in a minute`,
-    actual: `${passed} passed within ${(spanMs / secondMs).toFixed(1)} s`,
+    actual:
+      passed > limit || refusedBy === undefined
+        ? `${passed} passed within ${(spanMs / secondMs).toFixed(1)} s`
+        : `one passed ${(afterMs / secondMs).toFixed(1)} s after a 429 of the same minute`,
   };
 }
 
@@ -152,7 +157,7 @@ function possibleSpenders(
 ): Exchange[] {
   const isFirst = !refused.some(
     ({ answeredAt }) =>
-      answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - minuteMs - spanErrorMs,
+      answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - longestReachMs - spanErrorMs,
   );
   // Of several refusals at once, any may be the first, which no earlier refusal explains.
   const simultaneous = refused.filter(

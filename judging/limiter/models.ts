@@ -10,6 +10,7 @@ import type { Exchange } from '../evidence/exchange.ts';
 import {
   type Excess,
   excessIn,
+  excessInFixed,
   excessOf,
   type Minutes,
   minuteStart,
@@ -28,8 +29,6 @@ interface Version {
 }
 
 interface Model {
-  /** Tokens that were spent longer ago do not explain a refusal. */
-  readonly reachMs: number;
   /** True if refusals that spend prolong the wait; a bucket that refills at once ignores them. */
   readonly refusalsCount: boolean;
   versions(bucket: SplitBucket): Iterable<Version>;
@@ -37,7 +36,6 @@ interface Model {
 
 export const models: Readonly<Record<Refill, Model>> = {
   sliding: {
-    reachMs: minuteMs,
     refusalsCount: true,
     versions: (bucket) => [
       {
@@ -47,7 +45,6 @@ export const models: Readonly<Record<Refill, Model>> = {
     ],
   },
   continuous: {
-    reachMs: minuteMs,
     refusalsCount: true,
     versions: (bucket) => [
       {
@@ -57,23 +54,19 @@ export const models: Readonly<Record<Refill, Model>> = {
     ],
   },
   interval: {
-    reachMs: minuteMs,
     refusalsCount: false,
     *versions(bucket) {
-      const hasToken = hasTokenOfLastMinute(bucket);
       // A minute touches two intervals at most, wherever they begin.
       const ofTwoIntervals = { ...bucket, limit: 2 * bucket.limit };
       const excess = excessIn(ofTwoIntervals, minutesFromEach(bucket));
       // Requests of others may begin and end an interval at any time.
-      if (excess !== undefined || bucket.othersSpend) return yield { excess, hasToken };
-      const { knownSince } = bucket;
-      const end = { earliest: knownSince, latest: knownSince + minuteMs };
-      for (const excess of excessesOfIntervals(bucket, end, { tried: 0 }))
-        yield { excess, hasToken };
+      if (excess !== undefined || bucket.othersSpend)
+        return yield { excess, hasToken: hasTokenOfLastMinute(bucket) };
+      for (const { excess, intervals } of waysOfIntervals(bucket))
+        yield { excess, hasToken: hasTokenOfLastMinute(bucket, intervals) };
     },
   },
   interval_aligned: {
-    reachMs: minuteMs,
     refusalsCount: false,
     *versions(bucket) {
       for (const minutes of minutesOf(bucket)) {
@@ -84,17 +77,17 @@ export const models: Readonly<Record<Refill, Model>> = {
           to: start + minuteMs - errorMs,
         }));
         yield {
-          excess: excessIn(bucket, windows),
+          excess: excessInFixed(bucket, windows),
           hasToken: ({ sentAt }, spenders) => {
-            const start = minuteStart(sentAt - errorMs, phaseMs) - errorMs - 1;
-            return spenders.filter(({ answeredAt }) => answeredAt > start).length < bucket.limit;
+            const from = minuteStart(sentAt - errorMs, phaseMs) - errorMs - 1;
+            const unknown = mostUnknown(bucket, { from, to: sentAt }, 2 * errorMs);
+            return countAfter(from, spenders) + unknown < bucket.limit;
           },
         };
       }
     },
   },
   sliding_counter: {
-    reachMs: 2 * minuteMs,
     refusalsCount: true,
     *versions(bucket) {
       for (const minutes of minutesOf(bucket)) {
@@ -128,11 +121,40 @@ function excessAfterRefusals(bucket: SplitBucket): Excess | undefined {
   return undefined;
 }
 
-function hasTokenOfLastMinute({ limit, spanErrorMs }: SplitBucket): Version['hasToken'] {
+/** `intervals`: if given, a request spends only from the one that holds it. */
+function hasTokenOfLastMinute(
+  bucket: SplitBucket,
+  intervals: readonly Interval[] = [],
+): Version['hasToken'] {
+  const { limit, spanErrorMs } = bucket;
   return ({ sentAt }, spenders) => {
-    const from = sentAt - minuteMs - spanErrorMs;
-    return spenders.filter(({ answeredAt }) => answeredAt > from).length < limit;
+    const minuteAgo = sentAt - minuteMs - spanErrorMs;
+    const interval = intervals.find(({ endsBy }) => endsBy > sentAt - spanErrorMs);
+    const from = Math.max(minuteAgo, (interval?.openedAt ?? minuteAgo) - spanErrorMs - 1);
+    const unknown = mostUnknown(bucket, { from, to: sentAt - spanErrorMs }, 2 * spanErrorMs);
+    return countAfter(from, spenders) + unknown < limit;
   };
+}
+
+function countAfter(from: number, spenders: readonly Exchange[]): number {
+  return spenders.filter(({ answeredAt }) => answeredAt > from).length;
+}
+
+/**
+ * The most tokens of a window that were spent before the record begins: what the requests left that
+ * certainly passed in it. Its start may be `errorMs` later than `from`.
+ */
+function mostUnknown(
+  { limit, granted, knownSince, refusalsSpend }: SplitBucket,
+  { from, to }: Window,
+  errorMs: number,
+): number {
+  if (from >= knownSince) return 0;
+  const passed = granted.filter(
+    ({ sentAt, answeredAt }) => sentAt >= from + errorMs && answeredAt <= to,
+  ).length;
+  // Refusals that spend have no bound, until a request passes.
+  return passed === 0 && refusalsSpend ? Number.POSITIVE_INFINITY : limit - passed;
 }
 
 /** The bounds of an instant. */
@@ -141,42 +163,80 @@ interface Instant {
   readonly latest: number;
 }
 
+/** An interval: the earliest time at which it may have been opened, and its latest end. */
+interface Interval {
+  readonly openedAt: number;
+  readonly endsBy: number;
+}
+
+/** A way to place the intervals, as far as the record shows them, and the first excess in it. */
+interface Way {
+  readonly intervals: readonly Interval[];
+  readonly excess: Excess | undefined;
+}
+
 /** The most ways to place the intervals that are tried. More would only find more explanations. */
 const mostWays = 2_000;
 
+/** The interval before the ones that are not placed yet. */
+interface LastInterval extends Pick<Interval, 'openedAt'> {
+  /** It certainly holds what came in this time. */
+  readonly held: Window;
+  readonly end: Instant;
+  readonly before: readonly Interval[];
+}
+
+/** Each way to place the intervals, from the one that may be open where the record begins. */
+function waysOfIntervals(bucket: SplitBucket): Iterable<Way> {
+  const { knownSince } = bucket;
+  const openedAt = Number.NEGATIVE_INFINITY;
+  const held = { from: openedAt, to: knownSince };
+  const end = { earliest: knownSince, latest: knownSince + minuteMs };
+  return waysAfter(bucket, { openedAt, held, end, before: [] }, { tried: 0 });
+}
+
 /**
- * For each way to place the intervals, the first excess. An interval is opened by the first request
- * after the end of the last one, and requests near that end may come before or after it. `end`:
- * when the interval ends that may be open where the record begins. `ways`: those tried so far.
+ * The ways to place what follows an interval. The first request after its end opens the next one,
+ * and requests near that end may come before or after it. `ways`: those tried so far.
  */
-function* excessesOfIntervals(
+function* waysAfter(
   bucket: SplitBucket,
-  end: Instant,
+  { openedAt, held, end, before }: LastInterval,
   ways: { tried: number },
-): Generator<Excess | undefined> {
+): Generator<Way> {
   const { granted, doubtful, spanErrorMs } = bucket;
+  const endingBy = (endsBy: number) => [...before, { openedAt, endsBy }];
+  if (ways.tried++ > mostWays) return yield { excess: undefined, intervals: endingBy(end.latest) };
   // The first request that certainly came after the end of the last interval …
   const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
-  if (certain.length === 0 || ways.tried++ > mostWays) return yield undefined;
+  if (certain.length === 0) {
+    const excess = excessInFixed(bucket, [{ ...held, to: Number.POSITIVE_INFINITY }]);
+    yield { excess, intervals: endingBy(end.latest) };
+  }
   const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
   // … or one before it, near that end, opened the next interval.
   const openers = [...granted, ...doubtful]
     .filter(({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy)
     .sort((a, b) => a.sentAt - b.sentAt);
   for (const { earliest, latest } of groupsOf(openers)) {
+    const intervals = endingBy(Math.min(end.latest, latest));
+    const excess = excessInFixed(bucket, [{ ...held, to: Math.max(held.to, earliest) }]);
     const opened = Math.max(earliest, end.earliest);
-    const window = {
-      from: Math.min(end.latest, latest) + spanErrorMs,
-      to: opened + minuteMs - spanErrorMs,
-    };
-    const found = excessIn(bucket, [window]);
     const next = {
-      earliest: window.to,
-      latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
+      openedAt: opened,
+      held: {
+        from: Math.min(end.latest, latest) + spanErrorMs,
+        to: opened + minuteMs - spanErrorMs,
+      },
+      end: {
+        earliest: opened + minuteMs - spanErrorMs,
+        latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
+      },
+      before: intervals,
     };
     // Without an excess, the next interval is looked into.
-    if (found !== undefined) yield found;
-    else yield* excessesOfIntervals(bucket, next, ways);
+    if (excess === undefined) yield* waysAfter(bucket, next, ways);
+    else yield { excess, intervals };
   }
 }
 
@@ -219,19 +279,21 @@ function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefine
 }
 
 function hasCounterToken(
-  { limit }: SplitBucket,
+  bucket: SplitBucket,
   { phaseMs, errorMs }: Minutes,
   { sentAt, answeredAt }: Exchange,
   spenders: readonly Exchange[],
 ): boolean {
   const starts = [sentAt - errorMs, answeredAt + errorMs].map((at) => minuteStart(at, phaseMs));
   return starts.every((start) => {
-    const countSince = (from: number) =>
-      spenders.filter((spender) => spender.answeredAt >= from - errorMs).length;
-    const current = countSince(start);
-    const last = countSince(start - minuteMs) - current;
+    const from = start - errorMs;
+    const current = countAfter(from - 1, spenders);
+    const last = countAfter(from - minuteMs - 1, spenders) - current;
+    const unknownOf = (window: Window) => mostUnknown(bucket, window, 2 * errorMs);
+    const all = current + unknownOf({ from, to: sentAt - errorMs });
+    const allOfLast = last + unknownOf({ from: from - minuteMs, to: from });
     const share = Math.min(1, (start + minuteMs + errorMs - sentAt) / minuteMs);
-    return current + Math.ceil(last * Math.max(0, share)) + 1 <= limit;
+    return all + Math.ceil(allOfLast * Math.max(0, share)) + 1 <= bucket.limit;
   });
 }
 
@@ -252,17 +314,30 @@ function continuousExcess({ granted, limit, spanErrorMs }: SplitBucket): Excess 
 const wholeToken = 1.01;
 
 function hasContinuousToken(
-  { limit, spanErrorMs }: SplitBucket,
+  bucket: SplitBucket,
   refusal: Exchange,
   spenders: readonly Exchange[],
 ): boolean {
+  const { limit, granted, knownSince, refusalsSpend, spanErrorMs } = bucket;
+  const returnedSince = (at: number) => ((refusal.sentAt - spanErrorMs - at) * limit) / minuteMs;
   const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
-  return latestFirst.every((spentAt, i) => {
+  const isFilled = latestFirst.every((spentAt, i) => {
     const remaining = limit - (i + 1);
-    const returned = ((refusal.sentAt - spanErrorMs - spentAt) * limit) / minuteMs;
-    return remaining >= 1 || remaining + returned > wholeToken;
+    return remaining >= 1 || remaining + returnedSince(spentAt) > wholeToken;
+  });
+  if (!isFilled) return false;
+  // The bucket may have been empty where the record begins. Unknown refusals that spend may even
+  // have left less than nothing.
+  const atStart = refusalsSpend ? -limit : 0;
+  if (atStart + returnedSince(knownSince) - spenders.length > wholeToken) return true;
+  // It had a token for each request that passed.
+  return granted.some((pass) => {
+    const later = spenders.filter(
+      (spender) => spender !== pass && spender.answeredAt + spanErrorMs >= pass.sentAt,
+    );
+    return returnedSince(pass.answeredAt) - later.length > wholeToken;
   });
 }
 
-/** Tokens that were spent longer ago explain no reply under any model. */
-export const longestReachMs = Math.max(...Object.values(models).map(({ reachMs }) => reachMs));
+/** Tokens that were spent longer ago explain no reply: a sliding counter looks back this far. */
+export const longestReachMs = 2 * minuteMs;

@@ -130,3 +130,20 @@ test.each([
   const late = exchange(10_000, 202, { reply: { status: 202, isLate: true } });
   expect(of([late, ...exchanges])).toBeDefined();
 });
+
+test.each([
+  [[120, 74, 120, 76], false],
+  [[120, 74, 120, 100], true],
+  // A client that asks steadily leaves no bucket full.
+  [[74, 120, 76], true],
+  [[120, 120, 74, 76], true],
+])('LIMIT-4 another client may explain that %j requests passed: %s', (counts, isSo) => {
+  const more = { endpoint: 'received', method: 'GET' };
+  const exchanges = counts.flatMap((passed, n) => [
+    ...Array.from({ length: passed }, (_, i) => exchange(100_000 * n + i * 20, 200, more)),
+    exchange(100_000 * n + 5_000, 429, more),
+  ]);
+  const of = { ...bucket, endpoint: 'received' as const, exchanges };
+  const why = othersIn({ log: exchanges, hasExactTimes: false } as never, of);
+  expect(why !== undefined).toBe(isSo);
+});
