@@ -12,11 +12,13 @@ import {
   excessIn,
   excessInFixed,
   excessOf,
+  type Interval,
   type Minutes,
   minuteStart,
   minutesOf,
   type SplitBucket,
   type Window,
+  waysOfIntervals,
 } from './bucket.ts';
 
 export type Refill = NamedAnswer<'limiterRefill'>;
@@ -155,104 +157,6 @@ function mostUnknown(
   ).length;
   // Refusals that spend have no bound, until a request passes.
   return passed === 0 && refusalsSpend ? Number.POSITIVE_INFINITY : limit - passed;
-}
-
-/** The bounds of an instant. */
-interface Instant {
-  readonly earliest: number;
-  readonly latest: number;
-}
-
-/** An interval: the earliest time at which it may have been opened, and its latest end. */
-interface Interval {
-  readonly openedAt: number;
-  readonly endsBy: number;
-}
-
-/** A way to place the intervals, as far as the record shows them, and the first excess in it. */
-interface Way {
-  readonly intervals: readonly Interval[];
-  readonly excess: Excess | undefined;
-}
-
-/** The most ways to place the intervals that are tried. More would only find more explanations. */
-const mostWays = 2_000;
-
-/** The interval before the ones that are not placed yet. */
-interface LastInterval extends Pick<Interval, 'openedAt'> {
-  /** It certainly holds what came in this time. */
-  readonly held: Window;
-  readonly end: Instant;
-  readonly before: readonly Interval[];
-}
-
-/** Each way to place the intervals, from the one that may be open where the record begins. */
-function waysOfIntervals(bucket: SplitBucket): Iterable<Way> {
-  const { knownSince } = bucket;
-  const openedAt = Number.NEGATIVE_INFINITY;
-  const held = { from: openedAt, to: knownSince };
-  const end = { earliest: knownSince, latest: knownSince + minuteMs };
-  return waysAfter(bucket, { openedAt, held, end, before: [] }, { tried: 0 });
-}
-
-/**
- * The ways to place what follows an interval. The first request after its end opens the next one,
- * and requests near that end may come before or after it. `ways`: those tried so far.
- */
-function* waysAfter(
-  bucket: SplitBucket,
-  { openedAt, held, end, before }: LastInterval,
-  ways: { tried: number },
-): Generator<Way> {
-  const { granted, doubtful, spanErrorMs } = bucket;
-  const endingBy = (endsBy: number) => [...before, { openedAt, endsBy }];
-  if (ways.tried++ > mostWays) return yield { excess: undefined, intervals: endingBy(end.latest) };
-  // The first request that certainly came after the end of the last interval …
-  const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
-  if (certain.length === 0) {
-    const excess = excessInFixed(bucket, [{ ...held, to: Number.POSITIVE_INFINITY }]);
-    yield { excess, intervals: endingBy(end.latest) };
-  }
-  const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
-  // … or one before it, near that end, opened the next interval.
-  const openers = [...granted, ...doubtful]
-    .filter(({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy)
-    .sort((a, b) => a.sentAt - b.sentAt);
-  for (const { earliest, latest } of groupsOf(openers)) {
-    const intervals = endingBy(Math.min(end.latest, latest));
-    const excess = excessInFixed(bucket, [{ ...held, to: Math.max(held.to, earliest) }]);
-    const opened = Math.max(earliest, end.earliest);
-    const next = {
-      openedAt: opened,
-      held: {
-        from: Math.min(end.latest, latest) + spanErrorMs,
-        to: opened + minuteMs - spanErrorMs,
-      },
-      end: {
-        earliest: opened + minuteMs - spanErrorMs,
-        latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
-      },
-      before: intervals,
-    };
-    // Without an excess, the next interval is looked into.
-    if (excess === undefined) yield* waysAfter(bucket, next, ways);
-    else yield { excess, intervals };
-  }
-}
-
-/** Requests within this time of each other count as one opener of an interval. */
-const sameOpenerMs = 200;
-
-/** The times of the openers, with those close together as one. */
-function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
-  const groups: { earliest: number; latest: number }[] = [];
-  for (const { sentAt, answeredAt } of openers) {
-    const last = groups.at(-1);
-    const latest = Math.max(last?.latest ?? answeredAt, answeredAt);
-    if (last !== undefined && latest - last.earliest < sameOpenerMs) last.latest = latest;
-    else groups.push({ earliest: sentAt, latest: answeredAt });
-  }
-  return groups;
 }
 
 /** The minute before counts by the share of it that the last 60 seconds still cover. */
