@@ -6,7 +6,7 @@
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
 import type { Bucket, Excess, SplitBucket } from './bucket.ts';
-import { longestReachMs, models, type Refill } from './models.ts';
+import { models, type Refill } from './models.ts';
 
 /**
  * One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`,
@@ -96,10 +96,7 @@ function* contradictions(
   );
   const othersSpend = others === 'certain';
   const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
-  const judged = (others === 'none' ? refused : []).map((refusal) => ({
-    refusal,
-    spenders: possibleSpenders(split, refusal),
-  }));
+  const judged = (others === 'none' ? refused : []).map((each) => firstOfRefusals(split, each));
   for (const { excess, hasToken } of models[refill].versions(split)) {
     const wrong = judged.find(({ refusal, spenders }) => hasToken(refusal, spenders));
     if (excess !== undefined && !(wrong && wrong.refusal.sentAt <= excess.exchange.sentAt))
@@ -150,25 +147,27 @@ function triesWithoutReply({ reply }: Exchange): number {
   return reply.interruptions + (reply.status === 0 ? 1 : 0);
 }
 
-/** All requests that may have spent a token before the refusal. */
-function possibleSpenders(
-  { granted, refused, doubtful, refusalsSpend, spanErrorMs }: SplitBucket,
-  refusal: Exchange,
-): Exchange[] {
-  const isFirst = !refused.some(
-    ({ answeredAt }) =>
-      answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - longestReachMs - spanErrorMs,
-  );
-  // Of several refusals at once, any may be the first, which no earlier refusal explains.
+/** A refusal, and the requests that may have spent a token before it. */
+interface Refused {
+  readonly refusal: Exchange;
+  readonly spenders: readonly Exchange[];
+}
+
+/**
+ * Of several refusals at once any may be the first, and none of the others explains that one: it
+ * stands for all of them.
+ */
+function firstOfRefusals(bucket: SplitBucket, refusal: Exchange): Refused {
+  const { granted, refused, doubtful, refusalsSpend, spanErrorMs } = bucket;
   const simultaneous = refused.filter(
     ({ sentAt, answeredAt }) => sentAt <= refusal.answeredAt && answeredAt >= refusal.sentAt,
   );
-  const latest = isFirst
-    ? Math.max(...simultaneous.map(({ answeredAt }) => answeredAt))
-    : refusal.answeredAt;
-  const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
+  const sentAt = Math.min(...simultaneous.map((each) => each.sentAt));
+  const answeredAt = Math.max(...simultaneous.map((each) => each.answeredAt));
+  const earlier = refusalsSpend ? refused.filter((each) => each.answeredAt < refusal.sentAt) : [];
   // An earlier try of the refused request itself may have spent the token.
-  return [...spent.filter((exchange) => exchange !== refusal), ...doubtful].filter(
-    ({ sentAt }) => sentAt <= latest + spanErrorMs,
+  const spenders = [...granted, ...earlier, ...doubtful].filter(
+    (spender) => spender.sentAt <= answeredAt + spanErrorMs,
   );
+  return { refusal: { ...refusal, sentAt, answeredAt }, spenders };
 }

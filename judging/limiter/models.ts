@@ -36,6 +36,8 @@ interface Model {
   versions(bucket: SplitBucket): Iterable<Version>;
 }
 
+const { POSITIVE_INFINITY: unlimited } = Number;
+
 export const models: Readonly<Record<Refill, Model>> = {
   sliding: {
     refusalsCount: true,
@@ -92,11 +94,16 @@ export const models: Readonly<Record<Refill, Model>> = {
   sliding_counter: {
     refusalsCount: true,
     *versions(bucket) {
+      // Refusals that spend may fill a minute's count to the limit, or raise it beyond.
+      const mostCounts = bucket.refusalsSpend ? [bucket.limit, unlimited] : [unlimited];
       for (const minutes of minutesOf(bucket)) {
-        yield {
-          excess: counterExcess(bucket, minutes),
-          hasToken: (refusal, spenders) => hasCounterToken(bucket, minutes, refusal, spenders),
-        };
+        for (const mostCounted of mostCounts) {
+          const counter = { ...minutes, mostCounted };
+          yield {
+            excess: counterExcess(bucket, counter),
+            hasToken: (refusal, spenders) => hasCounterToken(bucket, counter, refusal, spenders),
+          };
+        }
       }
     },
   },
@@ -156,25 +163,34 @@ function mostUnknown(
     ({ sentAt, answeredAt }) => sentAt >= from + errorMs && answeredAt <= to,
   ).length;
   // Refusals that spend have no bound, until a request passes.
-  return passed === 0 && refusalsSpend ? Number.POSITIVE_INFINITY : limit - passed;
+  return passed === 0 && refusalsSpend ? unlimited : limit - passed;
+}
+
+/** A count for each minute of the clock, of at most `mostCounted`. */
+interface Counter extends Minutes {
+  readonly mostCounted: number;
 }
 
 /** The minute before counts by the share of it that the last 60 seconds still cover. */
-function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefined {
-  const { granted, limit } = bucket;
-  const { phaseMs, errorMs } = minutes;
+function counterExcess(bucket: SplitBucket, counter: Counter): Excess | undefined {
+  const { granted, refused, limit, refusalsSpend } = bucket;
+  const { phaseMs, errorMs, mostCounted } = counter;
   for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phaseMs)))) {
-    const within = (from: number) =>
-      granted.filter(
+    const within = (exchanges: readonly Exchange[], from: number) =>
+      exchanges.filter(
         ({ sentAt, answeredAt }) =>
           sentAt >= from + errorMs && answeredAt < from + minuteMs - errorMs,
       );
-    const last = within(start - minuteMs).length;
-    const current = within(start).toSorted((a, b) => a.answeredAt - b.answeredAt);
+    const spent = refusalsSpend ? [...granted, ...refused] : granted;
+    const last = Math.min(within(spent, start - minuteMs).length, mostCounted);
+    const current = within(granted, start).toSorted((a, b) => a.answeredAt - b.answeredAt);
+    const refusals = refusalsSpend ? within(refused, start) : [];
     // The request that the limiter counted last found all others counted.
-    const at = current.findIndex(({ answeredAt }, i) => {
+    const at = current.findIndex(({ sentAt, answeredAt }, i) => {
       const share = Math.max(0, (start + minuteMs - errorMs - answeredAt) / minuteMs);
-      return Math.floor(last * share) + i >= limit;
+      const refusedBefore = refusals.filter((refusal) => refusal.answeredAt < sentAt).length;
+      const counted = Math.min(i + refusedBefore, mostCounted);
+      return Math.floor(last * share) + counted >= limit;
     });
     const exchange = current[at];
     if (exchange !== undefined) return excessOf(exchange, current.slice(0, at + 1));
@@ -184,7 +200,7 @@ function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefine
 
 function hasCounterToken(
   bucket: SplitBucket,
-  { phaseMs, errorMs }: Minutes,
+  { phaseMs, errorMs, mostCounted }: Counter,
   { sentAt, answeredAt }: Exchange,
   spenders: readonly Exchange[],
 ): boolean {
@@ -193,9 +209,10 @@ function hasCounterToken(
     const from = start - errorMs;
     const current = countAfter(from - 1, spenders);
     const last = countAfter(from - minuteMs - 1, spenders) - current;
-    const unknownOf = (window: Window) => mostUnknown(bucket, window, 2 * errorMs);
-    const all = current + unknownOf({ from, to: sentAt - errorMs });
-    const allOfLast = last + unknownOf({ from: from - minuteMs, to: from });
+    const most = (counted: number, window: Window) =>
+      Math.min(counted + mostUnknown(bucket, window, 2 * errorMs), mostCounted);
+    const all = most(current, { from, to: sentAt - errorMs });
+    const allOfLast = most(last, { from: from - minuteMs, to: from });
     const share = Math.min(1, (start + minuteMs + errorMs - sentAt) / minuteMs);
     return all + Math.ceil(allOfLast * Math.max(0, share)) + 1 <= bucket.limit;
   });
