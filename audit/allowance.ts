@@ -108,7 +108,7 @@ export class Allowance {
 
   /** True if the audit can still spend this many requests and windows. */
   affords({ requests, windows }: Cost): boolean {
-    if (this.#evidence.candidates.length === 0) return false;
+    if (!this.#evidence.isKnown) return false;
     return requests <= this.requests && this.#run.now() + windows * this.windowMs[1] <= this.endMs;
   }
 

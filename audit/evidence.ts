@@ -130,6 +130,11 @@ export class Evidence {
     return this.#latest.candidates;
   }
 
+  /** True if a limiter explains the decisions. */
+  get isKnown(): boolean {
+    return this.candidates.length > 0;
+  }
+
   /** The candidates with nothing before, or all if there are none. The audit plans by these. */
   get withoutPast(): readonly Candidate[] {
     return this.#latest.withoutPast;
@@ -147,14 +152,13 @@ export class Evidence {
 
   /** How long a request counts by the versions that the audit plans by. */
   get knownMs(): number {
-    const isUnknown = this.candidates.length === 0;
-    return isUnknown ? this.longestMs : this.#memoryMs(this.withoutPast);
+    return this.isKnown ? this.#memoryMs(this.withoutPast) : this.longestMs;
   }
 
   /** True if known limiters explain the decisions only with requests that are not among them. */
   get isAfterOthers(): boolean {
     const isUnexplained = this.#spaces.withoutPast.candidates.length === 0;
-    return this.isDoubted || (this.candidates.length > 0 && isUnexplained);
+    return this.isDoubted || (this.isKnown && isUnexplained);
   }
 
   /** True if the candidates allow for earlier requests in every window that remains. */

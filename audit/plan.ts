@@ -21,6 +21,48 @@ import type { Run } from './run.ts';
 
 /** The pause before the first burst: earlier requests no longer count in a shorter window. */
 const firstPauseMs = 2_200;
+
+export class Plan {
+  readonly #run: Run;
+  readonly #subjects: Subjects;
+  readonly #evidence: Evidence;
+  readonly #races: Races;
+  #steps: Steps;
+
+  constructor(run: Run, subjects: Subjects, evidence: Evidence) {
+    this.#run = run;
+    this.#subjects = subjects;
+    this.#evidence = evidence;
+    this.#races = new Races(run, subjects.first, evidence);
+    this.#steps = new Steps(run, subjects, evidence, this.#races);
+  }
+
+  async learn(): Promise<void> {
+    this.#run.doing('a pause, so that short windows begin empty');
+    await this.#run.until(Math.min(firstPauseMs, this.#evidence.longestMs));
+    await this.#steps.take();
+    if (this.#evidence.isKnown) this.#steps.keyTests.doubt();
+    if (this.#evidence.isAfterOthers) await this.#learnAgain();
+  }
+
+  /** What the audit has besides the evidence. Call it once, after the last request. */
+  finish(): { readonly keyTests: readonly KeyTest[]; readonly races: readonly Race[] } {
+    const { keyTests } = this.#steps;
+    keyTests.doubt();
+    return { keyTests: keyTests.done, races: this.#races.finish() };
+  }
+
+  /** Learns again once no earlier request counts: a sliding counter looks back two windows. */
+  async #learnAgain(): Promise<void> {
+    const { longestMs } = this.#evidence;
+    this.#run.doing('a pause, so that what others sent no longer counts');
+    await this.#run.until(Math.max(2 * longestMs, this.#run.now() + longestMs));
+    this.#evidence.restart();
+    this.#steps = new Steps(this.#run, this.#subjects, this.#evidence, this.#races);
+    await this.#steps.take();
+  }
+}
+
 /** Of a limit of N, N divided by this is asked once earlier requests no longer count. */
 const partAfterPast = 6;
 /** A pause is this much longer than planned. */
@@ -54,14 +96,15 @@ const planningMargin = 1.2;
 /** Bursts are planned for this many windows ahead. */
 const windowsAhead = 1.5;
 
-export class Plan {
+/** The steps, taken once. */
+class Steps {
+  readonly keyTests: KeyTests;
   readonly #run: Run;
-  readonly #subjects: Subjects;
   readonly #evidence: Evidence;
   readonly #races: Races;
-  #keyTests: KeyTests;
-  #allowance: Allowance;
-  #recovery: Recovery;
+  readonly #allowance: Allowance;
+  readonly #recovery: Recovery;
+  readonly #hasOtherSubjects: boolean;
   /** How many requests of the first burst passed. */
   #firstPasses = 0;
   /** How many bursts followed a pause. */
@@ -69,45 +112,17 @@ export class Plan {
   /** How long the next burst takes to plan: on a busy machine longer than a short window. */
   #planningMs = 0;
 
-  constructor(run: Run, subjects: Subjects, evidence: Evidence) {
+  constructor(run: Run, subjects: Subjects, evidence: Evidence, races: Races) {
     this.#run = run;
-    this.#subjects = subjects;
     this.#evidence = evidence;
-    this.#races = new Races(run, subjects.first, evidence);
-    this.#keyTests = new KeyTests(run, evidence, subjects);
+    this.#races = races;
+    this.#hasOtherSubjects = subjects.others.length > 0;
+    this.keyTests = new KeyTests(run, evidence, subjects);
     this.#allowance = new Allowance(run, evidence);
     this.#recovery = new Recovery(run, subjects.first, evidence, this.#allowance);
   }
 
-  async learn(): Promise<void> {
-    this.#run.doing('a pause, so that short windows begin empty');
-    await this.#run.until(Math.min(firstPauseMs, this.#evidence.longestMs));
-    await this.#takeSteps();
-    if (this.#isKnown) this.#keyTests.doubt();
-    if (this.#evidence.isAfterOthers) await this.#learnAgain();
-  }
-
-  /** What the audit has besides the evidence. Call it once, after the last request. */
-  finish(): { readonly keyTests: readonly KeyTest[]; readonly races: readonly Race[] } {
-    this.#keyTests.doubt();
-    return { keyTests: this.#keyTests.done, races: this.#races.finish() };
-  }
-
-  /** Learns again once no earlier request counts: a sliding counter looks back two windows. */
-  async #learnAgain(): Promise<void> {
-    const { longestMs } = this.#evidence;
-    this.#run.doing('a pause, so that what others sent no longer counts');
-    await this.#run.until(Math.max(2 * longestMs, this.#run.now() + longestMs));
-    this.#evidence.restart();
-    this.#keyTests = new KeyTests(this.#run, this.#evidence, this.#subjects);
-    this.#allowance = new Allowance(this.#run, this.#evidence);
-    const { first } = this.#subjects;
-    this.#recovery = new Recovery(this.#run, first, this.#evidence, this.#allowance);
-    this.#freshBursts = 0;
-    await this.#takeSteps();
-  }
-
-  async #takeSteps(): Promise<void> {
+  async take(): Promise<void> {
     this.#run.doing('a burst until the limit');
     const begin = this.#run.now();
     const first = await this.#recovery.exhaust(this.#allowance.mostInBurst, firmRefusals);
@@ -122,15 +137,16 @@ export class Plan {
       await this.#askAfterSilence();
     }
     await this.#separateAll();
-    if (this.#keyTests.done.length === 0 && this.#subjects.others.length > 0) {
+    if (this.keyTests.done.length === 0 && this.#hasOtherSubjects) {
       await this.#recovery.exhaust(this.#allowance.mostInBurst, 1);
-      await this.#keyTests.make(this.#firstPasses);
+      await this.keyTests.make(this.#firstPasses);
     }
-    if (this.#isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
+    if (this.#evidence.isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
       await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
     await this.#confirm();
     // What follows an answer that nothing explains shows what it was.
-    if (!this.#isKnown) await this.#recovery.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+    if (!this.#evidence.isKnown)
+      await this.#recovery.exhaust(this.#evidence.longestRun + 2, firmRefusals);
   }
 
   /**
@@ -138,7 +154,7 @@ export class Plan {
    * restarted can look like another one until then.
    */
   async #confirm(): Promise<void> {
-    if (!this.#isKnown || this.#checkOpen()) return;
+    if (!this.#evidence.isKnown || this.#checkOpen()) return;
     // If refusals may count, those of the race delay the next pass, and no decision says when.
     if (this.#evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
     const now = this.#run.now();
@@ -177,14 +193,14 @@ export class Plan {
     }
     await this.#recovery.exhaust(this.#allowance.mostInBurst, firmRefusals - 1);
     // Only after the pause and the burst is it known that no earlier request counts.
-    await this.#keyTests.make(this.#firstPasses);
+    await this.keyTests.make(this.#firstPasses);
     await this.#recovery.watchReturn(begin, windowMs, 1);
   }
 
   /** Step 4 beside slow replies: short windows may explain all that was asked without a pause. */
   async #askAfterSilence(): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
-    if (this.#run.replyMs < windowMs / mostQuickReplies || !this.#isKnown) return;
+    if (this.#run.replyMs < windowMs / mostQuickReplies || !this.#evidence.isKnown) return;
     await this.#pause();
     await this.#recovery.askAfterSilence(windowMs);
   }
@@ -199,7 +215,7 @@ export class Plan {
     const whole = this.#isCounter ? counterWindows : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
-    const isUntested = this.#keyTests.done.length === 0;
+    const isUntested = this.keyTests.done.length === 0;
     const untested = isUntested ? this.#allowance.begin.ms + pastWindows * likely : 0;
     await this.#run.until(Math.max(this.#run.now() + likely * windows + pauseMarginMs, untested));
   }
@@ -292,7 +308,8 @@ export class Plan {
     const isUseful =
       (this.#checkOpen() || isShort) && this.#allowance.affords(this.#freshBurstCost);
     // Another test of the callers takes a few short windows, whatever else is known.
-    const isUntested = this.#isKnown && isShort && this.#keyTests.areNeeded(this.#firstPasses);
+    const isUntested =
+      this.#evidence.isKnown && isShort && this.keyTests.areNeeded(this.#firstPasses);
     if (!isUseful && !isUntested) return false;
     await this.#burstAfterPause();
     return true;
@@ -303,15 +320,11 @@ export class Plan {
     return { requests: usualLimit(this.#evidence) + mostInRace, windows: freshBurstWindows };
   }
 
-  get #isKnown(): boolean {
-    return this.#evidence.candidates.length > 0;
-  }
-
   /** True if every version that remains is a sliding counter. */
   get #isCounter(): boolean {
     const { candidates } = this.#evidence;
     const isCounter = candidates.every(({ family }) => family.algorithm === 'sliding_counter');
-    return isCounter && candidates.length > 0;
+    return isCounter && this.#evidence.isKnown;
   }
 
   /** True if something is still open. If not, the evidence is settled. */

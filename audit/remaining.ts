@@ -19,7 +19,7 @@ const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
 export function isOpen(evidence: Evidence): boolean {
-  return (evidence.candidates.length > 0 && !evidence.isPastCovered) || disagrees(evidence);
+  return (evidence.isKnown && !evidence.isPastCovered) || disagrees(evidence);
 }
 
 /** True while the versions that remain differ in kind, limit or window. */

@@ -78,7 +78,7 @@ function factsOf({ evidence, exchanges, advice }: Seen): Facts {
   const turning = turningPoints(evidence);
   const reason = whyUnknown(evidence, advice);
   if (reason !== undefined) return { ...all(saidOnce), algorithm: undetermined(reason, turning) };
-  if (evidence.candidates.length > 0) return knownFacts(evidence, turning);
+  if (evidence.isKnown) return knownFacts(evidence, turning);
   const [sentence, shown] = whyNone(evidence);
   const algorithm = certain('none_of_these' as const, sentence, shown);
   return { ...all(saidOnce), algorithm };
