@@ -41,8 +41,11 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
   throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
 }
 
-/** A flood starts this late in a minute, so that a wait of 59 s ends in the next minute. */
-const middleMs = 5_000;
+/**
+ * A flood starts at least this late in a minute. The next minute then begins well before a wait of
+ * 55 s is over, so a bucket that is full again with it looks like no other.
+ */
+const middleMs = 8_000;
 /** A flood that starts later in the minute may not end in it. */
 const tooLateMs = 48_000;
 
@@ -51,10 +54,12 @@ const tooLateMs = 48_000;
  * full minute would otherwise let twice as many pass.
  */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
-  const intoMs = (t.now() + t.ahead.most) % minuteMs;
+  const { least, most } = t.ahead;
+  const intoMs = (t.now() + least) % minuteMs;
   const untilNextMs = minuteMs + middleMs - intoMs;
+  const isTooLate = intoMs + most - least > tooLateMs;
   if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
-  else if (intoMs > tooLateMs && t.target.timeoutMs > untilNextMs)
+  else if (isTooLate && t.target.timeoutMs > untilNextMs)
     await t.pause(untilNextMs, 'the next minute');
 }
 
