@@ -4,7 +4,7 @@
  * refused, and one after it, which must pass. Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, ERR-3.
  */
 import { limitedEndpoints } from '#contract/limits.ts';
-import { minuteMs, secondMs } from '#contract/time.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { waitIn } from '#judging/service/expectations.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
@@ -130,8 +130,6 @@ interface EmptyBucket {
   readonly bucket: string;
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
-  /** When the last request that passed was answered. */
-  readonly emptiedAt: number;
 }
 
 /**
@@ -141,12 +139,11 @@ interface EmptyBucket {
 export async function waitOut(
   t: Trial,
   call: () => Promise<Reply>,
-  { account, bucket, refusals, tookMs, emptiedAt }: EmptyBucket,
+  { account, bucket, refusals, tookMs }: EmptyBucket,
 ): Promise<Wait | undefined> {
   const canWait = t.hasControl || t.target.timeoutMs >= longestWaitSeconds * secondMs;
   if (refusals.length === 0 || !canWait) return undefined;
   const what = `the limit of ${bucket}`;
-  const clockMarginMs = t.hasControl ? 0 : marginMs;
   await t.pause((fractionMs + 2 * secondMs - (tookMs % secondMs)) % secondMs, what);
   const { askedAt, seconds } = await askForWait(t, call);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
@@ -154,20 +151,11 @@ export async function waitOut(
     seconds < 2
       ? t.now() + seconds * secondMs
       : await askBeforeEnd(t, call, { what, askedAt, seconds });
-  // Refusals that spend explain a refusal at the end of the wait, but none once all tokens are back.
-  const allBackMs = emptiedAt + minuteMs + clockMarginMs;
-  const askOnceAllIsBack = async () => {
-    if (allBackMs <= t.now()) return;
-    await t.pause(allBackMs - t.now(), what);
-    await call();
-  };
-  if (endMs > allBackMs) await askOnceAllIsBack();
-  await t.pause(endMs + clockMarginMs - t.now(), what);
+  await t.pause(endMs + (t.hasControl ? 0 : marginMs) - t.now(), what);
   // Judges compare the statistics with the run's own messages, to see those of another client.
   await t.get(paths.stats, account.key);
   await call();
   const next = await call();
-  if (isRefused(next)) await askOnceAllIsBack();
   // Only the refill of `send` is observed, so only there are the further requests worth their cost.
   const isWhole =
     bucket === 'send' && passed(next) && (await flood(timesAgain, call)).every(passed);

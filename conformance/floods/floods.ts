@@ -35,8 +35,6 @@ export interface Flood {
   readonly replies: readonly Reply[];
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
-  /** When the last request that passed was answered. */
-  readonly emptiedAt: number;
   /** The first request and its reply. */
   readonly first: { readonly fields: Fields; readonly reply: Reply };
   /** The bodies of refused requests; each message text contains its `request_id`. */
@@ -163,9 +161,6 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
     replies,
     refusals,
     tookMs,
-    emptiedAt: Math.max(
-      ...replies.filter((reply) => !isRefused(reply)).map(({ answeredAt }) => answeredAt),
-    ),
     first: { fields: caller.sent[0]?.body ?? {}, reply: first },
     refused,
     forwarded: whileEmpty?.forwarded,
