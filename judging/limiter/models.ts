@@ -36,7 +36,7 @@ interface Model {
   versions(bucket: SplitBucket): Iterable<Version>;
 }
 
-const { POSITIVE_INFINITY: unlimited } = Number;
+const unlimited = Number.POSITIVE_INFINITY;
 
 export const models: Readonly<Record<Refill, Model>> = {
   sliding: {
