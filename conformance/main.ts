@@ -20,14 +20,14 @@ import { finish } from './run/finish.ts';
 import { dryRun, listing } from './run/preview.ts';
 import { runSuite, unreached } from './run/run.ts';
 import { conformTraffic } from './run/run-recorded.ts';
-import { mostSends, select } from './run/select.ts';
+import { mostSends, type Profile, select } from './run/select.ts';
 import { Client, type Clock, wallClock } from './target/client.ts';
 import { KeptBodies } from './target/connections.ts';
 import { Control, controlledClock } from './target/control.ts';
 import { ControlFailed } from './target/control-port.ts';
 import { Masks } from './target/masks.ts';
 import { RunFacts } from './target/run-facts.ts';
-import { type Capabilities, fates, type Profile, type Target } from './target/target.ts';
+import { type Capabilities, fates, type Target } from './target/target.ts';
 import { keysIn } from './target/target-flags.ts';
 
 export interface OwnSimulator {

@@ -31,7 +31,7 @@ import { reportKinds, reportValue } from '#io/report-flag.ts';
 import { readReport } from '#judging/report/comparison.ts';
 import { expectedFile, readExpectations } from '#judging/report/expected.ts';
 import { discoveredFile } from '#judging/report/outcome.ts';
-import { profiles } from './target/target.ts';
+import { profiles } from './run/select.ts';
 import {
   flagsOfTarget,
   refuseOtherRecipient,

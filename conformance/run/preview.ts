@@ -6,12 +6,12 @@ import { rules } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
-import type { Capabilities, Profile, SkipReason } from '../target/target.ts';
+import type { Capabilities, SkipReason } from '../target/target.ts';
 import { BucketLedger, entriesOf, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
 import { type Item, itemsOf } from './items.ts';
 import { Schedule } from './order.ts';
-import { casesToSkip } from './select.ts';
+import { casesToSkip, type Profile } from './select.ts';
 
 /** The text of `--list`: a line for each case. */
 export function listing(cases: readonly AnyCase[]): string {

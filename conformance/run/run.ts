@@ -5,14 +5,14 @@
  */
 import { workOn } from '#io/event-loop.ts';
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
-import type { Profile, SkipReason, Target } from '../target/target.ts';
+import type { SkipReason, Target } from '../target/target.ts';
 import { sendsIn } from './budget.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
 import { notRun, skipped } from './case-result.ts';
 import { answersAllAlike, otherTraffic, slowMachine, whyUnreachable } from './conditions.ts';
 import { judgeAgain, type Ran, runCase } from './judge-case.ts';
 import { type Execute, runScheduled } from './run-scheduled.ts';
-import { casesToSkip } from './select.ts';
+import { casesToSkip, type Profile } from './select.ts';
 
 interface RunOptions {
   readonly bail: boolean;

@@ -4,13 +4,7 @@
  */
 import { rules } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
-import {
-  type Capabilities,
-  type Profile,
-  type SkipReason,
-  tooLong,
-  whyMissing,
-} from '../target/target.ts';
+import { type Capabilities, type SkipReason, tooLong, whyMissing } from '../target/target.ts';
 import { entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
 import type { Recording } from './recording.ts';
@@ -42,6 +36,9 @@ function matches(id: string, subject: string, pattern: string): boolean {
   if (groups.has(pattern)) return subject.startsWith(`${pattern}-`);
   return subject === pattern || id.includes(pattern);
 }
+
+export const profiles = ['readonly', 'budget', 'full'] as const;
+export type Profile = (typeof profiles)[number];
 
 interface MostSends {
   readonly ofCase: number;

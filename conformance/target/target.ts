@@ -83,9 +83,6 @@ export function tooLong(wait: string): string {
   return `${wait}, longer than --timeout allows`;
 }
 
-export const profiles = ['readonly', 'budget', 'full'] as const;
-export type Profile = (typeof profiles)[number];
-
 /** Recipients whose fate the harness scripts on a simulator; all are reserved for fiction. */
 export const recipients = {
   delivered: '+12125550150',
