@@ -181,7 +181,6 @@ export const throttlingDefects: readonly DefectRow[] = [
         key === undefined ? 'received' : endpoint,
         caller,
       ]),
-      'another client behind the address looks the same',
     ],
     'unauthenticated-locks-users': [
       'an address whose bucket is empty is refused even with a good key',
