@@ -34,7 +34,10 @@ function limitOn(endpoint: LimitedEndpoint): Judge {
   return (trace, findings) => {
     for (const bucket of bucketsOf(trace))
       if (bucket.endpoint === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
+    const isExercised = findings.exercised > 0;
     judgeNotQueued(trace, findings, [429]);
+    // A send that was refused and not queued shows nothing of a limit that could not be judged.
+    if (!isExercised) findings.exercised = 0;
   };
 }
 

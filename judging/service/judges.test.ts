@@ -418,6 +418,26 @@ test('AUTH-6 a flood that is too long ago to be looked at explains the refusal t
   }
 });
 
+test('LIMIT-1 a limit that a late machine left unjudged does not pass by what was not queued', () => {
+  const sent = (i: number, status: number, at: number, isLate: boolean) => {
+    const fields = { request_id: `id-${i}`, message: `text ${i}` };
+    const more = { method: 'POST', endpoint: 'send', fields } as const;
+    const made = exchange(status, {}, { at, more });
+    return { ...made, reply: { ...made.reply, isLate } };
+  };
+  const exercisedBy = (isLate: boolean) => {
+    const flood = Array.from({ length: 124 }, (_, i) =>
+      sent(i, i < 120 ? 202 : 429, i, isLate && i === 60),
+    );
+    const exchanges = [...flood, sent(123, 202, 70_000, false)];
+    const { broken, exercised } = judge('LIMIT-1', exchanges, exchanges);
+    expect(broken).toBeUndefined();
+    return exercised;
+  };
+  expect(exercisedBy(true)).toBe(0);
+  expect(exercisedBy(false)).toBeGreaterThan(1);
+});
+
 test('LIMIT-4 a limit that is too small does not pass because an unknown minute may explain it', () => {
   const more = {
     endpoint: 'received',
