@@ -135,6 +135,12 @@ export class Evidence {
     return this.candidates.length > 0;
   }
 
+  /** True if every limiter that explains the decisions is a sliding counter. */
+  get isCounter(): boolean {
+    const isCounter = this.candidates.every(({ family }) => family.algorithm === 'sliding_counter');
+    return isCounter && this.isKnown;
+  }
+
   /** The candidates with nothing before, or all if there are none. The audit plans by these. */
   get withoutPast(): readonly Candidate[] {
     return this.#latest.withoutPast;

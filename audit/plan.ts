@@ -187,7 +187,7 @@ class Steps {
     const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
-    if (!this.#isCounter) {
+    if (!this.#evidence.isCounter) {
       await this.#recovery.ask();
       await this.#run.until(begin + requestBeforeBurst * windowMs);
     }
@@ -212,7 +212,7 @@ class Steps {
     // In windows of a clock, the next bursts then begin at other places.
     const share = (this.#freshBursts * goldenShare) % 1;
     const isWhole = this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow;
-    const whole = this.#isCounter ? counterWindows : wholePause + share;
+    const whole = this.#evidence.isCounter ? counterWindows : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
@@ -318,13 +318,6 @@ class Steps {
   /** What a burst after a pause costs, with a race after it. */
   get #freshBurstCost(): Cost {
     return { requests: usualLimit(this.#evidence) + mostInRace, windows: freshBurstWindows };
-  }
-
-  /** True if every version that remains is a sliding counter. */
-  get #isCounter(): boolean {
-    const { candidates } = this.#evidence;
-    const isCounter = candidates.every(({ family }) => family.algorithm === 'sliding_counter');
-    return isCounter && this.#evidence.isKnown;
   }
 
   /** True if something is still open. If not, the evidence is settled. */
