@@ -134,7 +134,7 @@ const steadyBursts: Recording = {
       return replies.every(passed);
     };
     if (await burstsPass()) return;
-    // Another client may have used the bucket: once more, with a minute that shows none in between.
+    // Another client may have used the bucket: again, after a flood that finds the bucket full.
     await t.pause(refillSeconds * secondMs, 'the limit of received');
     await flood(documentedLimits.received + 2, call);
     await t.pause(refillSeconds * secondMs, 'the limit of received');

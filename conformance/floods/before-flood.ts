@@ -42,8 +42,8 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
 }
 
 /**
- * A flood starts at least this late in a minute. The next minute then begins well before a wait of
- * 55 s is over, so a bucket that is full again with it looks like no other.
+ * A flood starts at least this late in a minute of the target's clock. A bucket that is full again
+ * with the next minute then lets requests pass before 55 s are over, and no other one does.
  */
 const middleMs = 8_000;
 /** A flood that starts later in the minute may not end in it. */

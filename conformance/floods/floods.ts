@@ -97,8 +97,8 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
 /**
  * A second flood after one that had too few passes: the bucket may not have been full, or another
  * client used it. It is full a minute after this run has emptied it, and two floods agree if no
- * other client uses it. If time permits, nothing that was spent before the run explains a refusal
- * then. Undefined if the budget does not cover it.
+ * other client uses it. If time permits, it comes so late that nothing spent before the run explains
+ * a refusal. Undefined if the budget does not cover it.
  */
 async function floodAgain(
   t: Trial,
@@ -147,7 +147,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const whileEmpty =
     refusals.length > 0 ? await requestWhileEmpty(t, account, bucket, first) : undefined;
   const passes = replies.length - refusals.length;
-  // Only where a refusal names a short wait do tokens return one by one, during the flood too.
+  // Tokens return during the flood only if they return one by one. A refusal then names a short wait.
   const isGradual = refusals.every((refusal) => (waitIn(refusal) ?? 0) < 2);
   const returned = isGradual ? (tookMs / minuteMs) * limit : 0;
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;

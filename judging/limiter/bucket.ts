@@ -44,7 +44,7 @@ export interface Excess {
   /** How many requests passed within `spanMs`. */
   readonly passed: number;
   readonly spanMs: number;
-  /** When a request had been refused of which the window still counts. */
+  /** When the refusal was answered that the pass contradicts; undefined if the count shows it. */
   readonly refusedBy?: number;
 }
 
@@ -140,8 +140,8 @@ const mostWays = 2_000;
 
 /** The interval before the ones that are not placed yet. */
 interface LastInterval extends Pick<Interval, 'openedAt'> {
-  /** It certainly holds what came in this time. */
-  readonly held: Window;
+  /** From then until the end's earliest time, it certainly holds what came. */
+  readonly heldFrom: number;
   readonly end: Instant;
   readonly before: readonly Interval[];
 }
@@ -149,10 +149,10 @@ interface LastInterval extends Pick<Interval, 'openedAt'> {
 /** Each way to place the intervals, from the one that may be open where the record begins. */
 export function waysOfIntervals(bucket: SplitBucket): Iterable<Way> {
   const { knownSince } = bucket;
-  const openedAt = Number.NEGATIVE_INFINITY;
-  const held = { from: openedAt, to: knownSince };
+  const longAgo = Number.NEGATIVE_INFINITY;
   const end = { earliest: knownSince, latest: knownSince + minuteMs };
-  return waysAfter(bucket, { openedAt, held, end, before: [] }, { tried: 0 });
+  const last = { openedAt: longAgo, heldFrom: longAgo, end, before: [] };
+  return waysAfter(bucket, last, { tried: 0 });
 }
 
 /**
@@ -161,7 +161,7 @@ export function waysOfIntervals(bucket: SplitBucket): Iterable<Way> {
  */
 function* waysAfter(
   bucket: SplitBucket,
-  { openedAt, held, end, before }: LastInterval,
+  { openedAt, heldFrom, end, before }: LastInterval,
   ways: { tried: number },
 ): Generator<Way> {
   const { granted, doubtful, spanErrorMs } = bucket;
@@ -170,7 +170,8 @@ function* waysAfter(
   // The first request that certainly came after the end of the last interval …
   const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
   if (certain.length === 0) {
-    const excess = excessInFixed(bucket, [{ ...held, to: Number.POSITIVE_INFINITY }]);
+    // If there is none, the last interval may hold all that follows.
+    const excess = excessInFixed(bucket, [{ from: heldFrom, to: Number.POSITIVE_INFINITY }]);
     yield { excess, intervals: endingBy(end.latest) };
   }
   const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
@@ -179,15 +180,13 @@ function* waysAfter(
     .filter(({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy)
     .sort((a, b) => a.sentAt - b.sentAt);
   for (const { earliest, latest } of groupsOf(openers)) {
-    const intervals = endingBy(Math.min(end.latest, latest));
-    const excess = excessInFixed(bucket, [{ ...held, to: Math.max(held.to, earliest) }]);
     const opened = Math.max(earliest, end.earliest);
+    const endsBy = Math.min(end.latest, latest);
+    const intervals = endingBy(endsBy);
+    const excess = excessInFixed(bucket, [{ from: heldFrom, to: opened }]);
     const next = {
       openedAt: opened,
-      held: {
-        from: Math.min(end.latest, latest) + spanErrorMs,
-        to: opened + minuteMs - spanErrorMs,
-      },
+      heldFrom: endsBy + spanErrorMs,
       end: {
         earliest: opened + minuteMs - spanErrorMs,
         latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,

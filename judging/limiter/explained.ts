@@ -154,8 +154,8 @@ interface Refused {
 }
 
 /**
- * Of several refusals at once any may be the first, and none of the others explains that one: it
- * stands for all of them.
+ * The first of the refusals at the same time as this one, of which any may be it: its time is that
+ * of all of them. The others come later, so none of them explains it.
  */
 function firstOfRefusals(bucket: SplitBucket, refusal: Exchange): Refused {
   const { granted, refused, doubtful, refusalsSpend, spanErrorMs } = bucket;

@@ -165,7 +165,7 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
     );
   }
   if (messages === 0) return undefined;
-  const isRepeated = (counts.length > 1 && least === most) || isFullBetween(counts, limit);
+  const isRepeated = (counts.length > 1 && least === most) || isTwiceTooSmall(counts, limit);
   // No other client leaves a bucket once full and once nearly empty. More than the limit may pass
   // where tokens come back continuously; a slow flood may then meet fewer tokens.
   const isFullOnce = least === limit || (most >= limit && least < limit / 3);
@@ -181,7 +181,7 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
 const alike = 1 / 20;
 
 /** True if two alike counts are too small, although the bucket was full before each of them. */
-function isFullBetween(counts: readonly number[], limit: number): boolean {
+function isTwiceTooSmall(counts: readonly number[], limit: number): boolean {
   const smallAfterFull = counts.filter(
     (count, i) => count < limit && (counts[i - 1] ?? 0) >= limit,
   );
