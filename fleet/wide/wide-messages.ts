@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
-import { waitInputSchema } from '#src/operations/messages/wait.ts';
+import { waitInputSchema } from '#src/operations/messages/wait-for-messages.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';

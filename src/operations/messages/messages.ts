@@ -17,8 +17,8 @@ import {
   searchMessages,
 } from './message-query.ts';
 import { standstillSchema, standstills } from './standstills.ts';
-import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
-import { waitingSchema, waitingView } from './waiting.ts';
+import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait-for-messages.ts';
+import { waitingSchema, waitingView } from './what-it-waits-for.ts';
 
 /** Records built before other requests get a turn. */
 const recordsAtOnce = 32;

@@ -1,6 +1,6 @@
 /**
  * Lists the messages that time alone does not move on, in groups with one SIM and one reason, which
- * `waiting.ts` explains.
+ * `what-it-waits-for.ts` explains.
  */
 import { z } from 'zod';
 import { isFinal } from '#contract/message-status.ts';
@@ -11,7 +11,7 @@ import { isStuckIn } from '../../sim/devices/device-work.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
 import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { sentenceOf, standstillOf, waitingReasons } from './waiting.ts';
+import { sentenceOf, standstillOf, waitingReasons } from './what-it-waits-for.ts';
 
 /** The most groups in one reply. */
 const mostGroups = 100;

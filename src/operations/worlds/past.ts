@@ -16,6 +16,7 @@ import { messageRecord, messageRecordSchema } from '../messages/message-query.ts
 import { find, type RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 import { situationOf, situationSchema } from './situation.ts';
+import { subjectIn, subjectRequests } from './situation-subject.ts';
 import { situationText } from './situation-text.ts';
 import { knownKeys, restoreInto } from './snapshots.ts';
 import { stateOf, stateSchema } from './state.ts';
@@ -151,9 +152,13 @@ function* viewAt(
 
 function* situationTest(live: RunningWorld, query: z.output<typeof situationSchema>) {
   const { entry } = query;
-  const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
-  const entryMs = entry === undefined ? undefined : yield* atInstant(live, { entry }, clockOf);
-  const situation = yield* situationOf(live, query, entryMs);
+  const requests = yield* subjectRequests(live, query.message_id, query.number);
+  const seenIn = (world: RunningWorld) => ({
+    endMs: world.simulation.clock.now(),
+    subject: requests && subjectIn(world, requests),
+  });
+  const seen = entry === undefined ? seenIn(live) : yield* atInstant(live, { entry }, seenIn);
+  const situation = yield* situationOf(live, entry, requests, seen);
   return situationText(situation, query.language, live.routeOf);
 }
 

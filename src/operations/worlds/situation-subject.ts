@@ -29,22 +29,32 @@ export interface NumberedInput {
   readonly number: number;
 }
 
-/** What the test is about: a message, or a request. */
+/** The requests of the message or of the request that the test is about. */
+export interface SubjectRequests {
+  /** The number of the request that the user asked for. */
+  readonly asked: number | undefined;
+  readonly found: ReturnType<typeof exchangesOfIntent>;
+  readonly numbers: ReadonlySet<number>;
+  /** Tests for the inputs to keep, from the fewest to all. */
+  readonly filters: readonly ((input: NumberedInput) => boolean)[];
+  /** The message that was asked for, that the request created, or that its intent created. */
+  readonly messageId: string | undefined;
+}
+
+/** How the world shows the subject at one instant. */
 export interface TestSubject {
   readonly title: string;
   readonly match: ShownMessages;
   /** The statuses of its messages; undefined if it created none. */
   readonly statuses: readonly string[] | undefined;
-  /** Tests for the inputs to keep, from the fewest to all. */
-  readonly filters: readonly ((input: NumberedInput) => boolean)[];
 }
 
-/** The subject of the test; undefined if that is the whole world. */
-export function* subjectOf(
+/** The requests of the subject; undefined if that is the whole world. */
+export function* subjectRequests(
   live: RunningWorld,
   messageId: string | undefined,
   number: number | undefined,
-): Generator<undefined, TestSubject | undefined> {
+): Generator<undefined, SubjectRequests | undefined> {
   if (messageId === undefined && number === undefined) return undefined;
   // Only with a finished client does an intent include its retries under a new request_id.
   const options = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
@@ -53,21 +63,32 @@ export function* subjectOf(
   const found = exchangesOfIntent(report, number, givenId);
   const numbers = new Set([...found.attempts, ...found.reads].map((each) => each.number));
   if (numbers.size === 0) throw conflict('the record no longer has the requests of this');
-  // The message that was asked for, that the request created, or that its intent created.
-  const id = givenId ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId;
-  const message = id === undefined ? undefined : live.simulation.world.messages.get(id);
-  const [first] = found.attempts;
-  const account = live.simulation.world.accounts.get(first?.caller.account ?? '');
+  const account = live.simulation.world.accounts.get(found.attempts[0]?.caller.account ?? '');
   const keyIds = new Set((account?.keys ?? []).map(({ keyId }) => keyId));
+  return {
+    asked: number,
+    found,
+    numbers,
+    filters: filtersOf(numbers, keyIds),
+    messageId: givenId ?? (found.traced && messageIdOf(found.traced)) ?? found.messageId,
+  };
+}
+
+/** The subject as a world shows it, which may be the one of an earlier instant. */
+export function subjectIn(
+  live: RunningWorld,
+  { asked, found, messageId }: SubjectRequests,
+): TestSubject {
+  const { messages } = live.simulation.world;
+  const message = messageId === undefined ? undefined : messages.get(messageId);
   const match =
     message === undefined
       ? {}
       : { to: message.to, ...(message.requestId !== '' && { request_id: message.requestId }) };
   return {
-    title: titleOf(found, number, message),
+    title: titleOf(found, asked, message),
     match,
     statuses: message === undefined ? undefined : statusesOf(live, match),
-    filters: filtersOf(numbers, keyIds),
   };
 }
 
@@ -75,7 +96,7 @@ export function* subjectOf(
 function filtersOf(
   numbers: ReadonlySet<number>,
   keyIds: ReadonlySet<string>,
-): TestSubject['filters'] {
+): SubjectRequests['filters'] {
   const last = Math.max(...numbers);
   const isOfSubject = ({ input, number }: NumberedInput) =>
     !isRequest(input) || numbers.has(number);
@@ -90,7 +111,7 @@ function filtersOf(
 
 /** A test of a send is named after it, its reply, and what its intent also sent. */
 function titleOf(
-  { traced, attempts }: ReturnType<typeof exchangesOfIntent>,
+  { traced, attempts }: SubjectRequests['found'],
   number: number | undefined,
   message: Message | undefined,
 ): string {

@@ -127,9 +127,18 @@ const cases: Readonly<Record<string, Case>> = {
       return { entry: 6 };
     },
   },
+  'a message as it was after a line, before more requests': {
+    make: (simulator) => {
+      sendBy(simulator, 0, { request_id: 'a' });
+      const id = idOf(sendBy(simulator, 0, { request_id: 'b' }).body);
+      simulator.clock.advance('1h');
+      sendBy(simulator, 0, { request_id: 'c' });
+      return { message_id: id, entry: 3 };
+    },
+  },
 };
 
-test('ten situations run as they were copied, in Vitest: red where a client rule is broken', async () => {
+test('all situations run as they were copied, in Vitest: red where a client rule is broken', async () => {
   const config = `export default { resolve: { alias: { smstwin: '${root}src/api.ts' } } };`;
   writeFileSync(join(folder, 'vitest.config.mjs'), config);
   for (const [index, { make }] of Object.values(cases).entries()) {
@@ -151,6 +160,18 @@ test('ten situations run as they were copied, in Vitest: red where a client rule
       new Set(broken),
     ]);
   }
+});
+
+test('a test up to a line shows the message as it was then, or says that it was not sent yet', async () => {
+  const { simulator } = new Twin();
+  const after = cases['a message as it was after a line, before more requests']?.make(simulator);
+  const text = simulator.past.situation(after ?? {});
+  expect(text).toContain('a message to +12025550123 is queued');
+  expect(text).toContain('"request_id":"b"');
+  expect(text).not.toContain('"request_id":"c"');
+  const before = { ...after, entry: 2 };
+  expect(() => simulator.past.situation(before)).toThrow('none of its requests up to line 2');
+  await simulator.close();
 });
 
 test('a test keeps only the requests that its situation needs, and says if it cannot', async () => {

@@ -22,8 +22,8 @@ import {
   isRequest,
   type NumberedInput,
   type ShownMessages,
+  type SubjectRequests,
   statusesOf,
-  subjectOf,
   type TestSubject,
 } from './situation-subject.ts';
 
@@ -81,29 +81,34 @@ type SituationBase = Pick<Situation, 'settings' | 'startMs' | 'endMs'>;
 const mostSteps = 1_000;
 const entriesAtOnce = 256;
 
-/** The situation at `entryMs`, by default now, as inputs and what a run of them shows. */
+/**
+ * The situation after a line of the journal, by default the last one, as inputs and what a run of
+ * them shows. `seen`: the time and the subject at that instant.
+ */
 export function* situationOf(
   live: RunningWorld,
-  { message_id: messageId, number, entry }: z.output<typeof situationSchema>,
-  entryMs: number | undefined,
+  lastLine: number | undefined,
+  requests: SubjectRequests | undefined,
+  { endMs, subject }: { readonly endMs: number; readonly subject: TestSubject | undefined },
 ): Generator<undefined, Situation> {
-  const subject = yield* subjectOf(live, messageId, number);
-  // At the moment at which the subject's statuses were read, as time may pass while others work.
-  const endMs = entryMs ?? live.simulation.clock.now();
   const run = live.recordedRun();
   const lastNumber = live.exchangeRecord.total;
   const { checkpoint, started_at: startedAt, settings } = readHeader(run.header, run.name);
   if (checkpoint !== undefined)
     throw conflict('the journal begins at a checkpoint: its inputs before that are not kept');
-  const { startMs, inputs } = yield* inputsSinceReset(run, Date.parse(startedAt), entry);
+  const startedAtMs = Date.parse(startedAt);
+  const { startMs, inputs } = yield* inputsSinceReset(run, startedAtMs, lastNumber, lastLine);
+  const isOfSubject = ({ input, number }: NumberedInput) =>
+    isRequest(input) && requests?.numbers.has(number) === true;
+  if (requests !== undefined && !inputs.some(isOfSubject))
+    throw conflict(`the journal has none of its requests up to line ${lastLine}`);
   const { clock: _, startTime: __, rate: ___, ...otherSettings } = settings;
   // A journal does not have the text of explicit keys, so all are drawn.
   const world = withDrawnKeys(otherSettings['world'] as Settings['world']);
   const base = { settings: { ...otherSettings, world }, startMs, endMs };
-  const numbered = numberedInputs(inputs, lastNumber);
   // From the fewest inputs to all: the first that play as they were recorded are enough.
-  for (const isKept of subject?.filters ?? [() => true]) {
-    const kept = numbered.filter(isKept);
+  for (const isKept of requests?.filters ?? [() => true]) {
+    const kept = inputs.filter(isKept);
     if (kept.length > mostSteps) continue;
     const situation = playInputs(live, kept, base, subject);
     if (situation !== undefined) return situation;
@@ -114,28 +119,35 @@ export function* situationOf(
   );
 }
 
-/** The inputs up to a line of the journal, from the last reset on, and the time at that reset. */
-function* inputsSinceReset({ entries }: RecordedRun, startedAtMs: number, lastLine = Infinity) {
+/**
+ * The inputs up to a line of the journal, from the last reset on, and the time at that reset.
+ * `lastNumber`: the number of the last request of the journal.
+ */
+function* inputsSinceReset(
+  { entries }: RecordedRun,
+  startedAtMs: number,
+  lastNumber: number,
+  lastLine = Infinity,
+) {
   let startMs = startedAtMs;
-  let inputs: Input[] = [];
+  let inputs: NumberedInput[] = [];
   let line = 1;
+  let requests = 0;
   for (const entry of entries) {
     if (++line % entriesAtOnce === 0) yield;
-    if (line > lastLine) break;
+    if (isRequest(entry)) requests++;
+    if (line > lastLine) continue;
     if ('operation' in entry && entry.operation === 'reset') {
       startMs = Number(entry.args[0]);
       inputs = [];
     } else if (isInput(entry)) {
-      inputs.push(entry);
+      inputs.push({ input: entry, number: requests });
     }
   }
-  return { startMs, inputs };
-}
-
-/** `lastNumber`: the number of the last of these requests. */
-function numberedInputs(inputs: readonly Input[], lastNumber: number): NumberedInput[] {
-  let number = lastNumber - inputs.filter(isRequest).length;
-  return inputs.map((input) => ({ input, number: isRequest(input) ? ++number : number }));
+  // The journal may lack earlier requests, so they are counted back from the last one.
+  const before = lastNumber - requests;
+  const numbered = inputs.map(({ input, number }) => ({ input, number: number + before }));
+  return { startMs, inputs: numbered };
 }
 
 function isInput(entry: Entry): entry is Input {

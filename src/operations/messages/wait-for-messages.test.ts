@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../../simulator.ts';
-import { mostWaits } from './wait.ts';
+import { mostWaits } from './wait-for-messages.ts';
 
 test('with a manual clock, a wait runs simulated time forward until enough match', async () => {
   const simulator = new Simulator({ clock: 'manual' });
