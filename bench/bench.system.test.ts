@@ -81,6 +81,18 @@ test.each([
   30_000,
 );
 
+test('a run that cannot send leaves no account on the service', async () => {
+  const simulator = new Simulator({ noLimits: true });
+  const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+  const accounts = simulator.accounts.list().length;
+  simulator.faults.add({ when: { every: 1 }, fault: { kind: 'status', status: 503 } });
+  const argv = [baseUrl, '--control-url', controlUrl ?? '', '--scenario', 'read'];
+  const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: 'UsageError' });
+  expect(simulator.accounts.list()).toHaveLength(accounts);
+  await simulator.close();
+});
+
 test.each([
   [{}, 0, 'every limit held'],
   [{ send: 121 }, 7, 'OVER-ADMISSION'],

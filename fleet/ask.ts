@@ -4,6 +4,7 @@
  * kept-alive one may close just as it is used, and an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { plainHost } from '#io/flag-values.ts';
 import { jsonIn, reasonOf } from '#io/plain-file.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 
@@ -41,7 +42,7 @@ export function openReply(
 ): Promise<IncomingMessage> {
   const { hostname, port } = new URL(url);
   const options: RequestOptions = {
-    hostname: hostname.replace(/^\[|\]$/g, ''),
+    hostname: plainHost(hostname),
     port,
     method,
     path,

@@ -140,9 +140,14 @@ export function isWebAddress(text: string): boolean {
 
 /** True if only this machine can reach the host. Permits each spelling of `::1`, and brackets. */
 export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '');
+  const name = plainHost(host);
   if (isIPv6(name)) return /^(?:0*:)*:?0*1$/.test(name);
   return name === 'localhost' || (isIPv4(name) && name.startsWith('127.'));
+}
+
+/** A host as a socket takes it: without the brackets that an IPv6 address has in a URL. */
+export function plainHost(host: string): string {
+  return host.replace(/^\[|\]$/g, '');
 }
 
 /** Host and port as a URL has them: with brackets around an IPv6 address. */

@@ -10,6 +10,7 @@ import { BlockList, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { UsageError } from './command-error.ts';
+import { plainHost } from './flag-values.ts';
 
 /** Addresses of this machine, which a proxy could not reach. */
 const neverProxied = 'localhost 127.0.0.0/8 ::1';
@@ -50,7 +51,7 @@ export class WayOut {
   request(path: string): RequestOptions & { readonly headers: Readonly<Record<string, string>> } {
     const { protocol, origin, port } = this.#target;
     if (this.#proxy === undefined || protocol === 'https:')
-      return { protocol, host: hostOf(this.#target), port, path, headers: {} };
+      return { protocol, host: plainHost(this.#target.hostname), port, path, headers: {} };
     const headers = authorizationOf(this.#proxy);
     return { ...addressOf(this.#proxy), path: path === '*' ? origin : origin + path, headers };
   }
@@ -107,8 +108,8 @@ function proxyAt(text: string, variable: string): URL {
 }
 
 function addressOf(url: URL) {
-  const { protocol, port } = url;
-  const host = hostOf(url);
+  const { protocol, hostname, port } = url;
+  const host = plainHost(hostname);
   // Node would take the name in a certificate from the header `Host`, which names the service.
   const servername = isIP(host) === 0 ? host : '';
   return { protocol, host, servername, port: port || (protocol === 'https:' ? 443 : 80) };
@@ -120,13 +121,9 @@ function authorizationOf({ username, password }: URL): Record<string, string> {
   return { 'Proxy-Authorization': `Basic ${user.toString('base64')}` };
 }
 
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
-}
-
 /** True if a list such as that of NO_PROXY has the host, a domain or a network above it, or `*`. */
 function isExempt(target: URL, list: string): boolean {
-  const host = hostOf(target);
+  const host = plainHost(target.hostname);
   const port = String(addressOf(target).port);
   return list
     .toLowerCase()

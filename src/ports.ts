@@ -131,7 +131,7 @@ async function openControl(
   opened: Transport[],
 ): Promise<string> {
   const { controlApi } = await import('./control/control-api.ts');
-  const publicHost = publicUrl === undefined ? undefined : hostOf(publicUrl);
+  const publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).hostname;
   const allowed = [...allowedHosts, ...(publicHost ? [publicHost] : [])];
   const transport = await nodeTransport(
     controlApi(simulator, { host, token, allowedHosts: allowed }),
@@ -145,8 +145,8 @@ async function openControl(
 
 /** The time in the `Date` of a reply: that of the world which gives it. */
 export function shownMs(simulator: RunningWorld): number {
-  const { hosting } = simulator;
-  const world = hosting.isFirst(simulator) ? hosting.lastAnswered : simulator;
+  const { hostedWorlds } = simulator;
+  const world = hostedWorlds.isFirst(simulator) ? hostedWorlds.lastAnswered : simulator;
   return world.wallClock.now();
 }
 
@@ -157,15 +157,15 @@ export function shownMs(simulator: RunningWorld): number {
 export function serviceOf(simulator: RunningWorld): ServicePort {
   return {
     service: (request, awaits) => {
-      const { hosting } = simulator;
-      return (hosting.isFirst(simulator) ? hosting : simulator).handle(request, awaits);
+      const { hostedWorlds } = simulator;
+      return (hostedWorlds.isFirst(simulator) ? hostedWorlds : simulator).handle(request, awaits);
     },
     shapeRefusal: (status, code, detail) =>
       refuseUnread(simulator.simulation.world, status, code, detail),
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
     onReplyFinished: (delivery, isSeen) => {
-      simulator.hosting.delivers(delivery);
+      simulator.hostedWorlds.delivers(delivery);
       simulator.replyFinished(delivery, isSeen);
     },
   };
@@ -183,7 +183,8 @@ export function urlsForHost<Urls extends { readonly baseUrl: string }>(
   // The guard of the control port has checked the name, but not the port behind it.
   if (host === undefined || !URL.canParse(`http://${host}`)) return urls;
   const controlUrl = `http://${host}`;
-  if (publicUrl !== undefined || isLoopback(hostOf(controlUrl))) return { ...urls, controlUrl };
+  if (publicUrl !== undefined || isLoopback(new URL(controlUrl).hostname))
+    return { ...urls, controlUrl };
   const base = new URL(urls.baseUrl);
   base.hostname = new URL(controlUrl).hostname;
   return { ...urls, baseUrl: base.origin, controlUrl };
@@ -206,8 +207,4 @@ const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': loopback, '::'
 export function urlOf(host: string, port: number, tls?: TlsPair): string {
   const scheme = tls === undefined ? 'http' : 'https';
   return `${scheme}://${authorityOf(loopbackOf[host] ?? host, port)}`;
-}
-
-function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }

@@ -6,6 +6,7 @@
 import { bearerHeader, Client } from '#conformance/target/client.ts';
 import { Masks } from '#conformance/target/masks.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
+import { plainHost } from '#io/flag-values.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
@@ -28,19 +29,24 @@ export async function runningService(
   const user = options.apiKey ? undefined : await control?.createUser(name, number, 1);
   const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
   const from = options.from ?? user?.from ?? '';
+  const stop = async () => {
+    if (user !== undefined) await control?.deleteUser(user);
+  };
+  const sends = sendMessages(baseUrl, messageCount, { apiKey, from, to: options.to });
   return {
-    // A socket takes an IPv6 address without the brackets that a URL has.
-    target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
+    target: { host: plainHost(baseUrl.hostname), port: Number(baseUrl.port || 80) },
     started: { apiKey, from, startDurationMs: Number.NaN },
-    messageIds: await sendMessages(baseUrl, messageCount, { apiKey, from, to: options.to }),
+    // Without them the run ends here, and its account must not stay on the service.
+    messageIds: await sends.catch(async (error) => {
+      await stop();
+      throw error;
+    }),
     usage: async () => {
       if (control === undefined) return undefined;
       const rssBytes = await control.rssBytes();
       return { kind: 'usage', cpuMicros: Number.NaN, rssBytes };
     },
-    stop: async () => {
-      if (user !== undefined) await control?.deleteUser(user);
-    },
+    stop,
   };
 }
 
@@ -53,20 +59,23 @@ async function sendMessages(
   const request = sendTemplate(apiKey, { to, from, message: 'Preloaded by the bench.' });
   const messageIds: string[] = [];
   const client = boundedClient(baseUrl);
-  while (messageIds.length < count) {
-    const reply = await client.request(request);
-    const id = Object(reply.json).message_id as unknown;
-    // The id becomes part of a path.
-    const isUsable = reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id);
-    if (isUsable) messageIds.push(id);
-    else if (messageIds.length > 0) break;
-    else {
-      const answer = `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}`;
-      throw new UsageError(`${answer}; expected 202 with a message_id`);
+  try {
+    while (messageIds.length < count) {
+      const reply = await client.request(request);
+      const id = Object(reply.json).message_id as unknown;
+      // The id becomes part of a path.
+      const isUsable = reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id);
+      if (isUsable) messageIds.push(id);
+      else if (messageIds.length > 0) break;
+      else {
+        const answer = `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}`;
+        throw new UsageError(`${answer}; expected 202 with a message_id`);
+      }
     }
+    return messageIds;
+  } finally {
+    client.close();
   }
-  client.close();
-  return messageIds;
 }
 
 /**

@@ -22,6 +22,7 @@ import {
   fileValue,
   headerLine,
   isLoopback,
+  plainHost,
   webAddress,
   wholeNumber,
   writableFile,
@@ -176,7 +177,7 @@ function longestAuditMs({ maxWindow, budget, rate }: AuditFlags): number {
 }
 
 function refuseOtherHost({ hostname }: URL, { allowHost }: AuditFlags): void {
-  const host = hostname.replace(/^\[|\]$/g, '');
+  const host = plainHost(hostname);
   if (isLoopback(host) || allowHost.includes(host)) return;
   throw new UsageError(`${host} is not this machine: add --allow-host ${host} if you may load it`);
 }

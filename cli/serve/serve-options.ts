@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
-import { baseUrlValue, fileValue, isLoopback, oneOf } from '#io/flag-values.ts';
+import { baseUrlValue, fileValue, isLoopback, oneOf, plainHost } from '#io/flag-values.ts';
 import { type Flag, type FlagValues, flag, heading, list } from '#io/flags.ts';
 import { type DependentFlag, isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 import {
@@ -204,8 +204,7 @@ export async function serveOptions(command: Command, passedToken?: string) {
 /** The host names that the URLs of the service show. */
 function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
-  // A URL has an IPv6 address in brackets.
-  return names.map((name) => name.replace(/^\[|\]$/g, ''));
+  return names.map(plainHost);
 }
 
 function refuseWithoutPartner(command: Command, flags: ServeFlags): void {
