@@ -2,7 +2,7 @@
  * `smstwin rules` and `smstwin assumptions`: print what the document states and the harness checks,
  * what the referee judges, and the questions that the document leaves open.
  */
-import { clientRules, rules as ledger, type RuleId } from '#contract/rules.ts';
+import { clientRules, type RuleId, rules as serviceRules } from '#contract/rules.ts';
 import { type CommandIo, flag, flagsIn, newCommand } from '#io/flags.ts';
 import { table } from '#io/terminal.ts';
 import { recordedRules } from '#judging/recorded/recorded-rules.ts';
@@ -18,7 +18,7 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
   const flags = flagsIn(command, [clientFlag, jsonFlag], argv, io);
   if (flags === undefined) return 0;
   const { client, json } = flags;
-  const listed = ledger.map((rule) => ({ ...rule, traffic: trafficShows(rule.id) }));
+  const listed = serviceRules.map((rule) => ({ ...rule, traffic: trafficShows(rule.id) }));
   if (json) io.out(jsonText(client ? clientRules : listed));
   else if (client) io.out(clientRulesTable());
   else {
@@ -28,7 +28,7 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
   return 0;
 }
 
-/** If `conform --traffic` can check the rule; `complete`: only if the files have all traffic. */
+/** Whether `conform --traffic` can check the rule; `complete`: only if the files have all traffic. */
 function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
   const evidence = recordedRules[id];
   if (evidence === undefined) return 'no';
@@ -49,6 +49,7 @@ export async function assumptions(argv: readonly string[], io: CommandIo): Promi
   }
   const head = ['NAME', 'DEFAULT', 'PERMITTED', 'WHAT THE DOCUMENT LEAVES OPEN'];
   const rows = listed.map(({ name, open, default: fallback, permitted }) => {
+    // A default that is an empty record has no text.
     const isNone = typeof fallback === 'object' && !Array.isArray(fallback);
     return [name, isNone ? 'none' : String(fallback), permitted.replace(/^one of |"/g, ''), open];
   });

@@ -91,8 +91,8 @@ export class CommandRuns {
     const watched = new WatchedRun(schedule, knownIntents, throttleWaits, Math.ceil(slowMs / rate));
     watched.heldMs = throttleHeldMs;
     this.#watched.set(name, watched);
-    const { hosting, settings } = this.#simulator;
-    const world = hosting.create(inheritedSettings(settings), { name });
+    const { hostedWorlds, settings } = this.#simulator;
+    const world = hostedWorlds.create(inheritedSettings(settings), { name });
     watched.recorded = () => recordedBy(world.simulator);
     const intentsFile = join(this.#folder, `${name}.ndjson`);
     const stateFolder = join(this.#folder, name);
@@ -111,7 +111,7 @@ export class CommandRuns {
       this.#watched.delete(name);
       rmSync(intentsFile, { recursive: true, force: true });
       rmSync(stateFolder, { recursive: true, force: true });
-      await hosting.delete(world);
+      await hostedWorlds.delete(world);
     }
   }
 

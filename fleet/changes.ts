@@ -112,20 +112,27 @@ export class Changes {
     return [...replies, ...caughtUp.filter((reply) => reply !== undefined)];
   }
 
-  /** Takes the step of the first shard. Drops all steps of the change if it fails or is refused. */
+  /**
+   * Takes the step of the first shard, and removes it. If that fails or is refused, no shard makes
+   * the change, so all of its steps are removed.
+   */
   async #makeFirst(first: Shard, steps: readonly Step[]): Promise<ShardReply> {
-    const step = steps.find(({ shard }) => shard === first.index) as Step;
-    let taken = steps;
+    const step = steps.find(({ shard }) => shard === first.index);
+    if (step === undefined) throw new Error('the first shard is not among the shards');
+    let removed = steps;
     try {
       const reply = await this.#take(first, step);
-      if (reply.status < 300) taken = [step];
+      if (reply.status < 300) removed = [step];
       return reply;
     } finally {
-      this.#removeSteps(taken);
+      this.#removeSteps(removed);
     }
   }
 
-  /** Takes the steps of a shard. Returns the reply to the last one; undefined if steps remain. */
+  /**
+   * Takes the steps of a shard. Returns the reply to the last one; undefined if steps remain, or if
+   * there were none.
+   */
   catchUp(shard: Shard): Promise<ShardReply | undefined> {
     const earlier = this.#catchUps.get(shard) ?? Promise.resolve();
     const done = earlier.then(async () => {

@@ -36,7 +36,7 @@ export interface SimulatorOptionsWithin<Hosting>
   /** How many requests are kept for the referee; set when reading a recorded run. */
   readonly recordBound?: RecordBound | undefined;
   /** The worlds of the server that creates this one; absent for the server's first world. */
-  readonly hosting?: Hosting | undefined;
+  readonly hostedWorlds?: Hosting | undefined;
   /** The part of all world ids that this server draws from; absent if it is the only server. */
   readonly share?: Share | undefined;
 }

@@ -47,7 +47,7 @@ export type { SettingsInput } from './config/settings.ts';
 export type { ReadyFile } from './operations/worlds/world-view.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
 
-/** The options that parts of this program set. `hosting`: the worlds of an existing server. */
+/** The options that parts of this program set. `hostedWorlds`: the worlds of an existing server. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
 /** One world. Members without a comment are described in its interfaces and in `api.ts`. */
@@ -86,7 +86,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   // This world's place among the worlds of its server.
   readonly #worldId: string;
   /** All worlds of this server. `worlds` has the operations on them. */
-  readonly hosting: Worlds<Simulator>;
+  readonly hostedWorlds: Worlds<Simulator>;
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
   onReplaced: (() => void) | undefined;
@@ -107,7 +107,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.#onOverloaded = reportingOnce(options.onNotice);
     const { journalDir } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
-    this.hosting = options.hosting ?? this.#createHosting(options, folder);
+    this.hostedWorlds = options.hostedWorlds ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
       this.#worldJournal.noteDelayed(exchange);
@@ -130,9 +130,9 @@ export class Simulator implements RunningWorld, WorldSimulator {
       );
       // Last, because the journal is replayed on this object.
       if (this.#worldJournal.begin(startMs, options)) this.#restartCounts();
-      if (folder !== undefined) this.hosting.restore(folder);
+      if (folder !== undefined) this.hostedWorlds.restore(folder);
     } catch (error) {
-      if (folder !== undefined) void this.hosting.close();
+      if (folder !== undefined) void this.hostedWorlds.close();
       void this.#stop();
       this.#worldJournal.abandon();
       throw error;
@@ -196,7 +196,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   urlsFor(host: string | undefined): { readonly baseUrl: string; readonly controlUrl: string } {
-    return worldUrls(this.hosting.first.simulator.#ports, this.#worldId, host);
+    return worldUrls(this.hostedWorlds.first.simulator.#ports, this.#worldId, host);
   }
 
   /** Continues with another simulation, after a reset or a restored snapshot. */
@@ -250,7 +250,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     const closing = conflict('the simulator is closing');
     for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();
-    if (this.hosting.isFirst(this)) await this.hosting.close();
+    if (this.hostedWorlds.isFirst(this)) await this.hostedWorlds.close();
     await this.#ports?.close();
     this.#ports = undefined;
     await this.#stop();
@@ -266,9 +266,9 @@ export class Simulator implements RunningWorld, WorldSimulator {
   /** The worlds of a server that starts with this one; the others share some of its options. */
   #createHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
     const { journalMaxBytes, onNotice, simulation, share } = options;
-    // Called after the constructor has set `hosting`.
+    // Called after the constructor has set `hostedWorlds`.
     const create = (settings: SettingsInput, worldOptions: InternalOptions) => {
-      const shared = { journalMaxBytes, onNotice, simulation, hosting: this.hosting };
+      const shared = { journalMaxBytes, onNotice, simulation, hostedWorlds: this.hostedWorlds };
       return new Simulator(settings, { ...worldOptions, ...shared });
     };
     return new Worlds<Simulator>(this, create, { folder, share });

@@ -46,8 +46,8 @@ export function OperationForm(props: FormProps) {
     ...(numbersField && { [numbersField]: numbersOf(account) }),
   };
   const { error, isBusy, run } = useRunning(async () => {
-    const made = readTyped(fields, withFirstChoices(typed.value, choices));
-    const input = props.toInput?.(made, rows) ?? made;
+    const typedInput = readTyped(fields, withFirstChoices(typed.value, choices));
+    const input = props.toInput?.(typedInput, rows) ?? typedInput;
     const reply = await callAny(operation, ...(hasAccount ? [account] : []), input);
     // The form shows its first texts again, but keeps the chosen account.
     ownTyped.value = { ...initial, ...(hasAccount && { account_id: account }) };
@@ -103,7 +103,7 @@ function shownFields({ operation, listField, fields }: FormProps): readonly Fiel
   );
 }
 
-/** Adds the first choice of each select that the user has not touched: the select shows it. */
+/** Adds the first choice of each select whose text is none of its choices: the browser shows it. */
 function withFirstChoices(
   typed: Typed,
   choices: Readonly<Record<string, readonly Choice[]>>,

@@ -23,11 +23,12 @@ import { errorReply } from './look-up.ts';
 export function controlApi(simulator: RunningWorld, options: GuardOptions): Required<ControlPort> {
   const textsOf = (live: RunningWorld) => live.simulation.world.keyRing.texts;
   return controlPort(options, {
-    hasWorld: (worldId) => simulator.hosting.useAndRenew(worldId) !== undefined,
+    hasWorld: (worldId) => simulator.hostedWorlds.useAndRenew(worldId) !== undefined,
     answer: ({ operation, id }, request, worldId) => {
       const isRead = operation.verb === 'GET';
       if (simulator.isClosing && !isRead) return errorReply(503, 'unavailable', draining);
-      const world = worldId === undefined ? undefined : simulator.hosting.get(worldId)?.simulator;
+      const world =
+        worldId === undefined ? undefined : simulator.hostedWorlds.get(worldId)?.simulator;
       const live = world ?? simulator;
       const texts = textsOf(live);
       const reply = answer(operation, live, request, id);

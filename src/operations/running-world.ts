@@ -24,7 +24,7 @@ export interface RunningWorld extends WorldSimulator {
   /** Functions that end the open waits (`messages.wait`); closing the simulator calls them. */
   readonly waits: Set<(reason: OperationRefused) => void>;
   /** All worlds of the server. */
-  readonly hosting: Worlds<RunningWorld>;
+  readonly hostedWorlds: Worlds<RunningWorld>;
   /** The URL of the service; empty while it does not listen. */
   readonly baseUrl: string;
   /** The URL of the control port; empty while it does not listen. */
@@ -83,8 +83,8 @@ const finders: {
   fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
   number: ({ exchangeRecord }, id) =>
     /^[0-9]+$/.test(id) ? exchangeRecord.get(Number(id)) : undefined,
-  world_id: ({ hosting }, id) => {
-    const world = hosting.get(id);
+  world_id: ({ hostedWorlds }, id) => {
+    const world = hostedWorlds.get(id);
     // The operation has caught up with the wall clock in `live` alone.
     world?.simulator.wallClock.catchUp();
     return world;

@@ -11,7 +11,7 @@ import type { ReplayTarget } from '../recording/play.ts';
 import { conflict, type OperationRefused } from '../sim/errors.ts';
 import { isFolderError, type JournalFolder } from './journal-folder.ts';
 
-/** The parts of a simulator that hosting uses. */
+/** The parts of a simulator that a server of several worlds uses. */
 export interface WorldSimulator extends ReplayTarget {
   /** Changes the world by `act` and records the operation in the journal. */
   change<T>(name: string, args: readonly unknown[], act: () => T): T;

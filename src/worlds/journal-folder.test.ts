@@ -43,7 +43,7 @@ function send(server: Simulator, key: string, requestId = '') {
     request_id: requestId,
   };
   const request = postTo(sendPaths.send, content, { authorization: bearer(key) });
-  return server.hosting.handle(request);
+  return server.hostedWorlds.handle(request);
 }
 
 test('worlds, forks, their keys, messages and clocks are there again after a restart', async () => {
@@ -54,7 +54,7 @@ test('worlds, forks, their keys, messages and clocks are there again after a res
   const accounts = [{ name: 'a', keys: [{ name: 'k', key }], sims: [{ number: '+12025550101' }] }];
   const named = server.worlds.create({ name: 'named', seed: 9, world: { accounts } });
   const first = send(server, key, 'r1');
-  server.hosting.get(named.world_id)?.simulator.clock.advance('90s');
+  server.hostedWorlds.get(named.world_id)?.simulator.clock.advance('90s');
   const fork = server.worlds.fork(named.world_id, { name: 'copy' });
   const keys = [keyOf(plain), key, keyOf(fork)];
   send(server, keyOf(fork), 'r2');
@@ -62,7 +62,7 @@ test('worlds, forks, their keys, messages and clocks are there again after a res
   const lasting = ({ worlds }: Simulator) =>
     worlds.list().map(({ created_at: _, forked_from: __, ...view }) => view);
   const before = lasting(server);
-  const states = server.hosting.list.map(({ simulator }) => simulator.state());
+  const states = server.hostedWorlds.list.map(({ simulator }) => simulator.state());
   await server.close();
   expect(readdirSync(folder).sort()).toEqual(
     ['default', ...before.map(({ world_id: id }) => id)].map((id) => `${id}.ndjson`).sort(),
@@ -74,7 +74,7 @@ test('worlds, forks, their keys, messages and clocks are there again after a res
   const again = start(folder);
   expect(lasting(again)).toEqual(before);
   const comparable = ({ memory: _, ...state }: (typeof states)[number]) => state;
-  expect(again.hosting.list.map(({ simulator }) => comparable(simulator.state()))).toEqual(
+  expect(again.hostedWorlds.list.map(({ simulator }) => comparable(simulator.state()))).toEqual(
     states.map(comparable),
   );
   const replay = send(again, key, 'r1');
@@ -97,7 +97,7 @@ test('a lifetime goes on, and the journals of deleted and expired worlds are rem
   server.worlds.delete(gone?.world_id ?? '');
   expect(journals()).toEqual([short, long].map((each) => `${each?.world_id}.ndjson`).sort());
   vi.advanceTimersByTime(5_000);
-  server.hosting.useAndRenew(long?.world_id ?? '');
+  server.hostedWorlds.useAndRenew(long?.world_id ?? '');
   vi.advanceTimersByTime(500);
   const { world_id: id, expires_at: expiresAt } = server.worlds.get(long?.world_id ?? '');
   await server.close();

@@ -22,7 +22,7 @@ function sendIn(server: Simulator, world: World, at: Partial<ApiRequest> = {}) {
   const authorization = `Bearer ${account?.api_key}`;
   const contentType = 'application/json';
   const own = { method: 'POST', path: sendPath, authorization, contentType, body };
-  return server.hosting.handle({ ...plainRequest, ...own, ...at });
+  return server.hostedWorlds.handle({ ...plainRequest, ...own, ...at });
 }
 
 test('a request reaches its world by path, by host, or by its key alone', () => {
@@ -80,7 +80,7 @@ test('worlds share no time, limit, fault, assumption or event', async () => {
   const server = new Simulator({ clock: 'manual' });
   const [one, other] = [server.worlds.create({}), server.worlds.create({})];
   const simulatorOf = ({ world_id: id }: { readonly world_id: string }) =>
-    server.hosting.get(id)?.simulator as Simulator;
+    server.hostedWorlds.get(id)?.simulator as Simulator;
   const events: unknown[] = [];
   simulatorOf(other).activity.listen('message', (event) => events.push(event));
   simulatorOf(one).clock.advance('24h');
@@ -114,10 +114,10 @@ test('a fork goes on from the same instant, by its own keys, and the two do not 
   const server = new Simulator({ clock: 'manual' });
   const world = server.worlds.create({});
   const { body } = sendIn(server, world);
-  const simulator = server.hosting.get(world.world_id)?.simulator as Simulator;
+  const simulator = server.hostedWorlds.get(world.world_id)?.simulator as Simulator;
   simulator.clock.advance('30s');
   const fork = server.worlds.fork(world.world_id, { name: 'retry' });
-  const copy = server.hosting.get(fork.world_id)?.simulator as Simulator;
+  const copy = server.hostedWorlds.get(fork.world_id)?.simulator as Simulator;
   expect(fork.accounts[0]?.api_key).not.toBe(world.accounts[0]?.api_key);
   expect(copy.clock.state()).toEqual(simulator.clock.state());
   expect(copy.messages.list()).toEqual(simulator.messages.list());
@@ -134,7 +134,7 @@ test('a fork and the metrics show the present time of a fast world that nothing 
   const server = new Simulator();
   const rate = 1_000;
   const world = server.worlds.create({ clock: 'scaled', rate });
-  const source = server.hosting.get(world.world_id)?.simulator as Simulator;
+  const source = server.hostedWorlds.get(world.world_id)?.simulator as Simulator;
   const pauseMs = 20;
   const pauseFrom = () => {
     const startedMs = source.wallClock.now();
@@ -158,7 +158,7 @@ test('the journal of a fork, and of a named world, play again without a differen
   const world = server.worlds.create({ name: 'named' });
   sendIn(server, world);
   const fork = server.worlds.fork(world.world_id, {});
-  const copy = server.hosting.get(fork.world_id)?.simulator as Simulator;
+  const copy = server.hostedWorlds.get(fork.world_id)?.simulator as Simulator;
   sendIn(server, fork);
   copy.clock.advance('60s');
   const journalOf = ({ world_id: id }: { readonly world_id: string }) =>
@@ -184,7 +184,7 @@ test('a name or an explicit key in use is refused, and free again once its world
 test('a created, a rotated and a restored key lead to their world, a deleted account to none', () => {
   const server = new Simulator({ clock: 'manual' });
   const world = server.worlds.create({});
-  const { simulator } = server.hosting.get(world.world_id) ?? {};
+  const { simulator } = server.hostedWorlds.get(world.world_id) ?? {};
   const { key } = (simulator as Simulator).accounts.createKey('acme', { name: 'second' });
   const authorization = `bearer  ${key}`;
   expect(sendIn(server, world, { authorization }).status).toBe(202);
@@ -199,7 +199,7 @@ test('a created, a rotated and a restored key lead to their world, a deleted acc
 test('the links of inbound messages and redirects keep the prefix of the world', () => {
   const server = new Simulator({ clock: 'manual', assumptions: { trailingSlash: 'redirect' } });
   const world = server.worlds.create({});
-  const { simulator } = server.hosting.get(world.world_id) ?? {};
+  const { simulator } = server.hostedWorlds.get(world.world_id) ?? {};
   const to = world.accounts[0]?.sims[0]?.number ?? '';
   for (const message of ['"next":"/', 'two'])
     (simulator as Simulator).sims.receive('acme', { from: '+12025550199', to, message });
@@ -267,7 +267,7 @@ test('a request without a key of the world does not renew its lifetime', () => {
     const world = server.worlds.create({ ttl: '10s' });
     const path = `/w/${world.world_id}${sendPath}`;
     vi.advanceTimersByTime(9_000);
-    expect(server.hosting.handle(postTo(path, {})).status).toBe(401);
+    expect(server.hostedWorlds.handle(postTo(path, {})).status).toBe(401);
     vi.advanceTimersByTime(2_000);
     expect(server.worlds.list()).toEqual([]);
   } finally {
@@ -313,7 +313,7 @@ test('the control port names no file: a body with a journal is refused', async (
 test('a world that ends closes its event streams and its waits', async () => {
   const { call, simulator } = new Twin();
   const { json: world } = await call('POST', '/control/worlds', { clock: 'real' });
-  const own = simulator.hosting.get(world.world_id)?.simulator as Simulator;
+  const own = simulator.hostedWorlds.get(world.world_id)?.simulator as Simulator;
   let isEnded = false;
   own.activity.stream(() => {}, { onEnd: () => (isEnded = true) });
   const wait = own.messages.wait({ match: {}, timeout_ms: 60_000 });
@@ -343,7 +343,7 @@ test('metrics of the server carry a label for each world; those of a world are i
     { labels: { world: 'default' }, value: 0 },
     { labels: { world: world.world_id }, value: 1 },
   ]);
-  expect(accepted(server.hosting.get(world.world_id)?.simulator)).toEqual([
+  expect(accepted(server.hostedWorlds.get(world.world_id)?.simulator)).toEqual([
     { labels: {}, value: 1 },
   ]);
 });
@@ -354,11 +354,11 @@ test('CLIENT-16 a key of another world is found in each world, and does not leav
   const keyOf = ({ accounts: [account] }: World) => account?.api_key ?? '';
   const withKey = { query: `?api_key=${keyOf(one)}`, path: '/api/v1/sms/received/', method: 'GET' };
   const bare = { ...plainRequest, ...withKey };
-  expect(server.hosting.handle(bare).status).toBe(401);
+  expect(server.hostedWorlds.handle(bare).status).toBe(401);
   sendIn(server, other, withKey);
   const body = JSON.stringify({ message: `${keyOf(other)} and ${keyOf(server.readyFile())}` });
   sendIn(server, one, { body });
-  const simulators = server.hosting.list.map(({ simulator }) => simulator);
+  const simulators = server.hostedWorlds.list.map(({ simulator }) => simulator);
   for (const simulator of [server, ...simulators]) {
     const rule = simulator.referee().rules.find(({ id }) => id === 'CLIENT-16');
     expect(rule?.verdict).toBe('failed');

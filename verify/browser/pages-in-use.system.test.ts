@@ -639,7 +639,7 @@ pageTest(
     await page.getByRole('link', { name: 'Messages' }).click();
     await seen(page.getByText('No messages yet.'));
     const [world] = simulator.worlds.list();
-    const own = simulator.hosting.get(world?.world_id ?? '')?.simulator;
+    const own = simulator.hostedWorlds.get(world?.world_id ?? '')?.simulator;
     sendBy(own as Simulator, 0, { message: 'in the other world' });
     await seen(page.getByText('in the other world'));
     await page.getByRole('combobox', { name: 'World' }).selectOption('default');

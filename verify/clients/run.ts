@@ -117,7 +117,7 @@ function newWorld(server: Simulator, client: ClientRow, seed: number): OpenRun {
   // In real time, what a wrong client does too early stays early on a busy machine.
   const isSlow = client.rule !== undefined && server.settings.clock === 'scaled';
   const created = server.worlds.create(isSlow ? { rate: 1 } : {});
-  const simulator = server.hosting.get(created.world_id)?.simulator;
+  const simulator = server.hostedWorlds.get(created.world_id)?.simulator;
   if (simulator === undefined) throw new Error(`no world ${created.world_id}`);
   return {
     ...impose(client, seed, 200, simulator),

@@ -15,7 +15,7 @@ import {
   crlf,
   damaged,
   type RawRequest,
-  type Row,
+  type RequestParts,
   rarely,
   rawRequest,
   utf8,
@@ -54,12 +54,12 @@ const oddQueries = [
 const oddPaths = ['/control/state/', '/control/%73tate', '/control/__proto__', '/control//'];
 
 /** Requests that move time and change SIMs. */
-export function worldChanges(facts: Facts): fc.Arbitrary<Row> {
+export function worldChanges(facts: Facts): fc.Arbitrary<RequestParts> {
   return rowsOf(facts, (name) => ['clock.advance', 'sims.patch', 'sims.poll'].includes(name));
 }
 
 /** Requests of operations: mostly valid, some with a damaged body or an odd query or path. */
-function controlRows(facts: Facts): fc.Arbitrary<Row> {
+function controlRows(facts: Facts): fc.Arbitrary<RequestParts> {
   const valid = rowsOf(facts, (name) => !leftOut.includes(name));
   const withDamagedBody = valid.chain((row) =>
     damaged(fc.constant(row.body)).map((body) => ({ ...row, body })),
@@ -84,13 +84,13 @@ export function controlRequests(facts: Facts): fc.Arbitrary<RawRequest> {
 }
 
 /** The row of an operation without input. */
-export function rowOf(name: OperationName): Row {
+export function rowOf(name: OperationName): RequestParts {
   const { method, path } = routeOf(name);
   return { method, target: path, body: '' };
 }
 
 /** Rows of the operations whose name `isChosen`; the input becomes a query or a body. */
-function rowsOf(facts: Facts, isChosen: (name: string) => boolean): fc.Arbitrary<Row> {
+function rowsOf(facts: Facts, isChosen: (name: string) => boolean): fc.Arbitrary<RequestParts> {
   const chosen = servedOperations.filter(({ name }) => isChosen(name));
   return fc.oneof(
     ...chosen.map((operation) => {
@@ -98,7 +98,7 @@ function rowsOf(facts: Facts, isChosen: (name: string) => boolean): fc.Arbitrary
       const id = target === undefined ? fc.constant('') : idsOf(operation, facts)[target];
       return fc
         .tuple(id, fc.constantFrom(...inputsOf(operation, replacedExamples)))
-        .map(([id, input]): Row => {
+        .map(([id, input]): RequestParts => {
           const withId = path.replace(/\{\w+\}/, id);
           if (input === undefined) return { method, target: withId, body: '' };
           const body = utf8(JSON.stringify(input));
@@ -128,7 +128,7 @@ function idsOf({ verb }: Operation, facts: Facts) {
 }
 
 /** Restores the snapshot of the facts, unchanged or with one number replaced. */
-function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
+function snapshots({ snapshot }: Facts): fc.Arbitrary<RequestParts> {
   const numbers = [...snapshot.matchAll(/(?<=:)-?\d+/g)];
   const others = fc.constantFrom(undefined, '0', '-', '9', '1', 'null', '"x"');
   return fc.tuple(fc.constantFrom(...numbers), others).map(([{ 0: number, index }, other]) => {

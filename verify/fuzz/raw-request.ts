@@ -8,7 +8,7 @@ export type Bytes = string;
 export const crlf = '\r\n';
 
 /** The parts of a request before it is written as bytes. */
-export interface Row {
+export interface RequestParts {
   readonly method: string;
   readonly target: Bytes;
   readonly body: Bytes;
@@ -28,7 +28,7 @@ const maxShown = 400;
 const largeBytes = 2_000;
 
 export function rawRequest(
-  { method, target, body }: Row,
+  { method, target, body }: RequestParts,
   headers: Bytes = `Host: localhost${crlf}`,
   chunkSize?: number,
 ): RawRequest {
@@ -71,7 +71,7 @@ const edit = fc.record({
   ),
 });
 
-/** The bytes with a few places removed, repeated or overwritten. */
+/** The bytes with a few places removed, repeated or inserted. */
 export function damaged(whole: fc.Arbitrary<Bytes>): fc.Arbitrary<Bytes> {
   const edits = fc.array(edit, { minLength: 1, maxLength: 4, size: 'max' });
   return fc.tuple(whole, edits).map(([bytes, all]) =>

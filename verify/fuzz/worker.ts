@@ -8,7 +8,7 @@ import type { ReadyFile } from '#src/simulator.ts';
 import { type RawReply, WrongReply } from '../testkit/processes/http-reply.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import type { Conversation, Port } from './conversations.ts';
-import { crlf, quoted, type RawRequest, type Row, rawRequest } from './raw-request.ts';
+import { crlf, quoted, type RawRequest, type RequestParts, rawRequest } from './raw-request.ts';
 import { checkDocumented, checkReply } from './reply.ts';
 
 export class FuzzWorker {
@@ -50,7 +50,7 @@ export class FuzzWorker {
         connection = await this.#open(port);
       }
       await connection.write(Buffer.from(ending, 'latin1'), cuts);
-      if (leaving === 'half-closes') connection.finish();
+      if (leaving === 'half-closes') connection.halfClose();
       if (leaving === 'aborts') connection.destroy();
       // The replies to later requests show that the server has processed the broken ones.
       await this.#checkAlive();
@@ -64,7 +64,7 @@ export class FuzzWorker {
   }
 
   /** The body of a reply of the control port, which must be a success. */
-  async askControl(row: Row): Promise<unknown> {
+  async askControl(row: RequestParts): Promise<unknown> {
     const { status, body } = await this.#ask('control', rawRequest(row));
     if (status !== 200 && status !== 204) throw new WrongReply(`${status} ${body}`);
     return body === '' ? undefined : JSON.parse(body);

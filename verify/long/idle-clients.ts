@@ -22,7 +22,7 @@ export interface IdlePlan {
 }
 
 /** The first bytes of each kind of connection. Nothing follows, except that slow ones repeat. */
-const idle = {
+const firstBytes = {
   silent: '',
   'half a head': 'GET /api/v1/account/stats/ HTTP/1.1\r\nHost: x\r\nX-Slow: ',
   'half a body': 'POST /api/v1/sms/send/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"to"',
@@ -31,8 +31,8 @@ const idle = {
   stream: get(routeOf('events.stream').path),
 };
 
-/** The habits of the first clients of each twenty; the others are slow. */
-const habits = ['silent', 'half a head', 'kept alive'] as const;
+/** The kinds of the first clients of each twenty; the others are slow. */
+const rotation = ['silent', 'half a head', 'kept alive'] as const;
 /** A slow client asks again before its connection times out. */
 const slowEveryMs = 7_000;
 /** uWebSockets.js checks its timeouts every four seconds, so one may end that much early. */
@@ -68,11 +68,11 @@ export class IdleClients {
 
   #connect(index: number): Promise<void> {
     const { baseUrl, controlUrl, streams, unfinishedBodies = 0 } = this.#plan;
-    let habit: keyof typeof idle = habits[index % 20] ?? 'slow';
-    if (index < streams + unfinishedBodies) habit = index < streams ? 'stream' : 'half a body';
-    const { host, port } = new URL(habit === 'stream' ? controlUrl : baseUrl);
+    let kind: keyof typeof firstBytes = rotation[index % 20] ?? 'slow';
+    if (index < streams + unfinishedBodies) kind = index < streams ? 'stream' : 'half a body';
+    const { host, port } = new URL(kind === 'stream' ? controlUrl : baseUrl);
     const socket = connect(Number(port), '127.0.0.1');
-    const ask = () => void socket.write(idle[habit].replace('Host: x', `Host: ${host}`));
+    const ask = () => void socket.write(firstBytes[kind].replace('Host: x', `Host: ${host}`));
     let timer: NodeJS.Timeout | undefined;
     /** Without a value until it is connected. */
     let quietSinceMs = Number.NaN;
@@ -81,12 +81,12 @@ export class IdleClients {
         this.sockets.add(socket);
         quietSinceMs = performance.now();
         ask();
-        if (habit === 'slow') timer = setInterval(ask, slowEveryMs);
+        if (kind === 'slow') timer = setInterval(ask, slowEveryMs);
         resolve();
       });
       socket.on('data', () => {
         // Half a head gets no answer, except the one just before its connection ends.
-        if (habit === 'kept alive') quietSinceMs = performance.now();
+        if (kind === 'kept alive') quietSinceMs = performance.now();
       });
       socket.on('error', () => {});
       socket.on('close', () => {
@@ -94,11 +94,11 @@ export class IdleClients {
         resolve();
         this.sockets.delete(socket);
         const quietMs = performance.now() - quietSinceMs;
-        const mayTimeOut = habit !== 'stream' && habit !== 'slow';
+        const mayTimeOut = kind !== 'stream' && kind !== 'slow';
         if (this.#isOver || (mayTimeOut && quietMs >= earliestTimeoutMs)) return;
         const isRefused = Number.isNaN(quietMs);
         const end = isRefused ? 'could not connect' : `closed after ${Math.round(quietMs)} ms`;
-        this.lost.push(`${habit}: ${end}`);
+        this.lost.push(`${kind}: ${end}`);
       });
     });
   }

@@ -124,7 +124,7 @@ test.each(fieldNames)('SEND-5 hostile values of `%s` are refused or kept as data
       if (reply.status === 202) expectProper(scene.read(reply));
     }
   }
-  scene.checkEverything();
+  scene.checkWholeState();
   scene.stop();
 });
 
@@ -260,7 +260,7 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
             expectProper(scene.send({}, { changes: { body: text } }));
             expectProper(scene.send(body));
           }
-          scene.checkEverything();
+          scene.checkWholeState();
         } finally {
           scene.stop();
         }

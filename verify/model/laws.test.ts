@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { dayMs } from '#contract/time.ts';
 import { runs } from '../testkit/runs.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
-import type { Session, Setup } from '../testkit/twin/session.ts';
+import type { ComparedRun, Setup } from '../testkit/twin/compared-run.ts';
 import { digestOf } from './digest.ts';
 import { historiesOf, play, repliesOf, setupArbitrary, stepsArbitrary } from './random-runs.ts';
 
@@ -31,8 +31,8 @@ test('an advance in several pieces equals one advance', () => {
       (setup, steps, shares) => {
         const whole = play(setup, steps);
         const inPieces = play(setup, steps, {
-          before: (session) => {
-            session.stopsBetween = (fromMs, toMs) =>
+          before: (run) => {
+            run.stopsBetween = (fromMs, toMs) =>
               shares
                 .map((share) => Math.floor(fromMs + share * (toMs - fromMs)))
                 .sort((a, b) => a - b);
@@ -101,13 +101,13 @@ test('AUTH-6 other accounts never change the replies to an account', () => {
   );
 });
 
-function repliesTo(who: number, session: Session): string[] {
-  return repliesOf(session).filter((_, i) => session.trace[i]?.who === who);
+function repliesTo(who: number, run: ComparedRun): string[] {
+  return repliesOf(run).filter((_, i) => run.trace[i]?.who === who);
 }
 
 /** Plays runs twice, the second time with extra requests between the steps. */
 function expectUnchangedBy(
-  between: (session: Session, index: number) => void,
+  between: (run: ComparedRun, index: number) => void,
   prepare: (setup: Setup, steps: readonly Step[]) => [Setup, readonly Step[]],
 ): void {
   const limits = { send: null, dashboard_send: null, external_send: null, received: null };
@@ -125,10 +125,10 @@ function expectUnchangedBy(
         const plain = play(setup, steps);
         const added = new Set<unknown>();
         const busy = play(setup, steps, {
-          afterEach: (session) => {
-            const before = session.trace.length;
-            between(session, indices[session.step % indices.length] ?? 0);
-            for (const line of session.trace.slice(before)) added.add(line);
+          afterEach: (run) => {
+            const before = run.trace.length;
+            between(run, indices[run.step % indices.length] ?? 0);
+            for (const line of run.trace.slice(before)) added.add(line);
           },
         });
         const kept = repliesOf(busy).filter((_, i) => !added.has(busy.trace[i]));
@@ -142,18 +142,18 @@ function expectUnchangedBy(
 
 test('SEND-4 a replay changes only the rest of the limit', () => {
   expectUnchangedBy(
-    (session, index) => {
-      const valid = new Set(session.model.keys.filter((key) => !key.revoked).map(({ key }) => key));
-      const accepted = session.trace.filter(
+    (run, index) => {
+      const valid = new Set(run.model.keys.filter((key) => !key.revoked).map(({ key }) => key));
+      const accepted = run.trace.filter(
         ({ request, reply, atMs }) =>
           reply.status === 202 &&
           JSON.parse(reply.body).request_id !== '' &&
-          session.model.nowMs - atMs <= dayMs &&
+          run.model.nowMs - atMs <= dayMs &&
           valid.has(request.authorization?.slice('Bearer '.length) ?? ''),
       );
       const first = accepted[index % accepted.length];
       if (first === undefined) return;
-      const again = session.exchange(first.who, first.request);
+      const again = run.exchange(first.who, first.request);
       expect([200, 409]).toContain(again.status);
       if (again.status === 200) expect(again.body).toBe(first.reply.body);
     },
@@ -166,9 +166,9 @@ test('SEND-4 a replay changes only the rest of the limit', () => {
 
 test('READ-1 reading changes nothing', () => {
   expectUnchangedBy(
-    (session, index) => {
+    (run, index) => {
       const [who, whose] = [index % 3, (index >> 1) % 3];
-      playStep(session, { kind: 'read', who, key: 0, whose, message: index, method: 'GET' });
+      playStep(run, { kind: 'read', who, key: 0, whose, message: index, method: 'GET' });
     },
     (setup, steps) => [setup, steps],
   );
@@ -176,10 +176,10 @@ test('READ-1 reading changes nothing', () => {
 
 test('READ-1 listing and counting changes nothing', () => {
   expectUnchangedBy(
-    (session, index) => {
+    (run, index) => {
       const who = index % 3;
-      playStep(session, { kind: 'stats', who, key: 0 });
-      playStep(session, { kind: 'received', who, key: 0, query: 'page_size=1' });
+      playStep(run, { kind: 'stats', who, key: 0 });
+      playStep(run, { kind: 'received', who, key: 0, query: 'page_size=1' });
     },
     (setup, steps) => [setup, steps],
   );
@@ -194,8 +194,8 @@ test('SEND-1 `from_number` equals `from`', () => {
         : step;
     });
   // A refusal names the sender field that the caller used.
-  const asFrom = (session: Session) =>
-    repliesOf(session).map((line) =>
+  const asFrom = (run: ComparedRun) =>
+    repliesOf(run).map((line) =>
       line.startsWith('[400') ? line.replaceAll(/(\\"| )from_number(?=\\"|:)/g, '$1from') : line,
     );
   fc.assert(
@@ -220,9 +220,9 @@ test('STATE-3 STATE-5 a status only follows the table, and no history is rewritt
     fc.property(setupArbitrary, stepsArbitrary, (setup, steps) => {
       const seen = new Map<string, string>();
       play(setup, steps, {
-        afterEach: (session) => {
-          for (const { messageId } of session.model.messages) {
-            const history = session.historyOf(messageId);
+        afterEach: (run) => {
+          for (const { messageId } of run.model.messages) {
+            const history = run.historyOf(messageId);
             if (history === undefined) continue;
             const text = history.map(({ status, atMs }) => `${status}@${atMs}`).join(' ');
             expect(text.startsWith(seen.get(messageId) ?? 'queued@')).toBe(true);

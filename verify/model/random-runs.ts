@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
 import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
-import { Session, type SessionOptions, type Setup } from '../testkit/twin/session.ts';
+import { ComparedRun, type ComparedRunOptions, type Setup } from '../testkit/twin/compared-run.ts';
 
 /** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [
@@ -41,41 +41,39 @@ export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(stepArbitr
 });
 
 /** `compares`: the model must agree with each reply, and with the state at the end. */
-interface PlayOptions extends SessionOptions {
-  readonly before?: (session: Session) => void;
-  readonly afterEach?: (session: Session) => void;
+interface PlayOptions extends ComparedRunOptions {
+  readonly before?: (run: ComparedRun) => void;
+  readonly afterEach?: (run: ComparedRun) => void;
 }
 
-/** Plays the steps and returns the session, whose trace holds every reply. */
+/** Plays the steps and returns the run, whose trace holds every reply. */
 export function play(
   setup: Setup,
   steps: readonly Step[],
   { compares = false, before, afterEach, ...options }: PlayOptions = {},
-): Session {
-  const session = new Session(setup, { compares, ...options });
+): ComparedRun {
+  const run = new ComparedRun(setup, { compares, ...options });
   try {
-    before?.(session);
+    before?.(run);
     for (const step of steps) {
-      playStep(session, step);
-      afterEach?.(session);
+      playStep(run, step);
+      afterEach?.(run);
     }
-    if (compares) session.checkEverything();
-    return session;
+    if (compares) run.checkWholeState();
+    return run;
   } finally {
-    session.stop();
+    run.stop();
   }
 }
 
 /** The replies of a run, one line each. */
-export function repliesOf({ trace }: Session): string[] {
+export function repliesOf({ trace }: ComparedRun): string[] {
   return trace.map(({ reply }) => JSON.stringify([reply.status, reply.headers, reply.body]));
 }
 
 /** The statuses of every message with their times, one line each. */
-export function historiesOf(session: Session): string[] {
-  return session.model.messages.map(({ messageId }) =>
-    JSON.stringify(session.historyOf(messageId)),
-  );
+export function historiesOf(run: ComparedRun): string[] {
+  return run.model.messages.map(({ messageId }) => JSON.stringify(run.historyOf(messageId)));
 }
 
 /** Plays random sequences; a disagreement throws the seed and the shrunk sequence. */
@@ -88,8 +86,8 @@ export function checkSequences(options: {
 }): void {
   const { sequences, seed, soundEvery, maxSteps } = options;
   const steps = fc.array(stepArbitrary, { maxLength: maxSteps, size: 'max' });
-  const afterEach = (session: Session) => {
-    if (session.step % soundEvery === 0) session.checkSound();
+  const afterEach = (run: ComparedRun) => {
+    if (run.step % soundEvery === 0) run.checkInvariants();
   };
   const agrees = fc.property(setupArbitrary, steps, (setup, drawn) => {
     play(setup, drawn, { compares: true, afterEach });

@@ -52,7 +52,7 @@ test('no internal of the simulator is public', () => {
   for (const name of [
     'makeSimulation',
     'replayOperation',
-    'hosting',
+    'hostedWorlds',
     'left',
     'change',
     'simulation',

@@ -150,7 +150,7 @@ test('Date is the simulated time of the moment and the world, on a fast clock, b
   await expectTrue('/w/nowhere/');
   await expectTrue('/', { method: 'POST', body: 'x'.repeat(70_000) });
   const other = simulator.worlds.create({});
-  const world = simulator.hosting.get(other.world_id)?.simulator;
+  const world = simulator.hostedWorlds.get(other.world_id)?.simulator;
   world?.faults.add({ match: {}, when: { every: 1 }, fault: { kind: 'delay', ms: 100 } });
   world?.clock.advance('400d');
   const authorization = `Bearer ${other.accounts[0]?.api_key}`;

@@ -330,7 +330,7 @@ both('bytes that are not HTTP are refused', async (kind) => {
   ]) {
     const socket = await dial(port);
     await socket.write(bytes);
-    socket.finish();
+    socket.halfClose();
     expect(await socket.rest()).not.toMatch(/^HTTP\/1.1 2/);
   }
   await expectAlive(port);

@@ -80,7 +80,7 @@ test.each(failures)('%s fails the requests of its world alone', async (_, code, 
   const journalDir = newPath();
   const { simulator, port } = await serve({ journalDir });
   const { world_id: worldId } = simulator.worlds.create({});
-  const other = simulator.hosting.get(worldId)?.simulator as Simulator;
+  const other = simulator.hostedWorlds.get(worldId)?.simulator as Simulator;
   const failing = join(journalDir, 'default.ndjson');
   const seen: string[] = [];
   simulator.activity.listen('request', ({ status }) => seen.push(`${status}`));

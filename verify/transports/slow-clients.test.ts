@@ -54,7 +54,7 @@ both('a client that half-closes while its reply is delayed gets no reply', async
   });
   const socket = await dial(port, undefined, true);
   await socket.write(get());
-  socket.finish();
+  socket.halfClose();
   expect(await socket.rest()).toBe('');
   await expectAlive(port);
 });

@@ -101,7 +101,7 @@ test('a client that sends no more gets the replies of its packet', async () => {
   const { simulator, port } = await serve({ journal: newPath() });
   const socket = await dial(port, undefined, true);
   void socket.write(sendText(simulator, '1') + sendText(simulator, '2'));
-  socket.finish();
+  socket.halfClose();
   expect((await socket.rest()).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 202', 'HTTP/1.1 202']);
 });
 
@@ -125,7 +125,7 @@ test('an exception in the middle of a packet is answered in its place', async ()
 test('the Date of a reply is that of its own world, whichever was asked after it', async () => {
   const { simulator, port } = await serve({ journalDir: newPath() });
   const { world_id: worldId } = simulator.worlds.create({});
-  const other = simulator.hosting.get(worldId)?.simulator as Simulator;
+  const other = simulator.hostedWorlds.get(worldId)?.simulator as Simulator;
   other.clock.advance({ by: '24h' });
   const socket = await dial(port);
   const prefix = prefixOf(worldId);

@@ -22,9 +22,9 @@ function routeThrough(server: Simulator, world: Simulator, worldId: string, rng:
     const isOwnKey = keyRing.findHeader(request.authorization ?? '') !== undefined;
     const way = rng.below(isOwnKey ? 3 : 2);
     if (way === 0)
-      return server.hosting.handle({ ...request, path: `/w/${worldId}${request.path}` });
+      return server.hostedWorlds.handle({ ...request, path: `/w/${worldId}${request.path}` });
     const host = way === 1 ? `${worldId}.localhost:8080` : '127.0.0.1:8080';
-    return server.hosting.handle({ ...request, host });
+    return server.hostedWorlds.handle({ ...request, host });
   };
   world.handle = (request) => {
     if (isInside) return answer(request);
@@ -47,7 +47,7 @@ test(name, { timeout: 300_000 }, () => {
   const worlds = commandLists.map((commands, n) => {
     const settings = { name: `world ${n}`, seed: n % 7, clock: 'manual' } as const;
     const { world_id: id } = server.worlds.create(settings);
-    const simulator = server.hosting.get(id)?.simulator as Simulator;
+    const simulator = server.hostedWorlds.get(id)?.simulator as Simulator;
     for (const key of simulator.simulation.world.keys.values()) keys.add(key.key);
     routeThrough(server, simulator, id, rng);
     return { settings, simulator, commands, left: [...commands] };

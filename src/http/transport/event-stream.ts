@@ -27,8 +27,8 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 export const eventStreamType = 'text/event-stream';
 
 /**
- * The shortest time between two writes, unless the queue is full, the reader catches up or asks for
- * another one. A person sees no difference; 2,000 events a second become 25 writes.
+ * The shortest time between two writes, unless the queue is full, the reader catches up, or it asks
+ * for another pause. A person sees no difference; 2,000 events a second become 25 writes.
  */
 const usualPauseMs = 40;
 /** The real time between two comments, which keep proxies from closing a silent stream. */
@@ -47,24 +47,24 @@ export class EventStream {
   #pause: NodeJS.Timeout | undefined;
   readonly #comments: NodeJS.Timeout;
   /** Called once the stream has ended: the source of the events then stops. */
-  #onClosed: (() => void) | undefined;
+  #unsubscribe: (() => void) | undefined;
 
-  constructor(pipe: EventPipe, everyMs = commentMs) {
+  constructor(pipe: EventPipe, commentEveryMs = commentMs) {
     this.#pipe = pipe;
-    this.#comments = setInterval(() => this.#comment(), everyMs).unref();
+    this.#comments = setInterval(() => this.#comment(), commentEveryMs).unref();
   }
 
   /** Starts the events. A comment comes first, so that the reader sees the stream open. */
   start(reply: EventsReply): void {
     this.#pauseMs = reply.pauseMs ?? usualPauseMs;
     this.#comment();
-    const onClosed = reply.open(
+    const unsubscribe = reply.open(
       (event, data, id) => this.#send(event, data, id),
       () => this.finish(),
     );
     // The reader may disconnect, or fall behind, before `open` returns.
-    if (this.#isOver) onClosed();
-    else this.#onClosed = onClosed;
+    if (this.#isOver) unsubscribe();
+    else this.#unsubscribe = unsubscribe;
   }
 
   #send(event: string, data: unknown, id: string | undefined): boolean {
@@ -111,7 +111,7 @@ export class EventStream {
     }, this.#pauseMs).unref();
   }
 
-  /** Ends the stream from this side, after the events that wait. */
+  /** Ends the stream from this side. Writes the waiting events first, unless the reader is behind. */
   finish(): void {
     if (this.#isOver) return;
     this.#writeWaiting();
@@ -126,8 +126,8 @@ export class EventStream {
     clearTimeout(this.#pause);
     clearInterval(this.#comments);
     this.#waiting.length = 0;
-    const onClosed = this.#onClosed;
-    this.#onClosed = undefined;
-    onClosed?.();
+    const unsubscribe = this.#unsubscribe;
+    this.#unsubscribe = undefined;
+    unsubscribe?.();
   }
 }

@@ -15,7 +15,7 @@ const { setImmediate, setTimeout: setRealTimeout } = realTimers;
 const firstSweepSize = 4_096;
 
 export class PendingReplies {
-  /** All pending replies but the latest, each with its timer if a fault delays it. */
+  /** The replies before the latest, done ones until the next sweep; each delayed one with its timer. */
   readonly #waiting = new Map<Outlet, NodeJS.Timeout | undefined>();
   /** The reply that was added last. Most are done before the next one, and never enter the map. */
   #latest: Outlet | undefined;

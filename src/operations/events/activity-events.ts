@@ -1,10 +1,9 @@
 /** The events that a simulator reports: their kinds and contents, and which readers get which. */
 import { z } from 'zod';
-import { endpointNames } from '#contract/limits.ts';
+import type { EndpointName } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { SimView } from '../accounts/sim-view.ts';
-import { timeSchema } from '../input-fields.ts';
 import type { RequestView } from '../requests/request-views.ts';
 import type { ClockState } from '../service/clock-state.ts';
 
@@ -33,8 +32,8 @@ export const eventKinds = [
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 /**
- * The kinds that a listener can ask for. The others are sums for streams: `messages` of `message`
- * events, `traffic` of `request` events.
+ * The kinds that a listener can ask for. Only streams have the other two: `messages` sums `message`
+ * events, `traffic` sums `request` events.
  */
 export type ListenedKind = Exclude<EventKind, 'messages' | 'traffic'>;
 /** The kinds of a stream that asks for none. */
@@ -46,7 +45,7 @@ export interface EventData {
   readonly messages: StatusCounts;
   readonly sim: SimView & { readonly deleted?: true };
   readonly clock: ClockState;
-  readonly traffic: TrafficEvent;
+  readonly traffic: TrafficCounts;
   readonly request: RequestView;
   /** An operation that may have changed something. */
   readonly operation: { readonly name: string };
@@ -100,15 +99,15 @@ export function statusCounts({ accounts }: Pick<Registry, 'accounts'>): StatusCo
  * is made from existing counts, because an event for each request would cost several times
  * as much as the request.
  */
-const trafficSchema = z.strictObject({
-  at: timeSchema.describe('Simulated time of the last request counted.'),
-  last_number: z.int().min(1).describe('Number of the last request counted.'),
-  counts: z.array(
-    z.strictObject({
-      endpoint: z.enum(endpointNames).nullable().describe('Null: not a path of the service.'),
-      status: z.int(),
-      count: z.int().min(1),
-    }),
-  ),
-});
-export type TrafficEvent = Readonly<z.output<typeof trafficSchema>>;
+export interface TrafficCounts {
+  /** Simulated time of the last request counted, in ISO 8601. */
+  readonly at: string;
+  /** Number of the last request counted. */
+  readonly last_number: number;
+  readonly counts: {
+    /** Null: not a path of the service. */
+    endpoint: EndpointName | null;
+    status: number;
+    count: number;
+  }[];
+}

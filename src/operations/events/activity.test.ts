@@ -3,7 +3,7 @@ import { keptRequests } from '#contract/limits.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { longestKeptBody } from '../../recording/recorded-exchange.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
-import type { ActivityEvent, MessageEvent, TrafficEvent } from './activity-events.ts';
+import type { ActivityEvent, MessageEvent, TrafficCounts } from './activity-events.ts';
 import {
   keptAfterLastMs,
   keptEvents,
@@ -77,7 +77,7 @@ test('traffic is summed up no more often than the streams write, and at once aft
   const countsAfter = (ms: number) => {
     sendBy(simulator, 0, {});
     vi.advanceTimersByTime(ms);
-    return events.map(({ data }) => (data as TrafficEvent).counts[0]?.count);
+    return events.map(({ data }) => (data as TrafficCounts).counts[0]?.count);
   };
   expect(countsAfter(100)).toEqual([1]);
   expect(countsAfter(500)).toEqual([1]);

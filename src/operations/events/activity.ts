@@ -18,7 +18,7 @@ import {
   type MessageEvent,
   type StatusCounts,
   statusCounts,
-  type TrafficEvent,
+  type TrafficCounts,
 } from './activity-events.ts';
 import { EventStreams, type StreamOptions } from './event-streams.ts';
 
@@ -187,9 +187,9 @@ class TrafficSinceLast {
   #last = new Map<string, number>();
 
   /** The counts since the last call; undefined if there are none. */
-  take(record: ExchangeRecord): TrafficEvent | undefined {
+  take(record: ExchangeRecord): TrafficCounts | undefined {
     const seen = new Map<string, number>();
-    const counts: TrafficEvent['counts'] = [];
+    const counts: TrafficCounts['counts'] = [];
     for (const { endpoint, status, count } of record.counts.answeredByStatus()) {
       const key = `${endpoint} ${status}`;
       seen.set(key, count);

@@ -29,7 +29,7 @@ interface KeptReport {
 /** A report is recent for this time per exchange, as it takes about 0.01 ms per exchange. */
 const recentMsEach = 2;
 const longestRecentMs = 20_000;
-/** If no request came for this time, a report is made at once. */
+/** If callers found no change for this time, the next one gets a new report. */
 export const quietMs = 2_000;
 
 /**
@@ -78,11 +78,11 @@ export function* keptReportOn(
 }
 
 /** Notes the present number of changes. Returns true if the report still counts as recent. */
-function noticeChanges(kept: KeptReport, changes: number, exchanges: number): boolean {
+function noticeChanges(kept: KeptReport, changes: number, exchangeCount: number): boolean {
   const nowMs = performance.now();
   if (kept.noticed.changes !== changes) kept.noticed = { changes, sinceMs: nowMs };
   // Another page takes the last report meanwhile, so that several pages cost as much as one.
   if (kept.isBeingRenewed) return true;
   if (nowMs - kept.noticed.sinceMs >= quietMs) return false;
-  return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchanges);
+  return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchangeCount);
 }

@@ -146,7 +146,7 @@ test('each world has a record of its own, a fork too', () => {
   const { world_id: forked } = simulator.worlds.fork('default');
   const { world_id: made } = simulator.worlds.create({});
   for (const id of [forked, made]) {
-    const world = simulator.hosting.get(id)?.simulator;
+    const world = simulator.hostedWorlds.get(id)?.simulator;
     expect(world?.referee().exchanges).toBe(0);
     sendBy(world as Simulator, 0, { request_id: 'x' });
     expect(world?.referee().exchanges).toBe(1);

@@ -14,7 +14,7 @@ const modeSchema = z.strictObject({
   mode: z
     .enum(clockModes)
     .describe(
-      'manual stands still until it is advanced; real runs as the wall clock; scaled faster.',
+      'manual stands still until it is advanced; real runs as the wall clock; scaled runs `rate` times as fast.',
     ),
   rate: z
     .number()
@@ -26,7 +26,9 @@ const modeSchema = z.strictObject({
     .int()
     .min(0)
     .exactOptional()
-    .describe('Real epoch milliseconds at which it is the present simulated time. Default: now.'),
+    .describe(
+      'The real time, in epoch milliseconds, that belongs to the present simulated time. Default: now.',
+    ),
 });
 type Mode = z.input<typeof modeSchema>;
 

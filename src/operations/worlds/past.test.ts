@@ -117,7 +117,7 @@ test('a fork from an earlier instant goes on from there, with keys of its own', 
   const from = { time: at(simulator, 30) };
   const { status, json } = await call('POST', '/control/worlds/default/fork', { from });
   expect(status).toBe(201);
-  const fork = simulator.hosting.get(json.world_id)?.simulator as Simulator;
+  const fork = simulator.hostedWorlds.get(json.world_id)?.simulator as Simulator;
   expect(fork.state()).toMatchObject({ messages: { total: 1, sending: 1 } });
   expect(fork.clock.state().now).toBe(from.time);
   expect(json.accounts[0].api_key).not.toBe(simulator.readyFile().accounts[0]?.api_key);
@@ -133,7 +133,7 @@ test('the journal of a fork from an earlier instant plays from its file alone', 
   const { simulator } = new Twin();
   sendBy(simulator, 0, {});
   const { world_id: id } = simulator.worlds.fork('default', { from: { entry: 1 } });
-  const fork = simulator.hosting.get(id)?.simulator as Simulator;
+  const fork = simulator.hostedWorlds.get(id)?.simulator as Simulator;
   sendBy(fork, 0, {});
   expect(fork.past.at({ entry: 3 })).toMatchObject({ messages: { total: 1 } });
   expect(fork.past.at({ entry: 2 })).toMatchObject({ messages: { total: 0 } });

@@ -133,7 +133,7 @@ export function* atInstant<T>(
   const nowMs = live.simulation.clock.now();
   if ('timeMs' in instant && instant.timeMs > nowMs)
     throw new OperationRefused('invalid', `in the future: it is ${isoTime(nowMs)}`, 'time');
-  return yield* refusingUnreadable(live.hosting.rebuildAt(live, instant, use));
+  return yield* refusingUnreadable(live.hostedWorlds.rebuildAt(live, instant, use));
 }
 
 function* viewAt(

@@ -30,13 +30,13 @@ const querySchema = z
 
 /** The first world shows the metrics of all worlds; any other world shows its own. */
 function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<typeof querySchema>) {
-  const { first, list } = live.hosting;
+  const { first, list } = live.hostedWorlds;
   const isFirst = live === first.simulator;
   if (world === undefined) {
     if (isFirst && withFirst === 'false') return yield* familiesOf(list, { isLabelled: true });
     return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
   }
-  const named = live.hosting.get(world);
+  const named = live.hostedWorlds.get(world);
   const isShown = named !== undefined && (isFirst || named.simulator === live);
   if (!isShown) throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
   return yield* familiesOf([named]);
@@ -132,8 +132,10 @@ export const simulator = {
     refusals: [503],
     run: (live) => {
       if (live.isClosing) throw new OperationRefused('unavailable', draining);
-      const { hosting } = live;
-      const others = hosting.isFirst(live) ? hosting.list.map(({ simulator }) => simulator) : [];
+      const { hostedWorlds } = live;
+      const others = hostedWorlds.isFirst(live)
+        ? hostedWorlds.list.map(({ simulator }) => simulator)
+        : [];
       const failing = [live, ...others].find(({ journalFailure }) => journalFailure !== undefined);
       if (failing === undefined) return { status: 'ok' };
       throw new OperationRefused('unavailable', failing.journalFailure ?? '');
@@ -199,7 +201,7 @@ export const simulator = {
     output: z.strictObject({ status: z.literal('stopping') }),
     refusals: [409],
     run: (live) => {
-      if (!live.hosting.isFirst(live)) {
+      if (!live.hostedWorlds.isFirst(live)) {
         throw conflict(
           'a world does not stop the server: DELETE /control/worlds/<world_id> ends the world',
         );

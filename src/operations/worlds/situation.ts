@@ -163,7 +163,7 @@ function playInputs(
   subject: TestSubject | undefined,
 ): Situation | undefined {
   const { settings, startMs, endMs } = base;
-  const twin = live.hosting.scratch(
+  const twin = live.hostedWorlds.scratch(
     { ...settings, clock: 'manual', startTime: startMs } as SettingsInput,
     startMs,
   );

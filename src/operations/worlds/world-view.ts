@@ -54,10 +54,10 @@ export function worldView(world: HostedWorld<RunningWorld>): WorldView {
 /** Replaces the URLs by those for a client that reached the control port by this `Host`. */
 export function withUrlsFor<View extends WorldView>(
   view: View,
-  { hosting }: RunningWorld,
+  { hostedWorlds }: RunningWorld,
   host: string | undefined,
 ): View {
-  const world = hosting.get(view.world_id);
+  const world = hostedWorlds.get(view.world_id);
   return world === undefined ? view : { ...view, ...urlsOf(world, host) };
 }
 

@@ -78,7 +78,7 @@ export const worlds = {
     fleet: { ofServer: true },
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(worldViewSchema) }),
-    run: ({ hosting }) => hosting.list.map(worldView),
+    run: ({ hostedWorlds }) => hostedWorlds.list.map(worldView),
     // `reply` knows the Host by which this client reached the port; `run` also serves the method.
     reply: (worlds, live, { host }) => ({
       worlds: worlds.map((view) => withUrlsFor(view, live, host)),
@@ -97,10 +97,10 @@ export const worlds = {
     output: createdWorldSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3', clock: 'manual', ttl: '10m' }],
-    run: ({ hosting }, input) => {
-      const serverSettings = inheritedSettings(hosting.first.simulator.settings);
+    run: ({ hostedWorlds }, input) => {
+      const serverSettings = inheritedSettings(hostedWorlds.first.simulator.settings);
       const settings = settingsOf(input, serverSettings);
-      return createdView(refusingMistakes(() => hosting.create(settings, optionsOf(input))));
+      return createdView(refusingMistakes(() => hostedWorlds.create(settings, optionsOf(input))));
     },
     reply: (view, live, { host }) => withUrlsFor(view, live, host),
   }),
@@ -131,7 +131,7 @@ export const worlds = {
     fleet: { ofServer: true, changesRoutes: true },
     summary: 'Deletes a world with everything in it.',
     refusals: [409],
-    run: ({ hosting }, world) => void hosting.delete(world),
+    run: ({ hostedWorlds }, world) => void hostedWorlds.delete(world),
   }),
 
   fork: defineOperation({
@@ -151,12 +151,12 @@ export const worlds = {
 };
 
 function* forkWorld(
-  { hosting }: RunningWorld,
+  { hostedWorlds }: RunningWorld,
   world: HostedWorld<RunningWorld>,
   { from, ...options }: z.output<typeof forkSchema>,
 ): Generator<undefined, CreatedWorld> {
   const fork = (past?: RunningWorld) =>
-    createdView(refusingMistakes(() => hosting.fork(world, optionsOf(options), past)));
+    createdView(refusingMistakes(() => hostedWorlds.fork(world, optionsOf(options), past)));
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
 }
 

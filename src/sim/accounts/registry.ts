@@ -40,7 +40,7 @@ export interface RegistryCounters {
 
 export class Registry {
   readonly seed: number;
-  /** Empty for the only world of a server. */
+  /** Empty for the first world of a server, unless its settings name it. */
   readonly name: string;
   readonly now: () => number;
   readonly outcomes: Outcomes;

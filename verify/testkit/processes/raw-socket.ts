@@ -1,5 +1,5 @@
 /**
- * The only raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
+ * The raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
  * library would not send what a broken or hostile client sends, nor show the bytes received before
  * a cut.
  */
@@ -85,8 +85,8 @@ export class RawSocket {
     }
   }
 
-  /** Half-closes: the server reads the end of the stream. */
-  finish(): void {
+  /** The server reads the end of the stream. */
+  halfClose(): void {
     this.#socket.end();
   }
 

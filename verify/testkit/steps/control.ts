@@ -5,25 +5,31 @@
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
-import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../twin/session.ts';
+import {
+  accountCount,
+  type ComparedRun,
+  expectUuid,
+  itemAt,
+  scriptedFates,
+} from '../twin/compared-run.ts';
 import { caller, limited, owner, position, stepKind, weighted } from './step.ts';
 
-export const createKey = stepKind('create_key', fc.record({ who: caller }), (session, { who }) => {
-  session.createKey(who);
-  return `${session.nameOf(who)} creates a key`;
+export const createKey = stepKind('create_key', fc.record({ who: caller }), (run, { who }) => {
+  run.createKey(who);
+  return `${run.nameOf(who)} creates a key`;
 });
 
 /** Revokes a key, and creates another if it was the last valid one. */
 export const revokeKey = stepKind(
   'revoke_key',
   fc.record({ who: caller, key: position }),
-  (session, { who, key: index }) => {
-    const key = itemAt(session.keysOf(who), index);
+  (run, { who, key: index }) => {
+    const key = itemAt(run.keysOf(who), index);
     if (key === undefined) return 'no key to revoke';
-    session.simulator.accounts.revokeKey(key.keyId);
+    run.simulator.accounts.revokeKey(key.keyId);
     key.revoked = true;
-    if (session.validKeysOf(who).length === 0) session.createKey(who);
-    return `${session.nameOf(who)} revokes ${key.key}`;
+    if (run.validKeysOf(who).length === 0) run.createKey(who);
+    return `${run.nameOf(who)} revokes ${key.key}`;
   },
 );
 
@@ -51,12 +57,12 @@ export const patchSim = stepKind(
     [5, fc.record({ who: caller, sim: position, changes })],
     [1, fc.record({ who: pool, sim: position, changes: activity })],
   ),
-  (session, { who, sim: index, changes }) => {
-    const sim = itemAt(session.simsOf(who), index);
+  (run, { who, sim: index, changes }) => {
+    const sim = itemAt(run.simsOf(who), index);
     if (sim === undefined) return 'no SIM to change';
-    session.simulator.sims.patch(sim.deviceId, changes);
-    session.model.patchSim(sim.deviceId, changes);
-    session.learnOwnChanges();
+    run.simulator.sims.patch(sim.deviceId, changes);
+    run.model.patchSim(sim.deviceId, changes);
+    run.learnOwnChanges();
     return `${sim.number} becomes ${JSON.stringify(changes)}`;
   },
 );
@@ -64,14 +70,14 @@ export const patchSim = stepKind(
 export const pollNow = stepKind(
   'poll_now',
   fc.record({ who: owner, sim: position }),
-  (session, { who, sim: index }) => {
-    const sim = itemAt(session.simsOf(who), index);
+  (run, { who, sim: index }) => {
+    const sim = itemAt(run.simsOf(who), index);
     if (sim === undefined) return 'no SIM to poll';
     if (!sim.active || !sim.connected) return `${sim.number} cannot poll`;
-    const actual = session.simulator.sims.poll(sim.deviceId).picked_up.join();
-    const expected = session.model.pollNow(sim.deviceId).join();
+    const actual = run.simulator.sims.poll(sim.deviceId).picked_up.join();
+    const expected = run.model.pollNow(sim.deviceId).join();
     if (actual !== expected) throw new Error(`picked up ${actual}; the model: ${expected}`);
-    session.learnOwnChanges();
+    run.learnOwnChanges();
     return `${sim.number} polls now`;
   },
 );
@@ -80,16 +86,16 @@ export const pollNow = stepKind(
 export const inject = stepKind(
   'inject',
   fc.record({ who: caller, sim: position, text: fc.constantFrom<string>('in', 'ü\u0000"', '') }),
-  (session, { who, sim: index, text: message }) => {
-    const sim = itemAt(session.simsOf(who), index);
+  (run, { who, sim: index, text: message }) => {
+    const sim = itemAt(run.simsOf(who), index);
     if (sim === undefined) return 'no SIM that receives';
-    const { accountId } = session.callerOf(who);
+    const { accountId } = run.callerOf(who);
     const inbound = { from: '+447400123456', to: sim.number, message };
-    const { message_id: messageId } = session.simulator.sims.receive(accountId, inbound);
+    const { message_id: messageId } = run.simulator.sims.receive(accountId, inbound);
     expectUuid(messageId);
-    const receivedAtMs = session.model.nowMs;
+    const receivedAtMs = run.model.nowMs;
     const { deviceId } = sim;
-    session.model.received.push({ messageId, deviceId, accountId, receivedAtMs, ...inbound });
+    run.model.received.push({ messageId, deviceId, accountId, receivedAtMs, ...inbound });
     return `${sim.number} receives ${JSON.stringify(message)}`;
   },
 );
@@ -108,13 +114,13 @@ export function assumeWith(answers: Answers) {
 }
 
 export function assume(
-  session: Session,
+  run: ComparedRun,
   { name, answer }: { readonly name: AssumptionName; readonly answer: unknown },
 ): string {
   const changes = { [name]: answer } as Partial<Assumptions>;
-  session.simulator.assumptions.patch(changes);
-  session.model.assume(changes);
-  session.learnOwnChanges();
+  run.simulator.assumptions.patch(changes);
+  run.model.assume(changes);
+  run.learnOwnChanges();
   return `assume ${JSON.stringify(changes)}`;
 }
 
@@ -124,12 +130,12 @@ export const quota = stepKind(
     who: caller,
     quota: fc.constantFrom<number | 'unlimited'>(0, 1, 2, 5, 30, 10_000, 'unlimited'),
   }),
-  (session, { who, quota }) => {
-    const { accountId } = session.callerOf(who);
-    session.simulator.accounts.patch(accountId, { monthly_quota: quota });
-    const account = session.model.accounts.find((each) => each.accountId === accountId);
+  (run, { who, quota }) => {
+    const { accountId } = run.callerOf(who);
+    run.simulator.accounts.patch(accountId, { monthly_quota: quota });
+    const account = run.model.accounts.find((each) => each.accountId === accountId);
     if (account !== undefined) account.quota = quota;
-    return `${session.nameOf(who)} gets a quota of ${quota}`;
+    return `${run.nameOf(who)} gets a quota of ${quota}`;
   },
 );
 
@@ -139,9 +145,9 @@ export const limit = stepKind(
     endpoint: limited,
     limit: fc.constantFrom<number | null>(1, 2, 3, 7, 60, 120, null),
   }),
-  (session, { endpoint, limit }) => {
-    session.simulator.limits.patch({ [endpoint]: limit });
-    session.model.setLimit(endpoint, limit);
+  (run, { endpoint, limit }) => {
+    run.simulator.limits.patch({ [endpoint]: limit });
+    run.model.setLimit(endpoint, limit);
     return `limit of ${endpoint}: ${limit}`;
   },
 );
@@ -159,13 +165,10 @@ export const outcomes = stepKind(
       [{ to: '+1*0', ends: 'delivered', polls: 2 }],
     ),
   }),
-  (session, { outcomes }) => {
-    session.simulator.outcomes.put({ outcomes: [...outcomes] });
+  (run, { outcomes }) => {
+    run.simulator.outcomes.put({ outcomes: [...outcomes] });
     const named = outcomes.map(({ to }) => to);
-    session.model.outcomes = [
-      ...outcomes,
-      ...scriptedFates.filter(({ to }) => !named.includes(to)),
-    ];
+    run.model.outcomes = [...outcomes, ...scriptedFates.filter(({ to }) => !named.includes(to))];
     return `outcomes: ${JSON.stringify(outcomes)}`;
   },
 );

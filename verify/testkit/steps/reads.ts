@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { type EndpointName, limitedEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { type ComparedRun, itemAt } from '../twin/compared-run.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, type Session } from '../twin/session.ts';
 import { post } from './sends.ts';
 import {
   caller,
@@ -40,11 +40,11 @@ export const read = stepKind(
       { requiredKeys: ['who', 'key', 'whose', 'message', 'method'] },
     ),
   ),
-  (session, step) => {
+  (run, step) => {
     const { who, method } = step;
-    const messageId = itemAt(session.messagesOf(step.whose), step.message)?.messageId;
+    const messageId = itemAt(run.messagesOf(step.whose), step.message)?.messageId;
     const path = `/api/v1/sms/${spelt(step.id ?? messageId ?? 'none', step.spelt)}/`;
-    return ask(session, who, { ...session.getBy(who, path, step.key), method });
+    return ask(run, who, { ...run.getBy(who, path, step.key), method });
   },
 );
 
@@ -63,24 +63,23 @@ export const tasks = stepKind(
       { requiredKeys: ['who', 'key', 'whose', 'sim'] },
     ),
   ),
-  (session, step) => {
-    const deviceId = itemAt(session.simsOf(step.whose), step.sim)?.deviceId;
+  (run, step) => {
+    const deviceId = itemAt(run.simsOf(step.whose), step.sim)?.deviceId;
     const path = `/api/devices/${spelt(step.id ?? deviceId ?? 'none', step.spelt)}/tasks/`;
-    return ask(session, step.who, session.getBy(step.who, path, step.key));
+    return ask(run, step.who, run.getBy(step.who, path, step.key));
   },
 );
 
 export const received = stepKind(
   'received',
   fc.record({ who: caller, key: position, query: fc.constantFrom(...values.pageQueries) }),
-  (session, { who, key, query }) =>
-    ask(session, who, { ...session.getBy(who, receivedPath, key), query }),
+  (run, { who, key, query }) => ask(run, who, { ...run.getBy(who, receivedPath, key), query }),
 );
 
 export const stats = stepKind(
   'stats',
   fc.record({ who: caller, key: position }),
-  (session, { who, key }) => ask(session, who, session.getBy(who, statsPath, key)),
+  (run, { who, key }) => ask(run, who, run.getBy(who, statsPath, key)),
 );
 
 /** Requests to paths that the service does not have. */
@@ -92,8 +91,7 @@ export const lost = stepKind(
     path: fc.constantFrom(...values.nearPaths),
     query: fc.constantFrom('', 'a=b'),
   }),
-  (session, { who, method, path, query }) =>
-    ask(session, who, { ...session.getBy(who, path), method, query }),
+  (run, { who, method, path, query }) => ask(run, who, { ...run.getBy(who, path), method, query }),
 );
 
 /** Makes as many requests to an endpoint as its limit allows, or a few less or more. */
@@ -105,21 +103,21 @@ export const burst = stepKind(
     endpoint: weighted<EndpointName>([5, limited], [1, fc.constantFrom('read', 'stats')]),
     extra: fc.constantFrom(-1, 0, 1, 2),
   }),
-  (session, { who, endpoint, extra }) => {
+  (run, { who, endpoint, extra }) => {
     const isLimited = endpoint !== 'read' && endpoint !== 'stats';
     // Reads and statistics have no limit: as many as the limit of the other endpoints.
-    const limit = isLimited ? session.model.limits[endpoint] : 120;
+    const limit = isLimited ? run.model.limits[endpoint] : 120;
     const times = Math.max(0, (limit ?? 1) + extra);
-    const keys = session.validKeysOf(who);
-    const request = cheapRequest(session, who, endpoint);
+    const keys = run.validKeysOf(who);
+    const request = cheapRequest(run, who, endpoint);
     let last: ApiReply | undefined;
     // From several addresses and with all keys in turn, since neither may have its own bucket.
     for (let index = 0; index < times; index++) {
       const authorization = bearer(itemAt(keys, index) ?? 'none');
       const clientIp = `203.0.113.${index % 3}`;
-      last = session.exchange(who, { ...request, authorization, clientIp });
+      last = run.exchange(who, { ...request, authorization, clientIp });
     }
-    return `${times} times ${endpoint} by ${session.nameOf(who)} -> ${last?.status}`;
+    return `${times} times ${endpoint} by ${run.nameOf(who)} -> ${last?.status}`;
   },
 );
 
@@ -137,55 +135,55 @@ export const stranger = stepKind(
     },
     { requiredKeys: ['ip', 'endpoint', 'query', 'times'] },
   ),
-  (session, step) => {
+  (run, step) => {
     const { endpoint } = step;
     const request = {
-      ...acceptableRequest(session, endpoint),
-      authorization: step.authorization && withKeys(session, step.authorization),
-      query: withKeys(session, step.query),
+      ...acceptableRequest(run, endpoint),
+      authorization: step.authorization && withKeys(run, step.authorization),
+      query: withKeys(run, step.query),
     };
     const clientIp = `203.0.113.${step.ip}`;
     const forwardedFor = [undefined, '198.51.100.7', '203.0.113.0, 198.51.100.7'][step.ip];
     const isLimited = endpoint !== 'read' && endpoint !== 'stats';
-    const limit = (isLimited ? session.model.limits[endpoint] : null) ?? 1;
+    const limit = (isLimited ? run.model.limits[endpoint] : null) ?? 1;
     const times = step.times === 'limit' ? limit + 1 : step.times;
     for (let sent = 1; sent < times; sent++)
-      session.exchange(noCaller, { ...request, clientIp, forwardedFor });
+      run.exchange(noCaller, { ...request, clientIp, forwardedFor });
     if (step.times === 'limit') {
-      session.exchange(noCaller, { ...request, clientIp: '203.0.113.9' });
-      session.exchange(0, { ...request, authorization: bearer(session.keyAt(0, 0)) });
+      run.exchange(noCaller, { ...request, clientIp: '203.0.113.9' });
+      run.exchange(0, { ...request, authorization: bearer(run.keyAt(0, 0)) });
     }
-    return ask(session, noCaller, { ...request, clientIp, forwardedFor });
+    return ask(run, noCaller, { ...request, clientIp, forwardedFor });
   },
 );
 
 /** Exchanges a request; returns its text and status. */
-function ask(session: Session, who: number, request: ApiRequest): string {
-  return `${requestText(request)} -> ${session.exchange(who, request).status}`;
+function ask(run: ComparedRun, who: number, request: ApiRequest): string {
+  return `${requestText(request)} -> ${run.exchange(who, request).status}`;
 }
 
 /** A request that spends a token, if the endpoint has a limit, and changes little. */
-function cheapRequest(session: Session, who: number, endpoint: EndpointName): ApiRequest {
-  if (endpoint in sendPaths) return post(session, { who, key: 0, via: endpoint as SendPath }, '{}');
-  if (endpoint === 'received') return session.getBy(who, receivedPath);
-  if (endpoint === 'tasks') return session.getBy(who, '/api/devices/none/tasks/');
-  if (endpoint === 'stats') return session.getBy(who, statsPath);
-  return session.getBy(who, `/api/v1/sms/${session.messagesOf(who)[0]?.messageId ?? 'none'}/`);
+function cheapRequest(run: ComparedRun, who: number, endpoint: EndpointName): ApiRequest {
+  if (endpoint in sendPaths) return post(run, { who, key: 0, via: endpoint as SendPath }, '{}');
+  if (endpoint === 'received') return run.getBy(who, receivedPath);
+  if (endpoint === 'tasks') return run.getBy(who, '/api/devices/none/tasks/');
+  if (endpoint === 'stats') return run.getBy(who, statsPath);
+  return run.getBy(who, `/api/v1/sms/${run.messagesOf(who)[0]?.messageId ?? 'none'}/`);
 }
 
 /** A request that would succeed with a valid key of the first account. */
-function acceptableRequest(session: Session, endpoint: EndpointName): ApiRequest {
-  const [simulated, external] = session.simsOf(0);
+function acceptableRequest(run: ComparedRun, endpoint: EndpointName): ApiRequest {
+  const [simulated, external] = run.simsOf(0);
   if (endpoint === 'tasks') return requestTo(`/api/devices/${external?.deviceId}/tasks/`);
-  if (!(endpoint in sendPaths)) return cheapRequest(session, 0, endpoint);
+  if (!(endpoint in sendPaths)) return cheapRequest(run, 0, endpoint);
   const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
   const origin = { who: 0, key: 0, via: endpoint as SendPath };
-  return post(session, origin, JSON.stringify(body));
+  return post(run, origin, JSON.stringify(body));
 }
 
 /** The text with a key of the first account, or a part of one, in place of its placeholders. */
-function withKeys(session: Session, text: string): string {
-  const keys = session.keysOf(0);
+function withKeys(run: ComparedRun, text: string): string {
+  const keys = run.keysOf(0);
   const valid = keys.find(({ revoked }) => !revoked)?.key;
   const revoked = keys.find((key) => key.revoked)?.key;
   return values.withKeys(text, valid ?? 'none', revoked ?? 'none');

@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time.ts';
+import { type ComparedRun, itemAt, poolNumbers } from '../twin/compared-run.ts';
 import { requestText, type SendPath, sendPaths } from '../twin/request.ts';
-import { itemAt, poolNumbers, type Session } from '../twin/session.ts';
 import { caller, mostly, position, stepKind, weighted } from './step.ts';
 import * as values from './values.ts';
 import { type TimeChoice, writtenTime } from './written-time.ts';
@@ -136,9 +136,9 @@ type SendFields = typeof anyFields extends fc.Arbitrary<infer Fields> ? Fields :
 
 /** Steps that send these fields. */
 const sendOf = (fields: typeof anyFields) =>
-  stepKind('send', fc.record({ who: caller, key: position, via, fields }), (session, step) => {
-    const body = JSON.stringify(bodyOf(session, step.who, step.fields));
-    return send(session, step, body);
+  stepKind('send', fc.record({ who: caller, key: position, via, fields }), (run, step) => {
+    const body = JSON.stringify(bodyOf(run, step.who, step.fields));
+    return send(run, step, body);
   });
 
 export const anySend = sendOf(anyFields);
@@ -155,10 +155,10 @@ export const rawSend = stepKind(
     encoding: fc.constantFrom('', 'identity', 'Identity', '', '', 'gzip', 'identity, gzip'),
     body: fc.constantFrom(...values.oddBodies),
   }),
-  (session, step) => {
+  (run, step) => {
     const { type: contentType, encoding: contentEncoding } = step;
-    const request = { ...post(session, step, step.body), contentType, contentEncoding };
-    return `${requestText(request)} -> ${session.exchange(step.who, request).status}`;
+    const request = { ...post(run, step, step.body), contentType, contentEncoding };
+    return `${requestText(request)} -> ${run.exchange(step.who, request).status}`;
   },
 );
 
@@ -169,40 +169,40 @@ export const replay = stepKind(
     { who: caller, key: position, of: position, via },
     { requiredKeys: ['who', 'key', 'of'] },
   ),
-  (session, { who, key, of: sendPosition, via }) => {
-    const first = itemAt(session.callerOf(who).sends, sendPosition);
+  (run, { who, key, of: sendPosition, via }) => {
+    const first = itemAt(run.callerOf(who).sends, sendPosition);
     if (first === undefined) return 'nothing to replay';
-    return send(session, { who, key, via: via ?? first.via }, first.body);
+    return send(run, { who, key, via: via ?? first.via }, first.body);
   },
 );
 
 /** A POST of this body to a send endpoint. */
 export function post(
-  session: Session,
+  run: ComparedRun,
   { who, key, via }: SendOrigin,
   body: string | Uint8Array,
 ): ApiRequest {
   const contentType = 'application/json';
-  return { ...session.getBy(who, sendPaths[via], key), method: 'POST', contentType, body };
+  return { ...run.getBy(who, sendPaths[via], key), method: 'POST', contentType, body };
 }
 
 /** Sends, and notes the send and a refusal by the limit for later steps. */
-function send(session: Session, origin: SendOrigin, body: string): string {
-  const request = post(session, origin, body);
-  const reply = session.exchange(origin.who, request);
-  const sender = session.callerOf(origin.who);
+function send(run: ComparedRun, origin: SendOrigin, body: string): string {
+  const request = post(run, origin, body);
+  const reply = run.exchange(origin.who, request);
+  const sender = run.callerOf(origin.who);
   sender.sends.push({ via: origin.via, body });
   if (reply.status === 429) {
     const retryAfterSeconds = Number(reply.headers?.['retry-after']);
-    sender.lastRefusal = { atMs: session.model.nowMs, retryAfterSeconds };
+    sender.lastRefusal = { atMs: run.model.nowMs, retryAfterSeconds };
   }
   return `${requestText(request)} -> ${reply.status}`;
 }
 
-function bodyOf(session: Session, who: number, fields: SendFields): object {
+function bodyOf(run: ComparedRun, who: number, fields: SendFields): object {
   const { senderFields, sendAt } = fields;
-  const from = numberOf(session, who, fields.sender);
-  const second = numberOf(session, who, fields.secondSender);
+  const from = numberOf(run, who, fields.sender);
+  const second = numberOf(run, who, fields.secondSender);
   return {
     ...fields.extra,
     to: fields.to,
@@ -211,21 +211,20 @@ function bodyOf(session: Session, who: number, fields: SendFields): object {
     ...(senderFields === 'both' && { from, from_number: second }),
     message: fields.message,
     request_id: fields.requestId,
-    send_at:
-      sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, session.model.nowMs)),
+    send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, run.model.nowMs)),
   };
 }
 
 /** The number, or other value, that stands for the chosen sender. */
-function numberOf(session: Session, who: number, choice: Sender): unknown {
+function numberOf(run: ComparedRun, who: number, choice: Sender): unknown {
   if ('value' in choice) return choice.value;
   if ('pool' in choice) return itemAt(poolNumbers, choice.pool);
-  const { accountId } = session.callerOf(who);
+  const { accountId } = run.callerOf(who);
   if ('foreign' in choice) {
-    const others = session.model.sims.filter(
+    const others = run.model.sims.filter(
       (sim) => sim.accountId !== undefined && sim.accountId !== accountId,
     );
     return itemAt(others, choice.foreign)?.number;
   }
-  return itemAt(session.simsOf(who), choice.own)?.number ?? itemAt(poolNumbers, choice.own);
+  return itemAt(run.simsOf(who), choice.own)?.number ?? itemAt(poolNumbers, choice.own);
 }

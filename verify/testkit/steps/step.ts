@@ -1,23 +1,23 @@
 /**
- * A kind of step: the random values that it takes, and its effect on a session. A step is data and
+ * A kind of step: the random values that it takes, and its effect on a run. A step is data and
  * names its targets by position, so it stays valid when fast-check removes the steps before it.
  */
 import fc from 'fast-check';
 import { limitedEndpoints } from '#contract/limits.ts';
-import { accountCount, lastPosition, type Session } from '../twin/session.ts';
+import { accountCount, type ComparedRun, lastPosition } from '../twin/compared-run.ts';
 
 export interface StepKind<Kind extends string, Fields> {
   readonly kind: Kind;
   /** How fast-check draws and shrinks the step. */
   readonly drawn: fc.Arbitrary<Fields & { kind: Kind }>;
   /** Plays the step; returns a description of it. */
-  readonly play: (session: Session, step: Fields) => string;
+  readonly play: (run: ComparedRun, step: Fields) => string;
 }
 
 export function stepKind<const Kind extends string, Fields extends object>(
   kind: Kind,
   fields: fc.Arbitrary<Fields>,
-  play: (session: Session, step: Fields) => string,
+  play: (run: ComparedRun, step: Fields) => string,
 ): StepKind<Kind, Fields> {
   return { kind, drawn: fields.map((drawn) => ({ ...drawn, kind })), play };
 }

@@ -3,7 +3,7 @@
  * model's sequences, the laws and the examples of assumptions play these steps.
  */
 import type fc from 'fast-check';
-import type { Session } from '../twin/session.ts';
+import type { ComparedRun } from '../twin/compared-run.ts';
 import * as control from './control.ts';
 import * as reads from './reads.ts';
 import * as sends from './sends.ts';
@@ -39,16 +39,16 @@ const assumeWeight = 8;
 type Drawn<K> = K extends StepKind<infer Kind, infer Fields> ? Fields & { kind: Kind } : never;
 export type Step = Drawn<(typeof kinds)[number][1] | ReturnType<typeof control.assumeWith>>;
 
-type Play = (session: Session, step: Step) => string;
+type Play = (run: ComparedRun, step: Step) => string;
 const plays = new Map<string, Play>([
   ...kinds.map(([, { kind, play }]) => [kind, play as unknown as Play] as const),
   ['assume', control.assume as Play],
 ]);
 
 /** Plays one step; returns a description of it. */
-export function playStep(session: Session, step: Step): string {
-  const description = plays.get(step.kind)?.(session, step) ?? `no step is called ${step.kind}`;
-  session.step += 1;
+export function playStep(run: ComparedRun, step: Step): string {
+  const description = plays.get(step.kind)?.(run, step) ?? `no step is called ${step.kind}`;
+  run.step += 1;
   return description;
 }
 

@@ -1,7 +1,7 @@
 /** Steps of the clock: by a duration, or to a moment at which something changes. */
 import fc from 'fast-check';
-import { dayMs, minuteMs } from '#contract/time.ts';
-import { iso, itemAt, type Session } from '../twin/session.ts';
+import { dayMs, isoTime, minuteMs } from '#contract/time.ts';
+import { type ComparedRun, itemAt } from '../twin/compared-run.ts';
 import { caller, position, stepKind, weighted } from './step.ts';
 
 /** Milliseconds around the periods of the service: polls, minutes, hours, days. */
@@ -19,7 +19,7 @@ export const advance = stepKind(
       [1, fc.constantFrom(30 * dayMs, 31 * dayMs + 1)],
     ),
   }),
-  (session, { byMs }) => advanceTo(session, session.model.nowMs + byMs),
+  (run, { byMs }) => advanceTo(run, run.model.nowMs + byMs),
 );
 
 /**
@@ -47,25 +47,25 @@ export const advanceToMoment = stepKind(
     index: position,
     offsetMs: fc.constantFrom(-1000, -1, 0, 0, 1),
   }),
-  (session, { what, who, index, offsetMs }) => {
-    const { nowMs } = session.model;
-    const moment = momentOf(session, what, who, index) ?? nowMs;
-    return advanceTo(session, Math.max(nowMs, moment + offsetMs));
+  (run, { what, who, index, offsetMs }) => {
+    const { nowMs } = run.model;
+    const moment = momentOf(run, what, who, index) ?? nowMs;
+    return advanceTo(run, Math.max(nowMs, moment + offsetMs));
   },
 );
 
-function advanceTo(session: Session, ms: number): string {
-  session.advanceTo(ms);
-  return `until ${iso(ms)}`;
+function advanceTo(run: ComparedRun, ms: number): string {
+  run.advanceTo(ms);
+  return `until ${isoTime(ms)}`;
 }
 
 /** A moment at which something changes; undefined if there is no such moment. */
-function momentOf(session: Session, what: Moment, who: number, index: number): number | undefined {
-  const { nowMs, assumptions } = session.model;
-  const messages = session.messagesOf(who);
+function momentOf(run: ComparedRun, what: Moment, who: number, index: number): number | undefined {
+  const { nowMs, assumptions } = run.model;
+  const messages = run.messagesOf(who);
   switch (what) {
     case 'poll': {
-      const first = itemAt(session.simsOf(who), index)?.firstPollAtMs;
+      const first = itemAt(run.simsOf(who), index)?.firstPollAtMs;
       if (first === undefined) return undefined;
       const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
       return first + Math.max(0, Math.floor((nowMs - first) / intervalMs) + 1) * intervalMs;
@@ -82,7 +82,7 @@ function momentOf(session: Session, what: Moment, who: number, index: number): n
       return later(itemAt(identified, index)?.createdAtMs, dayMs);
     }
     case 'limit': {
-      const refusal = session.callerOf(who).lastRefusal;
+      const refusal = run.callerOf(who).lastRefusal;
       return later(refusal?.atMs, (refusal?.retryAfterSeconds ?? 0) * 1000);
     }
     case 'minute':

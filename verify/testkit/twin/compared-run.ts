@@ -2,11 +2,12 @@
  * Runs a simulator and the reference model (`verify/model/`) in parallel: every request goes to
  * both, and their replies must be equal. The model takes over the values that the simulator draws
  * at random, and checks that they are possible. `verify/testkit/steps/` plays random and chosen
- * steps on a session. A step names a caller by its index (`who`), and other things by a position in
+ * steps on a run. A step names a caller by its index (`who`), and other things by a position in
  * a list.
  */
 import type { Status } from '#contract/message-status.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Device } from '#src/sim/accounts/account.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message-view.ts';
@@ -25,7 +26,7 @@ export const accountCount = names.length;
 /** The last position by which a step names a thing; positions wrap around a shorter list. */
 export const lastPosition = 7;
 
-/** The numbers of the pool in every session. */
+/** The numbers of the pool in every run. */
 export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
 
 /** The scripted recipients that every world has, written down again: the model shares no code. */
@@ -52,7 +53,7 @@ export interface Setup {
   readonly assumptions: Partial<Assumptions>;
 }
 
-export interface SessionOptions {
+export interface ComparedRunOptions {
   /** False for properties of the simulator alone, which do not need the model. */
   readonly compares?: boolean;
   /** The assumptions of the model, if they differ from the simulator's. */
@@ -79,7 +80,7 @@ interface Caller {
   lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
 }
 
-export class Session {
+export class ComparedRun {
   readonly simulator: Simulator;
   readonly model: ReferenceModel;
   readonly trace: TraceLine[] = [];
@@ -88,9 +89,9 @@ export class Session {
   /** The times at which an advance of the clock pauses; only a property test sets it. */
   stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
   readonly #callers: Caller[] = [];
-  readonly #options: SessionOptions;
+  readonly #options: ComparedRunOptions;
 
-  constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
+  constructor({ seed, startMs, assumptions }: Setup, options: ComparedRunOptions = {}) {
     this.#options = options;
     const world = { pool: poolNumbers.map((number) => ({ number })) };
     this.simulator = new Simulator(
@@ -116,7 +117,7 @@ export class Session {
 
   /**
    * Stops synchronously: `close()` would wait for the next turn of the event loop, and a test
-   * creates thousands of sessions in one turn.
+   * creates thousands of runs in one turn.
    */
   stop(): void {
     this.simulator.wallClock.stop();
@@ -124,7 +125,7 @@ export class Session {
   }
 
   /** Throws if the simulator's state violates an invariant. */
-  checkSound(): void {
+  checkInvariants(): void {
     const { broken } = this.simulator.invariants({ snapshot: 'false' });
     if (broken.length > 0) throw new Error(`invariants are violated: ${broken.join('; ')}`);
   }
@@ -137,7 +138,7 @@ export class Session {
     const { compares = true, contentType = 'application/json' } = this.#options;
     const difference = compares ? differenceOf(expected, reply, contentType) : undefined;
     if (difference !== undefined)
-      throw new Error(`${requestText(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
+      throw new Error(`${requestText(request)}\nat ${isoTime(this.model.nowMs)}: ${difference}`);
     expected.learn?.(reply);
     if (reply.status === 202) this.#learnFate(reply);
     this.learnOwnChanges();
@@ -145,8 +146,8 @@ export class Session {
   }
 
   /** Checks the whole state, every message's status and history, and every account's counts. */
-  checkEverything(): void {
-    this.checkSound();
+  checkWholeState(): void {
+    this.checkInvariants();
     for (const message of this.model.messages) {
       const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
       this.exchange(who, this.getBy(who, `/api/v1/sms/${message.messageId}/`));
@@ -247,7 +248,7 @@ export class Session {
     return this.simulator.simulation.world;
   }
 
-  /** Passes the fate, drawn or scripted, of the message that the reply accepts to the model. */
+  /** Passes the drawn fate of the message that the reply accepts to the model. */
   #learnFate(reply: ApiReply): void {
     const message = this.model.messages.at(-1);
     if (message === undefined || this.model.assumptions.failureRate === 0) return;
@@ -278,7 +279,7 @@ function simOf({ deviceId, number, firstPollAtMs }: Device) {
 }
 
 function historyText(history: History): string {
-  return history.map(({ status, atMs }) => `${status} at ${iso(atMs)}`).join(', ');
+  return history.map(({ status, atMs }) => `${status} at ${isoTime(atMs)}`).join(', ');
 }
 
 export function expectUuid(id: string): void {
@@ -289,8 +290,4 @@ export function expectUuid(id: string): void {
 export function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
   const list = [...items];
   return list[position % list.length];
-}
-
-export function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

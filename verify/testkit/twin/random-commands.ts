@@ -12,8 +12,8 @@ import type { Simulator } from '#src/simulator.ts';
 import { inputsOf } from '../steps/operations.ts';
 import { position, weighted } from '../steps/step.ts';
 import * as values from '../steps/values.ts';
+import { itemAt } from './compared-run.ts';
 import { bearer, postTo, requestTo, sendPaths } from './request.ts';
-import { itemAt } from './session.ts';
 
 export interface Command {
   /** Its name and values, for messages of failed tests. */

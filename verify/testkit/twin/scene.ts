@@ -1,9 +1,9 @@
-/** A session with short methods for examples, which by default act for the first account. */
+/** A run with short methods for examples, which by default act for the first account. */
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Assumptions } from '#src/sim/assumptions.ts';
 import { playStep, type Step } from '../steps/steps.ts';
+import { ComparedRun, type ComparedRunOptions } from './compared-run.ts';
 import { bearer, postTo, requestTo, type SendPath, sendPaths } from './request.ts';
-import { Session, type SessionOptions } from './session.ts';
 
 /** Who calls, with which key; by default the first account with its first key. */
 export interface CallOptions {
@@ -23,11 +23,11 @@ export const numbers = {
   pool: '+12025550190',
 } as const;
 
-export class Scene extends Session {
+export class Scene extends ComparedRun {
   constructor(
     assumptions: Partial<Assumptions> = {},
     startsAt = usualStart,
-    options: SessionOptions = {},
+    options: ComparedRunOptions = {},
   ) {
     super({ seed: 1, startMs: Date.parse(startsAt), assumptions }, options);
   }
