@@ -33,7 +33,7 @@ export function dryRun(
   const estimate = capabilities.hasControl
     ? estimateWithControl(runnable)
     : estimateBySchedule(runnable, capabilities);
-  for (const [each, reason] of estimate.late) skipped.set(each, reason);
+  for (const [each, reason] of estimate.tooSlow) skipped.set(each, reason);
   const { maxSends = estimate.sends } = capabilities;
   const capped =
     capabilities.maxSends === undefined ? '' : ` (--max-sends ${capabilities.maxSends})`;
@@ -44,19 +44,30 @@ export function dryRun(
     `429s: about ${estimate.throttled}`,
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
   ];
+  lines.push(...skippedLines(skipped));
+  const untested = untestedRules(cases, skipped);
+  if (untested.length > 0)
+    lines.push(`Not tested: ${counted(untested.length, 'rule')}: ${untested.join(', ')}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** A line for each reason, the most common first. */
+function skippedLines(skipped: ReadonlyMap<AnyCase, SkipReason>): string[] {
   // Reasons that differ only in their number of sends share a line.
   const reasons = grouped([...skipped], ([, { reason }]) =>
     reason.replace(/^costs \d+ sends, more/, 'costs more sends'),
   );
-  for (const [reason, alike] of [...reasons].sort(([, a], [, b]) => b.length - a.length))
-    lines.push(`Skipped: ${counted(alike.length, 'case')}: ${reason}`);
-  const ofSubject = grouped(cases, ({ subject }) => subject);
-  const open = rules
+  return [...reasons]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([reason, alike]) => `Skipped: ${counted(alike.length, 'case')}: ${reason}`);
+}
+
+/** The rules of which every selected case is skipped. */
+function untestedRules(cases: readonly AnyCase[], skipped: ReadonlyMap<AnyCase, SkipReason>) {
+  const casesOf = grouped(cases, ({ subject }) => subject);
+  return rules
     .map(({ id }) => id)
-    .filter((id) => ofSubject.get(id)?.every((each) => skipped.has(each)));
-  if (open.length > 0)
-    lines.push(`Not tested: ${counted(open.length, 'rule')}: ${open.join(', ')}`);
-  return `${lines.join('\n')}\n`;
+    .filter((id) => casesOf.get(id)?.every((each) => skipped.has(each)));
 }
 
 interface Estimate {
@@ -65,7 +76,7 @@ interface Estimate {
   readonly throttled: number;
   readonly seconds: number;
   /** Cases that would wait longer than the flags allow, each with the reason. */
-  readonly late: ReadonlyMap<AnyCase, SkipReason>;
+  readonly tooSlow: ReadonlyMap<AnyCase, SkipReason>;
 }
 
 /** Rough figures of a run with a control port, for its estimate. */
@@ -77,14 +88,14 @@ function estimateWithControl(cases: readonly AnyCase[]): Estimate {
   const sends = cases.reduce((sum, { spends }) => sum + sendsIn(spends), 0);
   const throttled = cases.reduce((sum, each) => sum + (each.throttled ?? 0), 0);
   const seconds = (sends + cases.length * requestsPerCase) * secondsPerRequest;
-  return { sends, throttled, seconds, late: new Map() };
+  return { sends, throttled, seconds, tooSlow: new Map() };
 }
 
 /** Without a control port: plays the schedule through with a clock of its own, and sends nothing. */
 function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilities): Estimate {
   const ledger = new BucketLedger();
   const schedule = new Schedule(itemsOf(cases, capabilities), ledger, 0, capabilities.timeoutMs);
-  const late = new Map<AnyCase, SkipReason>();
+  const tooSlow = new Map<AnyCase, SkipReason>();
   const running: { readonly item: Item; readonly untilMs: number }[] = [];
   let sends = 0;
   let throttled = 0;
@@ -98,7 +109,7 @@ function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilitie
   };
   for (;;) {
     const decision = schedule.next(nowMs);
-    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / secondMs, late };
+    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / secondMs, tooSlow };
     if (decision.kind === 'busy') {
       finishNext();
     } else if (decision.kind === 'wait') {
@@ -106,7 +117,7 @@ function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilitie
       if (nextEndMs <= nowMs + decision.ms) finishNext();
       else nowMs += decision.ms;
     } else if (decision.skip !== undefined) {
-      if (decision.item.case !== undefined) late.set(decision.item.case, decision.skip);
+      if (decision.item.case !== undefined) tooSlow.set(decision.item.case, decision.skip);
       schedule.finished(decision.item);
     } else {
       const { item } = decision;
