@@ -486,6 +486,21 @@ test('CLIENT-6 a first message comes back under its id while the id carries a se
   expect(verdicts(lines).broken).toEqual(['CLIENT-6']);
 });
 
+test('CLIENT-6 a replay shows that the send before it was accepted, whose reply is not known', () => {
+  const lost = send(0, { id: 'a', status: 0, lost: true });
+  const replayOf = (message: string, atMs: number) => send(atMs, { id: 'a', message, status: 200 });
+  const other = [lost, replayOf('Hello (retry)', 1_000)];
+  expect(verdicts(other).broken).toEqual(['CLIENT-6']);
+  // Here the replay may be one of the second send.
+  const second = send(1_000, { id: 'a', message: 'Hello again', status: 0, lost: true });
+  expect(verdicts([lost, second, replayOf('Hello again', 2_000)]).broken).toEqual([]);
+  // Here a send before the record may have created the message.
+  expect(verdicts(other, { isCutAtStart: true }).broken).toEqual([]);
+  expect(verdicts([lost, replayOf('Hello (retry)', dayMs + 1_000)]).broken).not.toContain(
+    'CLIENT-6',
+  );
+});
+
 test('CLIENT-6 a replay does not keep an id for longer than a day', () => {
   const lines = [
     send(0, { id: 'a' }),
@@ -957,6 +972,17 @@ test('CLIENT-1 a send of the same id on another connection was on its way, withi
   expect(verdicts(pair(5, 'one')).of('CLIENT-1').verdict).toBe('failed');
   expect(verdicts(pair(5, undefined)).of('CLIENT-1').verdict).toBe('failed');
   expect(verdicts(pair(1_001, 'two')).of('CLIENT-1').verdict).toBe('failed');
+});
+
+test('CLIENT-1 a loop that opens a connection for each retry is on its way but once', () => {
+  const loop = [0, 400, 800, 1_200].map((atMs) => ({
+    ...send(atMs, { id: 'x', status: atMs < 1_200 ? 429 : 202, after: 30 }),
+    connection: String(atMs),
+  }));
+  const { of, report } = verdicts(loop.slice(0, 3));
+  expect(of('CLIENT-1').findings).toEqual([]);
+  expect(report.notices[0]?.what).toContain('2 sends of an id that got a 429 came on another conn');
+  expect(verdicts(loop).what('CLIENT-1')).toEqual([expect.stringContaining('29.6 s before')]);
 });
 
 test.each([
