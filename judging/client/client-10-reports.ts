@@ -9,13 +9,14 @@ import {
   type ClientExchange,
   firstAcceptances,
   messageIdOf,
+  plainText,
   readIdOf,
   sendAtOf,
   senderOf,
   statusIn,
   unrecorded,
 } from './exchange.ts';
-import { IntentNames, plainNumber, type Report } from './intents-file.ts';
+import { IntentNames, plainNumber, type Report, reportedContentOf } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -59,7 +60,7 @@ export class ReportedIntents {
         const id = requestIdOf(attempt);
         const name = id === undefined ? undefined : names.of(attempt, id);
         const { to, message } = attempt.fields ?? {};
-        const content = JSON.stringify([to, senderOf(attempt), message]);
+        const content = reportedContentOf(to, senderOf(attempt), message);
         this.#add(`content ${content}`, intent);
         if (id === undefined) this.#add(`content without id ${content}`, intent);
         else if (name !== undefined) this.#add(`name ${name}`, intent);
@@ -165,7 +166,7 @@ function differingFields(line: Report, send: ClientExchange): readonly string[] 
   return [
     ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
     ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
-    ...(line.message === send.fields?.['message'] ? [] : ['message']),
+    ...(plainText(line.message) === plainText(send.fields?.['message']) ? [] : ['message']),
     ...(isSameTime ? [] : ['send_at']),
   ];
 }
@@ -225,5 +226,5 @@ function keysOf(report: Report): readonly string[] {
 }
 
 function contentOfReport({ to, from, message }: Report): string {
-  return JSON.stringify([to, from, message]);
+  return reportedContentOf(to, from, message);
 }

@@ -784,6 +784,30 @@ test.each<[string, Partial<Report>, RegExp]>([
   expect(of('CLIENT-10').findings.map((one) => one.what)).toEqual([expect.stringMatching(what)]);
 });
 
+test('CLIENT-10 a line without an id may hold its numbers and its text as people write them', () => {
+  const reports = latestReports([
+    {
+      intent: 'one',
+      to: '+1 (202) 555-0123',
+      from: '+1\u00a0202.555/0101',
+      message: 'Cafe\u0301',
+      reported: 'accepted',
+    },
+  ]);
+  const sent = send(0, { id: 'a', message: 'Café' });
+  expect(verdicts([sent], { reports }).broken).toEqual([]);
+  const other = send(0, { id: 'a', message: 'Cafe' });
+  expect(verdicts([other], { reports }).broken).toEqual(['CLIENT-10']);
+});
+
+test('a retry may write an accent as a character of its own: it is one message', () => {
+  const [composed, apart] = ['Café', 'Cafe\u0301'];
+  const lost = send(0, { id: 'a', message: composed, lost: true });
+  const retry = (id: string, status: number) => send(1_000, { id, message: apart, status });
+  expect(verdicts([lost, retry('a', 200)]).broken).toEqual([]);
+  expect(verdicts([lost, retry('b', 202)]).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+});
+
 test('CLIENT-10 a line of what was not sent may say that it failed or that its end is unknown', () => {
   for (const reported of ['failed', 'unknown'] as const) {
     const reports = lineOf({ request_id: 'b', reported });
