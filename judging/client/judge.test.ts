@@ -501,6 +501,17 @@ test('CLIENT-6 a replay shows that the send before it was accepted, whose reply 
   );
 });
 
+test('CLIENT-6 a record without keys may show one id of two accounts', () => {
+  const record = (status: number, caller: ClientExchange['caller']) => [
+    { ...send(0, { id: 'a' }), caller },
+    { ...send(1_000, { id: 'a', message: 'Bye', messageId: 'm-2', status }), caller },
+  ];
+  const unknown = unknownCaller('unauthenticated');
+  expect(verdicts(record(202, unknown)).broken).toEqual([]);
+  expect(verdicts(record(200, unknown)).broken).toEqual(['CLIENT-6']);
+  expect(verdicts(record(202, send(0).caller)).broken).toEqual(['CLIENT-6']);
+});
+
 test('CLIENT-6 a replay does not keep an id for longer than a day', () => {
   const lines = [
     send(0, { id: 'a' }),
