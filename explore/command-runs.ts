@@ -16,7 +16,7 @@ import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { type ChildOptions, runChild } from './child-run.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
-import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
+import { credentialsOf, endingsIn, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a variable of the user's choice can be set to (`--env NAME=base_url`). */
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
@@ -102,11 +102,13 @@ export class CommandRuns {
       const ending = await this.#runUntilEnd(watched, env);
       const { seen, intents } = watched;
       const reports = reportsOf(intentsFile);
-      if (typeof reports !== 'string') return { ending, seen, intents, reports };
+      const endsUndelivered = endingsIn(world.simulator);
+      const run = { ending, seen, intents, endsUndelivered };
+      if (typeof reports !== 'string') return { ...run, reports };
       // A client that was killed may have written half a line.
       const isWrong = ending.kind !== 'timeout';
       const failed: Ending = { ...ending, kind: 'failed', how: reports };
-      return { ending: isWrong ? failed : ending, seen, intents, reports: undefined };
+      return { ...run, ending: isWrong ? failed : ending, reports: undefined };
     } finally {
       this.#watched.delete(name);
       rmSync(intentsFile, { recursive: true, force: true });

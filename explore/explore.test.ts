@@ -126,3 +126,36 @@ test('CLIENT-3 two equal messages at once under two ids stay two, also if one is
   });
   expect(explored.findings).toEqual([]);
 });
+
+test.each([
+  ['+12025550163', 0],
+  ['+12025550123', 1],
+])(
+  'a message to %s is reported as failed after one look, which is %i findings',
+  async (to, count) => {
+    const looking: ExploreOptions['client'] = async ({ fetch, baseUrl, apiKey, from, intent }) => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+      const message = { to, from, message: 'Hello', request_id: 'order-1' };
+      const send = () =>
+        fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(message),
+        })
+          .then((reply) => reply.json() as Promise<{ message_id: string }>)
+          .catch(() => undefined);
+      const first = await send();
+      const { message_id: id } = first ?? (await send()) ?? { message_id: '' };
+      await fetch(`${baseUrl}/api/v1/sms/${id}/`, { headers });
+      intent({
+        intent: 'order-1',
+        ...message,
+        reported: first === undefined ? 'failed' : 'accepted',
+      });
+    };
+    const at = { endpoint: 'send', intent: 1, attempt: 1 } as const;
+    const schedule = [{ at, fault: 'lost_response' }] as const;
+    const { findings } = await explore({ client: looking, schedule });
+    expect(findings.map(({ cause }) => cause)).toEqual(Array(count).fill('CLIENT-10'));
+  },
+);

@@ -18,7 +18,7 @@ import {
 } from '#src/testing/rest-of-time.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
-import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
+import { credentialsOf, endingsIn, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a client under test is given. */
 export interface ClientTools {
@@ -77,7 +77,8 @@ export async function runInProcess(
     const endedInTime = await time.run(client, timeoutMs);
     const ending = client.end(endedInTime, timeoutMs);
     const { seen, intents } = watched;
-    return { ending, seen, intents, reports: client.reports };
+    const endsUndelivered = endingsIn(simulator);
+    return { ending, seen, intents, reports: client.reports, endsUndelivered };
   } finally {
     time.end();
   }

@@ -52,6 +52,8 @@ export interface RawRun {
   readonly intents: KnownIntents;
   /** Undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
+  /** True if the message never becomes `delivered`, as the simulator of the run knows. */
+  readonly endsUndelivered: (messageId: string) => boolean;
 }
 
 export interface Failure {
@@ -133,13 +135,18 @@ function gravity({ cause }: Failure): number {
 }
 
 function brokenRules(
-  { ending, reports }: RawRun,
+  { ending, reports, endsUndelivered }: RawRun,
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
   const isPartial = ending.kind === 'timeout';
   const { equalMessages } = expected ?? {};
-  const { rules, intents } = judge(exchanges, { isPartial, reports, equalMessages });
+  const { rules, intents } = judge(exchanges, {
+    isPartial,
+    reports,
+    equalMessages,
+    endsUndelivered,
+  });
   // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
   const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
   const isReplaced = (id: ClientRuleId, [send]: readonly ClientExchange[]) =>

@@ -20,6 +20,7 @@ import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { Registry } from '#src/sim/accounts/registry.ts';
+import { isUndelivered } from '#src/sim/devices/outcomes.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { type KnownIntents, Points } from './points.ts';
 import { pointKey, serviceFault, waitsOf } from './schedule.ts';
@@ -147,6 +148,12 @@ function canStrike(
 /** The record of a world, as the referee reads it. */
 export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly ClientExchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
+}
+
+/** Whether a message of the world never becomes `delivered`. */
+export function endingsIn({ simulation }: Simulator): (messageId: string) => boolean {
+  const { messages } = simulation.world;
+  return (id) => isUndelivered(messages.get(id));
 }
 
 /** A request that has no reply yet, in the shape that the record will have. */

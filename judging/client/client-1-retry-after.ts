@@ -33,7 +33,8 @@ export const retryAfter = {
   'CLIENT-17': (record) => retriesInTime(record, 503),
 } satisfies Judges;
 
-type Retry = readonly [refused: ClientExchange, retry: ClientExchange];
+/** `first`: the first refusal since the last answer; the client cannot know of `refused` alone. */
+type Retry = readonly [refused: ClientExchange, retry: ClientExchange, first: ClientExchange];
 
 /** True for a refusal with this status whose `Retry-After` the client saw and could read. */
 function hasSeenWait({ reply, retryAfterMs, isSeen }: ClientExchange, status: number): boolean {
@@ -55,8 +56,7 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
     .filter(
-      ([refused, retry]) =>
-        !wasOnItsWay(refused, retry, record.graceMs) && !record.unclear.mayDecide(refused, retry),
+      (one) => !wasOnItsWay(one, record.graceMs) && !record.unclear.mayDecide(one[0], one[1]),
     );
   return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
 }
@@ -90,7 +90,12 @@ function noticesOn(record: ClientRecord): readonly Notice[] {
   const refusals = refusalsOf(record);
   if (refusals.length === 0) return [];
   const series = seriesOf(record);
-  return [...unreadableWaits(refusals), ...tightLoops(series), ...hurriedRetries(series)];
+  return [
+    ...unreadableWaits(refusals),
+    ...tightLoops(series),
+    ...hurriedRetries(series),
+    ...excusedRetries(series, record.graceMs),
+  ];
 }
 
 /** True for a refusal that the client saw, with its headers in the record. */
@@ -136,22 +141,38 @@ function hurriedRetries(series: Series): readonly Notice[] {
   });
 }
 
+function excusedRetries(series: Series, graceMs: number): readonly Notice[] {
+  const excused = series
+    .flatMap((requests) => retriesOf(requests, 429))
+    .filter((one) => wasOnItsWay(one, graceMs) && isDuringWait(one[0], one[1]));
+  const [first] = excused;
+  if (first === undefined) return [];
+  const what = `${counted(excused.length, 'send')} of an id that got a 429 came on another connection within ${spanText(graceMs)} of it: on the way already, or too early a retry on a connection of its own (--grace 0s judges that)`;
+  return [noticeOf(what, [first[0], ...excused.map(([, retry]) => retry)])];
+}
+
 /** True if the request certainly came before the wait was over. */
 function isDuringWait(refused: ClientExchange, later: ClientExchange): boolean {
   return areWithin(refused.retryAfterMs ?? 0, refused, later);
 }
 
-/** True for a send of the same id that another worker of the client had sent already. */
-function wasOnItsWay(refused: ClientExchange, later: ClientExchange, graceMs: number): boolean {
+/**
+ * True for a send of the same id that another worker of the client had sent already. One that makes
+ * a connection for each of its retries is found at the first that comes after the grace.
+ */
+function wasOnItsWay([refused, retry, first]: Retry, graceMs: number): boolean {
   const id = requestIdOf(refused);
   return (
     refused.reply.status === 429 &&
     id !== undefined &&
-    requestIdOf(later) === id &&
-    refused.connection !== undefined &&
-    later.connection !== undefined &&
-    refused.connection !== later.connection &&
-    later.sentAt <= refused.answeredAt + graceMs
+    requestIdOf(retry) === id &&
+    retry.connection !== undefined &&
+    [first, refused].every(
+      ({ connection, answeredAt }) =>
+        connection !== undefined &&
+        connection !== retry.connection &&
+        retry.sentAt <= answeredAt + graceMs,
+    )
   );
 }
 
@@ -174,14 +195,18 @@ function adviceOn({ retryAfter: header = '' }: ClientExchange): string {
 function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
   const retries: Retry[] = [];
   let refused: ClientExchange | undefined;
+  let first: ClientExchange | undefined;
   let notSeenYet: ClientExchange[] = [];
   for (const exchange of series) {
     refused = notSeenYet.findLast((earlier) => wasKnownTo(exchange, earlier)) ?? refused;
     notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(exchange, earlier));
-    if (refused !== undefined) retries.push([refused, exchange]);
+    first ??= refused;
+    if (refused !== undefined && first !== undefined) retries.push([refused, exchange, first]);
     // An answer that is neither a 429 nor an error of the service ends the wait.
-    if (exchange.reply.status !== 429 && exchange.reply.status < 500 && exchange.isSeen)
+    if (exchange.reply.status !== 429 && exchange.reply.status < 500 && exchange.isSeen) {
       refused = undefined;
+      first = undefined;
+    }
     if (hasSeenWait(exchange, status)) notSeenYet.push(exchange);
   }
   return retries;

@@ -9,13 +9,14 @@ import {
   type ClientExchange,
   firstAcceptances,
   messageIdOf,
+  plainText,
   readIdOf,
   sendAtOf,
   senderOf,
   statusIn,
   unrecorded,
 } from './exchange.ts';
-import { IntentNames, plainNumber, type Report } from './intents-file.ts';
+import { IntentNames, plainNumber, type Report, reportedContentOf } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -59,7 +60,7 @@ export class ReportedIntents {
         const id = requestIdOf(attempt);
         const name = id === undefined ? undefined : names.of(attempt, id);
         const { to, message } = attempt.fields ?? {};
-        const content = JSON.stringify([to, senderOf(attempt), message]);
+        const content = reportedContentOf(to, senderOf(attempt), message);
         this.#add(`content ${content}`, intent);
         if (id === undefined) this.#add(`content without id ${content}`, intent);
         else if (name !== undefined) this.#add(`name ${name}`, intent);
@@ -84,7 +85,7 @@ export class ReportedIntents {
 
 /** What the record shows about the outcome of a message. */
 interface Outcomes {
-  /** True if the message was never delivered, as far as the record shows. */
+  /** True if the message was never delivered, or may not have been. */
   readonly isLost: (message: ClientExchange) => boolean;
   /** The status that the client read last. */
   readonly lastRead: (message: ClientExchange) => string | undefined;
@@ -95,10 +96,11 @@ function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
   const lastRead = (message: ClientExchange) =>
     message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
   const isLost = (message: ClientExchange) => {
-    const id = messageIdOf(message) ?? '';
-    return (
-      endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
-    );
+    const read = lastRead(message);
+    // Where no simulator knows its end, a message that was read on its way may stay there.
+    if (endsUndelivered === undefined) return read !== undefined && read !== 'delivered';
+    const hasFailed = read === 'failed' || read === unrecorded;
+    return hasFailed || endsUndelivered(messageIdOf(message) ?? '');
   };
   return { isLost, lastRead };
 }
@@ -165,7 +167,7 @@ function differingFields(line: Report, send: ClientExchange): readonly string[] 
   return [
     ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
     ...(plainNumber(line.from) === senderOf(send) ? [] : ['from']),
-    ...(line.message === send.fields?.['message'] ? [] : ['message']),
+    ...(plainText(line.message) === plainText(send.fields?.['message']) ? [] : ['message']),
     ...(isSameTime ? [] : ['send_at']),
   ];
 }
@@ -225,5 +227,5 @@ function keysOf(report: Report): readonly string[] {
 }
 
 function contentOfReport({ to, from, message }: Report): string {
-  return JSON.stringify([to, from, message]);
+  return reportedContentOf(to, from, message);
 }

@@ -141,14 +141,29 @@ export function isInFlight(earlier: ClientExchange, later: ClientExchange): bool
 export function contentOf(send: ClientExchange): string {
   const { caller, endpoint, fields, body } = send;
   if (fields === undefined) return JSON.stringify([caller.name, endpoint, body]);
-  const { to, message } = fields;
-  return JSON.stringify([caller.name, endpoint, senderOf(send), to, message, sendAtOf(send)]);
+  const text = plainText(fields['message']);
+  return JSON.stringify([
+    caller.name,
+    endpoint,
+    senderOf(send),
+    fields['to'],
+    text,
+    sendAtOf(send),
+  ]);
 }
 
 /** Equal for sends of the same text to the same recipient, by any sender and at any time. */
 export function recipientAndTextOf({ fields, body }: ClientExchange): string {
-  return fields === undefined ? body : JSON.stringify([fields['to'], fields['message']]);
+  return fields === undefined ? body : JSON.stringify([fields['to'], plainText(fields['message'])]);
 }
+
+/** Equal for texts that look the same: one may write an accent as a character of its own. */
+export function plainText(text: unknown): unknown {
+  // Most texts have no such character, and are compared as they are.
+  return typeof text === 'string' && notAscii.test(text) ? text.normalize() : text;
+}
+
+const notAscii = /[^\0-\x7f]/;
 
 /** True if both sends say the same to the same recipient. */
 export function haveSameRecipientAndText(one: ClientExchange, other: ClientExchange): boolean {
@@ -157,7 +172,7 @@ export function haveSameRecipientAndText(one: ClientExchange, other: ClientExcha
   // Most are two texts, which are compared faster without making a key of them.
   return isPlain(one) && isPlain(other)
     ? one.fields?.['to'] === other.fields?.['to'] &&
-        one.fields?.['message'] === other.fields?.['message']
+        plainText(one.fields?.['message']) === plainText(other.fields?.['message'])
     : recipientAndTextOf(one) === recipientAndTextOf(other);
 }
 

@@ -15,6 +15,7 @@ import {
   isInactive,
   isInFlight,
   isUnresolved,
+  mayBeAccepted,
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
@@ -53,6 +54,8 @@ export class IdUse {
   #created: Attempt | undefined;
   /** The latest 202 or 200 under the id. */
   #accepted: Attempt | undefined;
+  /** The latest attempt under the id that the service may have accepted: its reply is not known. */
+  #open: Attempt | undefined;
   /** The first attempt under the id, and the intents that had an equal one. */
   #first: ClientExchange | undefined;
   #ofFirst: GatheredIntent[] | undefined;
@@ -82,7 +85,10 @@ export class IdUse {
       this.#unconfirmed ??= new Set();
       this.#unconfirmed.add(intent);
     }
-    if (!isAccepted(send)) return;
+    if (!isAccepted(send)) {
+      if (mayBeAccepted(send)) this.#open = { intent, send };
+      return;
+    }
     this.#accepted = { intent, send };
     if (send.reply.status === 202) this.#created = this.#accepted;
     if (this.holder === intent) this.isHolderAccepted = true;
@@ -103,13 +109,18 @@ export class IdUse {
 
   /**
    * The attempt that created the message of the id, if it is at most a day older than `send`: the
-   * latest 202. If the record lacks it and `send` is a replay, the latest replay takes its place.
+   * latest 202. If the record lacks it and `send` is a replay, the latest replay takes its place, or,
+   * if none of the sends before had this message, the latest one whose reply is not known.
+   * `lacksEarlier`: a send that the record lacks may have created it.
    */
-  originalOf(send: ClientExchange): Attempt | undefined {
+  originalOf(send: ClientExchange, lacksEarlier: boolean): Attempt | undefined {
     const isRecent = (attempt: Attempt | undefined) =>
       attempt !== undefined && send.sentAt - attempt.send.sentAt <= dayMs;
     if (isRecent(this.#created)) return this.#created;
-    return send.reply.status === 200 && isRecent(this.#accepted) ? this.#accepted : undefined;
+    if (send.reply.status !== 200) return undefined;
+    if (isRecent(this.#accepted)) return this.#accepted;
+    const isFirstOfMessage = !lacksEarlier && this.#intentsOf(send) === undefined;
+    return isFirstOfMessage && isRecent(this.#open) ? this.#open : undefined;
   }
 
   /**

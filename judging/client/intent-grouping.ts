@@ -147,7 +147,7 @@ class Grouping {
    * can continue; 5. a new intent.
    */
   #placeWithId(send: ClientExchange, id: string, use: IdUse): GatheredIntent {
-    const original = use.originalOf(send);
+    const original = use.originalOf(send, this.#mayLackEarlier(send));
     const same = use.intentOfSameMessage(send, original);
     if (same !== undefined) return same;
     if (original !== undefined && isOtherMessage(original.send, send))

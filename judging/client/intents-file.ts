@@ -9,7 +9,7 @@ import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
 import { counted } from '#io/terminal.ts';
 import { valueIn } from '../evidence/reading.ts';
-import { type ClientExchange, senderOf } from './exchange.ts';
+import { type ClientExchange, plainText, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
 export const reportSchema = z.strictObject({
@@ -63,8 +63,13 @@ export function latestReports(reports: readonly Report[]): Report[] {
 }
 
 /** A number without what people write between its digits: a line may hold it as it was entered. */
-export function plainNumber(number: string): string {
-  return number.replace(/[ ().-]/g, '');
+export function plainNumber(number: unknown): unknown {
+  return typeof number === 'string' ? number.replace(/[\s()./-]/g, '') : number;
+}
+
+/** Equal for a line and a send of the same text, sender and recipient, however they are written. */
+export function reportedContentOf(to: unknown, from: unknown, message: unknown): string {
+  return JSON.stringify([plainNumber(to), plainNumber(from), plainText(message)]);
 }
 
 /** The report of a line, or its mistakes. */
@@ -116,5 +121,9 @@ export class IntentNames {
 
 /** The closest match first: all fields, then all but the sender, then the sender alone. */
 function matchKeys(to: unknown, from: unknown, message: unknown): readonly string[] {
-  return [[to, from, message], [to, message], [from]].map((fields) => JSON.stringify(fields));
+  return [
+    reportedContentOf(to, from, message),
+    reportedContentOf(to, undefined, message),
+    reportedContentOf(undefined, from, undefined),
+  ];
 }

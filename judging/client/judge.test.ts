@@ -486,6 +486,32 @@ test('CLIENT-6 a first message comes back under its id while the id carries a se
   expect(verdicts(lines).broken).toEqual(['CLIENT-6']);
 });
 
+test('CLIENT-6 a replay shows that the send before it was accepted, whose reply is not known', () => {
+  const lost = send(0, { id: 'a', status: 0, lost: true });
+  const replayOf = (message: string, atMs: number) => send(atMs, { id: 'a', message, status: 200 });
+  const other = [lost, replayOf('Hello (retry)', 1_000)];
+  expect(verdicts(other).broken).toEqual(['CLIENT-6']);
+  // Here the replay may be one of the second send.
+  const second = send(1_000, { id: 'a', message: 'Hello again', status: 0, lost: true });
+  expect(verdicts([lost, second, replayOf('Hello again', 2_000)]).broken).toEqual([]);
+  // Here a send before the record may have created the message.
+  expect(verdicts(other, { isCutAtStart: true }).broken).toEqual([]);
+  expect(verdicts([lost, replayOf('Hello (retry)', dayMs + 1_000)]).broken).not.toContain(
+    'CLIENT-6',
+  );
+});
+
+test('CLIENT-6 a record without keys may show one id of two accounts', () => {
+  const record = (status: number, caller: ClientExchange['caller']) => [
+    { ...send(0, { id: 'a' }), caller },
+    { ...send(1_000, { id: 'a', message: 'Bye', messageId: 'm-2', status }), caller },
+  ];
+  const unknown = unknownCaller('unauthenticated');
+  expect(verdicts(record(202, unknown)).broken).toEqual([]);
+  expect(verdicts(record(200, unknown)).broken).toEqual(['CLIENT-6']);
+  expect(verdicts(record(202, send(0).caller)).broken).toEqual(['CLIENT-6']);
+});
+
 test('CLIENT-6 a replay does not keep an id for longer than a day', () => {
   const lines = [
     send(0, { id: 'a' }),
@@ -769,6 +795,43 @@ test.each<[string, Partial<Report>, RegExp]>([
   expect(of('CLIENT-10').findings.map((one) => one.what)).toEqual([expect.stringMatching(what)]);
 });
 
+test('CLIENT-10 a line without an id may hold its numbers and its text as people write them', () => {
+  const reports = latestReports([
+    {
+      intent: 'one',
+      to: '+1 (202) 555-0123',
+      from: '+1\u00a0202.555/0101',
+      message: 'Cafe\u0301',
+      reported: 'accepted',
+    },
+  ]);
+  const sent = send(0, { id: 'a', message: 'Café' });
+  expect(verdicts([sent], { reports }).broken).toEqual([]);
+  const other = send(0, { id: 'a', message: 'Cafe' });
+  expect(verdicts([other], { reports }).broken).toEqual(['CLIENT-10']);
+});
+
+test('a retry may write an accent as a character of its own: it is one message', () => {
+  const [composed, apart] = ['Café', 'Cafe\u0301'];
+  const lost = send(0, { id: 'a', message: composed, lost: true });
+  const retry = (id: string, status: number) => send(1_000, { id, message: apart, status });
+  expect(verdicts([lost, retry('a', 200)]).broken).toEqual([]);
+  expect(verdicts([lost, retry('b', 202)]).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+});
+
+test('CLIENT-10 a record that does not show the end of a message proves no false failure', () => {
+  const reports = lineOf({ reported: 'failed' });
+  const accepted = send(0, { id: 'a', messageId: 'm-1' });
+  const readAs = (shows: string) => [accepted, get(90_000, 'read', { shows })];
+  const isStuck = { reports, endsUndelivered: () => true };
+  expect(verdicts(readAs('queued'), isStuck).broken).toEqual([]);
+  expect(verdicts(readAs('queued'), { reports }).broken).toEqual([]);
+  expect(verdicts(readAs('delivered'), { reports }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts([accepted], { reports }).broken).toEqual(['CLIENT-10']);
+  const goesOn = { reports, endsUndelivered: () => false };
+  expect(verdicts(readAs('queued'), goesOn).broken).toEqual(['CLIENT-10']);
+});
+
 test('CLIENT-10 a line of what was not sent may say that it failed or that its end is unknown', () => {
   for (const reported of ['failed', 'unknown'] as const) {
     const reports = lineOf({ request_id: 'b', reported });
@@ -957,6 +1020,17 @@ test('CLIENT-1 a send of the same id on another connection was on its way, withi
   expect(verdicts(pair(5, 'one')).of('CLIENT-1').verdict).toBe('failed');
   expect(verdicts(pair(5, undefined)).of('CLIENT-1').verdict).toBe('failed');
   expect(verdicts(pair(1_001, 'two')).of('CLIENT-1').verdict).toBe('failed');
+});
+
+test('CLIENT-1 a loop that opens a connection for each retry is on its way but once', () => {
+  const loop = [0, 400, 800, 1_200].map((atMs) => ({
+    ...send(atMs, { id: 'x', status: atMs < 1_200 ? 429 : 202, after: 30 }),
+    connection: String(atMs),
+  }));
+  const { of, report } = verdicts(loop.slice(0, 3));
+  expect(of('CLIENT-1').findings).toEqual([]);
+  expect(report.notices[0]?.what).toContain('2 sends of an id that got a 429 came on another conn');
+  expect(verdicts(loop).what('CLIENT-1')).toEqual([expect.stringContaining('29.6 s before')]);
 });
 
 test.each([
