@@ -85,7 +85,7 @@ export class ReportedIntents {
 
 /** What the record shows about the outcome of a message. */
 interface Outcomes {
-  /** True if the message was never delivered, or may not have been. */
+  /** True if the message was never delivered, as far as the record shows. */
   readonly isLost: (message: ClientExchange) => boolean;
   /** The status that the client read last. */
   readonly lastRead: (message: ClientExchange) => string | undefined;
@@ -96,11 +96,10 @@ function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
   const lastRead = (message: ClientExchange) =>
     message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
   const isLost = (message: ClientExchange) => {
-    const read = lastRead(message);
-    // Where no simulator knows its end, a message that was read on its way may stay there.
-    if (endsUndelivered === undefined) return read !== undefined && read !== 'delivered';
-    const hasFailed = read === 'failed' || read === unrecorded;
-    return hasFailed || endsUndelivered(messageIdOf(message) ?? '');
+    const id = messageIdOf(message) ?? '';
+    return (
+      endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
+    );
   };
   return { isLost, lastRead };
 }

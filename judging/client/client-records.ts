@@ -23,8 +23,8 @@ export interface RecordOptions {
   /** See `Knowledge`. */
   readonly equalMessages?: Knowledge['equalMessages'];
   /**
-   * True if the message never becomes `delivered`. Without this function, a message may be
-   * undelivered if the client last read another status.
+   * True if the message never becomes `delivered`. Without this function, a message counts as
+   * undelivered if the client read it as `failed`.
    */
   readonly endsUndelivered?: ((messageId: string) => boolean) | undefined;
 }

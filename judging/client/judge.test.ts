@@ -819,19 +819,6 @@ test('a retry may write an accent as a character of its own: it is one message',
   expect(verdicts([lost, retry('b', 202)]).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
 });
 
-test('CLIENT-10 a record that does not show the end of a message proves no false failure', () => {
-  const reports = lineOf({ reported: 'failed' });
-  const accepted = send(0, { id: 'a', messageId: 'm-1' });
-  const readAs = (shows: string) => [accepted, get(90_000, 'read', { shows })];
-  const isStuck = { reports, endsUndelivered: () => true };
-  expect(verdicts(readAs('queued'), isStuck).broken).toEqual([]);
-  expect(verdicts(readAs('queued'), { reports }).broken).toEqual([]);
-  expect(verdicts(readAs('delivered'), { reports }).broken).toEqual(['CLIENT-10']);
-  expect(verdicts([accepted], { reports }).broken).toEqual(['CLIENT-10']);
-  const goesOn = { reports, endsUndelivered: () => false };
-  expect(verdicts(readAs('queued'), goesOn).broken).toEqual(['CLIENT-10']);
-});
-
 test('CLIENT-10 a line of what was not sent may say that it failed or that its end is unknown', () => {
   for (const reported of ['failed', 'unknown'] as const) {
     const reports = lineOf({ request_id: 'b', reported });
