@@ -6,6 +6,7 @@ import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/trial.ts';
 import { similarKeys, wrongKeys } from './similar-values.ts';
 
+const plainText = { 'content-type': 'text/plain' };
 const invalidKeyCode = 'auth_invalid_keyy';
 
 export const authCases: readonly Case[] = [
@@ -66,12 +67,12 @@ export const authCases: readonly Case[] = [
   }),
   about('AUTH-3/missing-key', ['key'], 2, {
     spends: { address: 1 },
-    sends: 'requests without a key; the sends are invalid too, one of them is no JSON',
+    sends: 'requests without a key; the sends are invalid too, one of them is plain text',
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await requestEverywhere(t, account, undefined, [paths.send]);
-      if (account.from !== '') await t.post(paths.send, undefined, '{');
+      if (account.from !== '') await t.post(paths.send, undefined, '{', plainText);
     },
   }),
   about('AUTH-3/wrong-key', ['key'], 1, {

@@ -14,6 +14,7 @@ const malformedIds = [
   'not-an-id',
   '1',
   "1'",
+  'a%20b',
   'x'.repeat(300),
   '%00',
   '%ff',

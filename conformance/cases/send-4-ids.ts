@@ -58,7 +58,7 @@ export const send4IdCases: readonly Case[] = [
   }),
   about('SEND-4/nearly-the-same-id', needs, sendsOfSimilarIds, {
     sends:
-      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a hyphen, what follows a delimiter or a leading zero; "0", "null", "false" and "constructor" twice',
+      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a hyphen, a quote, what follows a delimiter or a leading zero; "0", "null", "false" and "constructor" twice',
     demands: '202 for each; those that a service might change then replay their own message',
     steps: async (t) => {
       const digits = idOfDigits(t);
@@ -184,6 +184,7 @@ function similarIds(digits: string): string[] {
     id.replace(' ', '%20'),
     id.replace('&', '&amp;'),
     id.replace('-', ''),
+    id.replace("'", ''),
     // A wildcard of SQL's LIKE. It also differs only after each of the delimiters.
     id.replace(/7$/, '_'),
     // An invisible space.

@@ -94,7 +94,7 @@ export const sendCases: readonly Case[] = [
     demands: '202 each',
     texts: [
       '👋 🇺🇸 👩‍👩‍👧',
-      `O'Brien' OR 1=1; -- "x" \\ 100% <script>alert(1)</script>&amp; https://example.com/?a=1`,
+      `=1+1 O'Brien' OR 1=1; -- "x" \\ 100% <script>alert(1)</script>&amp; https://example.com/?a=1`,
       'one\ntwo',
       'Жé短 漢字日本語 مرحبا',
       '0',
