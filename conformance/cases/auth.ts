@@ -6,6 +6,7 @@ import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '../run/trial.ts';
 import { similarKeys, wrongKeys } from './similar-values.ts';
 
+const plainText = { 'content-type': 'text/plain' };
 const invalidKeyCode = 'auth_invalid_keyy';
 
 export const authCases: readonly Case[] = [
@@ -64,13 +65,14 @@ export const authCases: readonly Case[] = [
       for (const key of [account.key, second.key]) await t.get(paths.stats, key);
     },
   }),
-  about('AUTH-3/missing-key', ['key'], 1, {
+  about('AUTH-3/missing-key', ['key'], 2, {
     spends: { address: 1 },
-    sends: 'requests without a key; the send is invalid too',
+    sends: 'requests without a key; the sends are invalid too, one of them is plain text',
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await requestEverywhere(t, account, undefined, [paths.send]);
+      if (account.from !== '') await t.post(paths.send, undefined, '{', plainText);
     },
   }),
   about('AUTH-3/wrong-key', ['key'], 1, {
@@ -84,8 +86,9 @@ export const authCases: readonly Case[] = [
     },
   }),
   about('AUTH-3/nearly-right-key', ['key'], 0, {
-    sends: 'the key with a letter changed, dropped or added, in other case, or cut in half',
-    demands: `401 with code ${invalidKeyCode}`,
+    sends:
+      'the key with a letter changed, dropped or added, in other case, cut in half, much longer, and with signs, a space or an accent',
+    demands: `401 with code ${invalidKeyCode}, or 400 where no key has such characters`,
     steps: async (t, account) => {
       const { key } = account;
       await getStatsWithAndWithoutKey(t, account);

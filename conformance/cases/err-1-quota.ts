@@ -5,7 +5,7 @@
 import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited-requests.ts';
 import { about, type Case } from '../run/case.ts';
-import type { AccountUnderTest, Trial } from '../run/trial.ts';
+import { type AccountUnderTest, paths, type Trial, unknownId } from '../run/trial.ts';
 import { tooLongMessage } from './similar-values.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
@@ -22,12 +22,18 @@ async function sendRepeatedly(t: Trial, account: AccountUnderTest, times: number
 }
 
 export const err1QuotaCases: readonly Case[] = [
-  about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], 2, {
-    sends: 'a message by an account whose quota is spent, and by one whose is not',
-    demands: '402 with code quota_exceeded; 202',
+  about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], 3, {
+    spends: { received: 1 },
+    sends:
+      'a message by an account whose quota is spent, under both names of the sender, and by one whose is not; a read, statistics and the list of received messages',
+    demands: '402 with code quota_exceeded; 202; no 402 for anything but a send',
     steps: async (t, account) => {
       await t.mustSend(account);
-      await t.send(await exhaustedAccount(t));
+      const spent = await exhaustedAccount(t);
+      await t.send(spent);
+      await t.send(spent, { from: undefined, from_number: spent.from });
+      for (const path of [paths.read(unknownId), paths.stats, paths.received])
+        await t.get(path, spent.key);
     },
   }),
   about('ERR-1/exactly-the-quota', ['fresh'], 7, {

@@ -8,8 +8,17 @@ import { paths, type Trial, unknownId } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
-/** Forms that clients often send by mistake. */
-const malformedIds = ['not-an-id', '1'];
+/** Ids of another version of UUIDs, of other forms, too long, and that no database stores as text. */
+const malformedIds = [
+  'c232ab00-9414-11ec-b3c8-9f6bdeced846',
+  'not-an-id',
+  '1',
+  "1'",
+  'a%20b',
+  'x'.repeat(300),
+  '%00',
+  '%ff',
+];
 /** The hexadecimal digits of a UUID before its first hyphen. */
 const firstBlockLength = 8;
 
@@ -47,6 +56,20 @@ async function compareReads(
     await read(foreignId);
   }
 }
+
+/** Headers of a read by different clients. The dates of a cache are older than any message. */
+const readersHeaders: readonly Readonly<Record<string, string>>[] = [
+  { 'user-agent': 'curl/8.5.0', accept: '*/*' },
+  {
+    'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0',
+    accept: 'application/json, text/plain, */*',
+    'accept-language': 'de-DE,de;q=0.9,en;q=0.8',
+    'x-requested-with': 'XMLHttpRequest',
+  },
+  { 'user-agent': 'python-requests/2.32.3', 'content-type': 'application/json' },
+  { 'if-none-match': '"another body"' },
+  { 'if-modified-since': 'Sat, 01 Jan 2000 00:00:00 GMT' },
+];
 
 /** This many random reads find a loss of one message in five with a probability of 99.9998 %. */
 const readsAtTheEnd = 60;
@@ -87,6 +110,17 @@ export const readCases: readonly Case[] = [
       for (const { messageId } of both) await t.read(account, messageId);
     },
   }),
+  about('READ-1/as-any-client-asks', ['sender'], 1, {
+    also: ['RES-5'],
+    sends:
+      'reads as command lines, libraries and browsers make them, and with the conditions of a cache that has another body',
+    demands: '200 with the same Message body: a read depends on the id alone',
+    steps: async (t, account) => {
+      const { messageId } = await t.mustSend(account);
+      for (const headers of readersHeaders)
+        await t.get(paths.read(messageId), account.key, headers);
+    },
+  }),
   about('READ-1/held-message', ['sender'], 1, {
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
@@ -123,11 +157,13 @@ export const readCases: readonly Case[] = [
     },
   }),
   about('READ-2/unknown-id', ['sender'], 1, {
-    sends: 'reads of ids that no message has',
-    demands: '404 with a JSON body, never a permission error',
+    sends: 'reads of ids that no message has, among them the request_id of a message',
+    demands: '404 with a JSON body, never a permission error; 400 only for bytes that are no text',
     steps: async (t, account) => {
-      const { messageId } = await t.mustSend(account);
-      for (const id of [messageId, ...unknownIds, ...malformedIds]) await t.read(account, id);
+      const request_id = t.requestId();
+      const { messageId } = await t.mustSend(account, { request_id });
+      for (const id of [messageId, request_id, ...unknownIds, ...malformedIds])
+        await t.read(account, id);
     },
   }),
   about('READ-2/nearly-an-id', ['sender'], 1, {

@@ -15,7 +15,7 @@ import {
 } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 import { getStatsWithAndWithoutKey, readPaths } from './auth.ts';
-import { statedMaxLength } from './send-4-ids.ts';
+import { idOfDigits, statedMaxLength } from './send-4-ids.ts';
 import { refusedSends } from './send-refusals.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
@@ -67,7 +67,7 @@ const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) =>
 
 /** A case that sends each request_id and reads the message. */
 function echoCase(name: string, sends: string, ids: (t: Trial) => readonly string[]): Case {
-  return about(`RES-3/${name}`, ['sender'], 2, {
+  return about(`RES-3/${name}`, ['sender'], 3, {
     sends,
     demands: 'the same request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
@@ -123,20 +123,24 @@ export const resCases: readonly Case[] = [
   ]),
   echoCase(
     'request-id-echoed-as-it-is',
-    'request_ids with letter case, signs, spaces within, letters of other scripts and a combining accent',
-    (t) =>
-      ['MiXed+"quoted" a\\b', 'Ж e\u0301 短 😀'].map(
+    'request_ids with letter case, signs, spaces within, letters of other scripts and a combining accent, and of digits alone',
+    (t) => [
+      ...['MiXed+"quoted" a\\b', 'Ж e\u0301 短 😀'].map(
         (text) => `${t.hasControl ? '' : t.requestId()}${text}`,
       ),
+      idOfDigits(t),
+    ],
   ),
   echoCase('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
     ` ${t.requestId()} `,
   ]),
   about('RES-3/long-id-is-echoed', ['sender'], 1, {
+    also: ['SEND-5'],
     sends: `a send with a request_id of ${longIdLength} characters, and a read of it`,
     demands: 'the whole request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
-      const reply = await t.send(account, { request_id: t.requestId().padEnd(longIdLength, 'p') });
+      // Three bytes each: an id is measured in characters.
+      const reply = await t.send(account, { request_id: t.requestId().padEnd(longIdLength, '短') });
       if (reply.status === 400) {
         t.lack(
           `a target that takes request_ids of ${longIdLength} characters (requestIdMaxLength)`,

@@ -16,10 +16,15 @@ const needs = ['sender'] as const;
 const idOfOtherScripts = 'Жé短😀';
 /** Long enough for an id that is new today, and short enough for every service. */
 const startLength = 9;
-/** The end of an id, of characters that a service might confuse with others. */
-const confusableEnd = "Q\u00e9 a&'7";
-/** The first id, the similar ones, two UUIDs, the replays of two similar ones, and "0" twice. */
-const sendsOfSimilarIds = 1 + similarIds('').length + 2 + 2 + 2;
+/**
+ * The end of an id, of characters that a service might confuse with others, drop, or take for the
+ * end of an id.
+ */
+const confusableEnd = "Q\u00e9 a&'-:/?#7";
+/** Texts that some languages take for none, for nothing, or for a member of every object. */
+const idsLikeNone = ['0', 'null', 'false', 'constructor'];
+/** The first id, the similar ones, two UUIDs, the replays of two similar ones, and the last ones. */
+const sendsOfSimilarIds = 1 + similarIds('').length + 2 + 2 + 2 * idsLikeNone.length;
 
 /** The number of later messages after which the service must still know an id. */
 const manyMessages = 100;
@@ -33,10 +38,11 @@ const justBeforeExpiryMs = dayMs - secondMs;
 const justAfterExpiryMs = dayMs + secondMs;
 
 export const send4IdCases: readonly Case[] = [
-  about('SEND-4/ids-of-any-script', needs, 2, {
+  about('SEND-4/ids-of-any-script', needs, 3, {
     also: ['SEND-3'],
-    sends: 'a short request_id with letters of other scripts and an emoji, twice',
-    demands: '202, then 200 and the original body, byte for byte',
+    sends:
+      'a short request_id with letters of other scripts and an emoji, twice; then with another emoji',
+    demands: '202, then 200 and the original body, byte for byte; 202 for the other',
     steps: async (t) => {
       requireIdLength(t, [...idOfOtherScripts].length);
       const account = await t.account();
@@ -46,11 +52,13 @@ export const send4IdCases: readonly Case[] = [
       // Two sends at one instant have no order: either may be the original.
       if (t.hasControl) await t.advance(secondMs);
       await t.send(account, fields);
+      // Some collations of databases take all emoji for one.
+      await t.send(account, { request_id: fields.request_id.replace('😀', '😡') });
     },
   }),
   about('SEND-4/nearly-the-same-id', needs, sendsOfSimilarIds, {
     sends:
-      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero; "0" twice',
+      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a hyphen, a quote, what follows a delimiter or a leading zero; "0", "null", "false" and "constructor" twice',
     demands: '202 for each; those that a service might change then replay their own message',
     steps: async (t) => {
       const digits = idOfDigits(t);
@@ -65,10 +73,12 @@ export const send4IdCases: readonly Case[] = [
       const uuid = `abcdefab-cdef-4abc-8abc-${digits.slice(-12).padStart(12, '0')}`;
       if ((await sendUnder(uuid)).status !== 400) await sendUnder(uuid.toUpperCase());
       for (const replayed of [`${id} `, withSplitAccent(id)]) await sendUnder(replayed);
-      // Some languages take this text for none. Another run of the last day may have used it.
-      const isNew = (await sendUnder('0')).status === 202;
-      if (isNew) await sendUnder('0');
-      else t.exchanges.pop();
+      for (const text of idsLikeNone) {
+        // Another run of the last day may have used it.
+        const { status } = await sendUnder(text);
+        if (status === 202) await sendUnder(text);
+        else if (status === 200) t.exchanges.pop();
+      }
     },
   }),
   about('SEND-4/last-letter-tells-ids-apart', needs, 5, {
@@ -156,7 +166,7 @@ export function statedMaxLength(t: Trial): number | undefined {
  * A `request_id` of digits only, to detect ids that are read as numbers. With a control port the
  * account is new, so "7" is unused. Elsewhere time and two random digits make the id unique.
  */
-function idOfDigits(t: Trial): string {
+export function idOfDigits(t: Trial): string {
   return t.hasControl
     ? '7'
     : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
@@ -173,12 +183,15 @@ function similarIds(digits: string): string[] {
     id.replace(' ', '  '),
     id.replace(' ', '%20'),
     id.replace('&', '&amp;'),
-    // A wildcard of SQL's LIKE.
+    id.replace('-', ''),
+    id.replace("'", ''),
+    // A wildcard of SQL's LIKE. It also differs only after each of the delimiters.
     id.replace(/7$/, '_'),
     // An invisible space.
     id.replace('a', 'a\u200b'),
     `${id} `,
     `${id}\n`,
+    `${id}/`,
     `${id}\0`,
     digits,
     `0${digits}`,

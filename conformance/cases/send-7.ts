@@ -10,6 +10,7 @@ import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
+import { tooLongMessage, twoSegments } from './similar-values.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
@@ -17,6 +18,7 @@ const onePollSeconds = 22;
 const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 /** Reads go on for this long after a hold in real time, so that a late message is explained. */
 const readAfterHoldMs = 52 * secondMs;
+const yearMs = 365 * dayMs;
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 
@@ -61,6 +63,9 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
   const until = t.now() + delayMs;
   const fields = { send_at: isoTime(until + most) };
   const message = await sendToWatch(t, account, fields, until + most - least);
+  // A replay neither ends nor prolongs the hold. This one shows whether the target validates first:
+  // then a replay after the hold is refused (`gateOrder`).
+  await t.send(account, { ...message.fields, message: tooLongMessage });
   if (t.hasControl) {
     for (const shareLeft of sharesLeft) {
       await t.control.advanceTo(until - delayMs * shareLeft);
@@ -71,13 +76,17 @@ async function watchHold(t: Trial, account: AccountUnderTest, delayMs: number): 
   // A new watch begins with many reads, so that it misses no short status.
   const forMs = t.hasControl ? 1.5 * pollIntervalMs(t) : most - least + readAfterHoldMs;
   await watch(t, [message], { forMs, afterEndMs: 0 });
+  // Later, the id is new again.
+  if (delayMs >= dayMs) return;
+  await t.send(account, message.fields);
+  await t.read(account, message.messageId);
 }
 
 function holdCase(name: string, ahead: string, delayMs: number): Case {
-  return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
-    also: ['STATE-2'],
-    sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
-    demands: 'held until then, picked up within about one poll of it',
+  return about(`SEND-7/${name}`, ['fresh', 'clock'], 3, {
+    also: ['STATE-2', 'STATE-3', 'SEND-4'],
+    sends: `a send_at ${ahead} ahead, reads of it until it is picked up, and a replay before and after`,
+    demands: 'held until then, picked up within about one poll of it; the replays change nothing',
     evidence: statusEvidence.pickup,
     steps: (t, account) => watchHold(t, account, delayMs),
   });
@@ -85,12 +94,14 @@ function holdCase(name: string, ahead: string, delayMs: number): Case {
 
 export const send7Cases: readonly Case[] = [
   valueCase('SEND-7/past-is-refused', {
-    sends: 'a send_at of a year and of one second ago, and of one hour ahead',
+    sends:
+      'a send_at of a year and of one second ago, of 12 January, whose day and month may be confused, and of one hour ahead',
     demands: `${is400}; in one hour is accepted`,
     values: (now, earliest) => [
       isoTime(now + hourMs),
       isoTime(earliest - secondMs),
       isoTime(now - 365 * dayMs),
+      isoTime(Date.UTC(new Date(now).getUTCFullYear(), 0, 12)),
     ],
   }),
   valueCase('SEND-7/now-is-not-the-future', {
@@ -100,10 +111,26 @@ export const send7Cases: readonly Case[] = [
     values: (now) => [isoTime(now), isoTime(now - 1), isoTime(now + secondMs)],
   }),
   valueCase('SEND-7/whole-seconds-are-iso-too', {
-    sends: 'a send_at without a fraction, with Z and with +00:00',
-    demands: '202 for both',
-    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hourMs)}${zone}`),
+    sends: 'a send_at without a fraction and with microseconds, with Z and with +00:00',
+    demands: '202 each',
+    values: (now) => ['Z', '+00:00', '.123456Z'].map((end) => `${digitsOf(now + hourMs)}${end}`),
   }),
+  {
+    ...valueCase('SEND-7/odd-times', {
+      sends:
+        'a send_at with a leap second, nanoseconds, the last and the first year of four digits, a year of five, and as an empty text',
+      demands: '202, or 400 that names `send_at`; never a 500',
+      values: () => [
+        '2040-06-30T23:59:60Z',
+        '2040-01-01T00:00:00.123456789Z',
+        '9999-12-31T23:59:59.999Z',
+        '0000-01-01T00:00:00Z',
+        '+12040-01-01T00:00:00Z',
+        '',
+      ],
+    }),
+    also: ['SEND-5'],
+  },
   valueCase('SEND-7/offset-is-not-dropped', {
     sends: 'a send_at that is past, written with an offset so that its digits look like the future',
     demands: `${is400}: it is not UTC, and it is past`,
@@ -118,7 +145,6 @@ export const send7Cases: readonly Case[] = [
       '2040-02-31T00:00:00.000Z',
       String(now + hourMs),
     ],
-    tries: 2,
   }),
   valueCase('SEND-7/no-other-zone', {
     // A wrong zone would shift the time by at least half an hour.
@@ -183,11 +209,11 @@ export const send7Cases: readonly Case[] = [
       await t.read(account, messageId);
     },
   }),
-  about('SEND-7/nothing-ends-a-hold', ['sender'], 5, {
+  about('SEND-7/nothing-ends-a-hold', ['sender'], 9, {
     waitSeconds: onePollSeconds,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint, and under `from_number` for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
+      'messages held for an hour by each send endpoint, and under `from_number` for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
@@ -222,10 +248,14 @@ async function holdMessages(
     await t.post(path, account.key, t.fields(account, { send_at: isoTime(now - hourMs) }));
     replies.push(await t.post(path, account.key, t.fields(account, { send_at })));
   }
-  // The longest exceeds the 2^31 ms that a timer can wait in many languages.
+  // The later ones exceed the 2^31 ms that a timer can wait in many languages, the 2^31 and 2^32 s
+  // and the 2^63 ns since 1970.
   const sender = { from: undefined, from_number: account.from };
-  for (const holdMs of [dayMs + 5 * secondMs, 40 * dayMs])
+  for (const holdMs of [dayMs + 5 * secondMs, 40 * dayMs, 100 * yearMs, 400 * yearMs])
     replies.push(await t.send(account, { ...sender, send_at: isoTime(now + holdMs) }));
+  const spellings = [`${digitsOf(now + hourMs)}+00:00`, isoTime(now + hourMs).toLowerCase()];
+  for (const spelling of spellings)
+    replies.push(await t.send(account, { send_at: spelling, message: twoSegments }));
   const accepted = replies.filter(({ status }) => status === 202);
   return accepted.map(({ json }) => textOf(Object(json).message_id));
 }

@@ -31,11 +31,15 @@ function textCase(id: `${RuleId}/${string}`, { sends, demands, texts }: TextCase
 
 const then400 = '202, then 400 that names `message`';
 const longestText = 'a'.repeat(messageMaxCharacters);
-/** One letter more than a message of one segment may have. */
-const twoSegments = 'a'.repeat(161);
 const farTooLong = 'a'.repeat(5_000);
 /** Characters that become several when they are escaped for HTML, a modem or a log. */
 const oftenEscaped = '&"\'\\\n{€|';
+
+/** Headers of a send by different clients. */
+const sendersHeaders = [
+  { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'axios/1.13.2' },
+  { 'content-type': 'application/json;charset=UTF-8', accept: '*/*', 'user-agent': 'curl/8.5.0' },
+] as const;
 
 function longestAndTooLong(letter: string): string[] {
   return [letter.repeat(messageMaxCharacters), letter.repeat(messageMaxCharacters + 1)];
@@ -85,9 +89,17 @@ export const sendCases: readonly Case[] = [
     ],
   }),
   textCase('SEND-3/any-text', {
-    sends: 'texts with emoji, quotes, a line break, other scripts',
+    sends:
+      'texts with emoji, quotes, a link, code, a line break, other scripts, and that a language may take for none',
     demands: '202 each',
-    texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
+    texts: [
+      '👋 🇺🇸 👩‍👩‍👧',
+      `=1+1 O'Brien' OR 1=1; -- "x" \\ 100% <script>alert(1)</script>&amp; https://example.com/?a=1`,
+      'one\ntwo',
+      'Жé短 漢字日本語 مرحبا',
+      '0',
+      'null',
+    ],
   }),
   about('SEND-3/empty-ids-are-no-replay', senderNeeds, 2, {
     sends: 'a message with an empty request_id, twice',
@@ -115,24 +127,46 @@ export const sendCases: readonly Case[] = [
     sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
-      await t.send(account, { message: twoSegments });
+      await t.send(account, { message: similar.twoSegments });
       const send_at = isoTime(t.now() + hourMs);
       await t.send(account, { message: farTooLong, send_at });
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));
     },
   }),
-  about('SEND-3/escaped-text', senderNeeds, 2, {
-    also: ['RES-3'],
-    sends: 'a text and a request_id with emoji and accents, written with the escapes of JSON',
-    demands: '202, and the request_id as it was sent, where the service takes such ids',
+  about('SEND-3/escaped-text', senderNeeds, 3, {
+    also: ['RES-3', 'SEND-4'],
+    sends:
+      'the longest text of accents and a request_id with an emoji and a slash, written with the escapes of JSON, then the request_id without them',
+    demands:
+      '202, and the request_id as it was sent, where the service takes such ids; then its replay',
     steps: async (t, account) => {
-      const rich = 'caf\u00e9 \u{1f600}';
+      const ids = { request_id: `${t.requestId()} caf\u00e9/\u{1f600}` };
       const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-      for (const fields of [{ message: rich }, { request_id: `${t.requestId()} ${rich}` }]) {
+      for (const fields of [{ message: '\u00e9'.repeat(messageMaxCharacters) }, ids]) {
         const body = JSON.stringify(t.fields(account, fields));
-        await t.post(paths.send, account.key, body.replace(/[^\x20-\x7e]/g, escaped));
+        const inAscii = body.replace(/[^\x20-\x7e]/g, escaped).replaceAll('/', '\\/');
+        await t.post(paths.send, account.key, inAscii);
       }
+      await t.send(account, ids);
+    },
+  }),
+  about('SEND-3/as-any-client-sends', senderNeeds, 5, {
+    also: ['SEND-4'],
+    sends:
+      'sends with the headers of several clients, with a charset, in chunks and laid out in lines; then a replay by another client',
+    demands: '202 each, then the replay: a send depends on its fields alone',
+    steps: async (t, account) => {
+      const ids = { request_id: t.requestId() };
+      const post = (body: string, headers: Readonly<Record<string, string>>) =>
+        t.post(paths.send, account.key, body, headers);
+      const body = JSON.stringify(t.fields(account));
+      await post(body, sendersHeaders[0]);
+      await post(`\n${JSON.stringify(t.fields(account), null, '\t')}\r\n`, sendersHeaders[1]);
+      // RFC 9110 lets a server refuse a body of unstated length.
+      if ((await post(body, { 'transfer-encoding': 'chunked' })).status === 411) t.exchanges.pop();
+      for (const headers of sendersHeaders)
+        await post(JSON.stringify(t.fields(account, ids)), headers);
     },
   }),
   about('SEND-5/refused-is-not-queued', ['fresh'], 3, {

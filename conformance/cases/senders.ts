@@ -6,14 +6,15 @@
 import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
-import { alteredNumbers } from './similar-values.ts';
+import { alteredNumbers, twoSegments } from './similar-values.ts';
 
-const eachWay = 'under both names of the field, with a request_id, held, and to each send endpoint';
+const eachWay =
+  'under both names of the field, with a request_id and a long text, held, and to each send endpoint';
 
 async function sendEachWay(t: Trial, account: AccountUnderTest, from: string | undefined) {
   await t.send(account, { from });
   await t.send(account, { from: undefined, from_number: from });
-  await t.send(account, { from, request_id: t.requestId() });
+  await t.send(account, { from, request_id: t.requestId(), message: twoSegments });
   await t.send(account, { from, send_at: isoTime(t.now() + hourMs) });
   for (const path of [paths.dashboard_send, paths.external_send])
     await t.post(path, account.key, t.fields(account, { from }));

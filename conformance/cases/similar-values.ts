@@ -10,6 +10,9 @@ import { paths, sendPaths } from '../run/trial.ts';
 /** One character more than a message may have (SEND-6). */
 export const tooLongMessage = 'x'.repeat(messageMaxCharacters + 1);
 
+/** One letter more than a message of one segment may have. */
+export const twoSegments = 'a'.repeat(161);
+
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
 export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
 
@@ -93,7 +96,10 @@ export function similarKeys(valid: string): SimilarKey[] {
   return similar.filter(({ key }) => key !== valid);
 }
 
-/** Keys with a letter changed, dropped or added, in other case, or cut in half. */
+/** Longer than a column for keys in a database, and shorter than a header may be. */
+const longKeyLength = 600;
+
+/** Keys that are changed, cut or longer, and with what a look-up may stumble over. */
 export function wrongKeys(valid: string): string[] {
   const all = [
     ...similarKeys(valid).map(({ key }) => key),
@@ -103,6 +109,12 @@ export function wrongKeys(valid: string): string[] {
     valid.toUpperCase(),
     valid.slice(0, Math.ceil(valid.length / 2)),
     'wrong',
+    valid.padEnd(longKeyLength, 'x'),
+    ...[' ', ',', ':', ';', '='].map((delimiter) => `${valid}${delimiter}x`),
+    `${valid}'"\\`,
+    // Not at the end, where some servers trim such bytes.
+    `${valid}\u00e9x`,
+    '%',
   ];
   return [...new Set(all)].filter((key) => key !== valid && key !== '');
 }

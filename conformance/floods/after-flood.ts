@@ -147,8 +147,9 @@ export async function waitOut(
   await t.pause((fractionMs + 2 * secondMs - (tookMs % secondMs)) % secondMs, what);
   const { askedAt, seconds } = await askForWait(t, call);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
+  // The early request may prolong the wait (`refusedSpendsToken`), so that one bucket gets none.
   const endMs =
-    seconds < 2
+    seconds < 2 || bucket === 'address'
       ? t.now() + seconds * secondMs
       : await askBeforeEnd(t, call, { what, askedAt, seconds });
   await t.pause(endMs + (t.hasControl ? 0 : marginMs) - t.now(), what);

@@ -15,7 +15,7 @@ import { type Bucket, isSending, limitOf } from '../run/budget.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
-import type { Need } from '../target/target.ts';
+import { type Need, otherRecipientOf } from '../target/target.ts';
 import { requestWhileEmpty, type Wait, waitOut } from './after-flood.ts';
 import { fullAgainMs, hasBudget, prepareFlood } from './before-flood.ts';
 import {
@@ -211,7 +211,8 @@ interface Sent {
 
 /**
  * Prepares a flood. `call` then sends its request of this index; `sent` lists its sends so far. The
- * requests vary by key, SIM, client and query, on none of which the limit may depend.
+ * requests vary by key, SIM, client, query, recipient and name of the sender, on none of which the
+ * limit may depend.
  */
 async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
   const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
@@ -220,6 +221,8 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
   // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
   const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);
   const sent: Sent[] = [];
+  const to = otherRecipientOf(t.target);
+  const toOther = to === undefined ? {} : { to };
   const call = (index: number): Promise<Reply> => {
     const headers = agentOf(index);
     if (bucket === 'address') return t.get(paths.received, undefined, headers);
@@ -235,7 +238,10 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
     // One long text: the limit counts requests, whatever a message costs.
     const isLong = bucket === 'send' && index === 1;
     const message = isLong ? text.padEnd(messageMaxCharacters, '.') : text;
-    const body = t.fields(account, { request_id, from, message });
+    const other = index % 3 === 1;
+    // The document shows the alias for one endpoint.
+    const alias = other && bucket === 'send' && { from: undefined, from_number: from };
+    const body = t.fields(account, { request_id, from, message, ...alias, ...(other && toOther) });
     const reply = t.post(pathFor(bucket, account), key, body, headers);
     sent.push({ body, reply });
     return reply;

@@ -52,7 +52,12 @@ export function requestTo(
 
 /** The headers of two clients that take turns: a service may see several versions of one client. */
 export function agentOf(index: number): Readonly<Record<string, string>> {
-  return { 'user-agent': `smstwin-conformance/${1 + (index % 2)}` };
+  const second = index % 2;
+  return {
+    'user-agent': `smstwin-conformance/${1 + second}`,
+    accept: second ? '*/*' : 'application/json',
+    'accept-language': second ? 'de' : 'en',
+  };
 }
 
 /** Queries ask for pages of 1 to this many messages. */

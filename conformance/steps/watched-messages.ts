@@ -17,7 +17,7 @@ import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited-requests.ts';
 import type { RequiredEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
-import type { AccountUnderTest, Fields, Trial } from '../run/trial.ts';
+import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { fates, recipients } from '../target/target.ts';
 
 export interface WatchedMessage {
@@ -26,6 +26,8 @@ export interface WatchedMessage {
   readonly fields: Fields;
   /** The status of the 202, then each change. */
   readonly statuses: string[];
+  /** The `ETag` of the last read. */
+  etag?: string | undefined;
   /** After this time the message is late if it is still queued. */
   readonly lateAt: number;
   /** True once the run has looked for what keeps the late message queued. */
@@ -170,11 +172,16 @@ async function readStatus(
   onChange: WatchPlan['onChange'],
 ): Promise<void> {
   const { account, messageId, statuses, lateAt, isExplained } = message;
-  const { status: code, json } = await t.read(account, messageId);
+  const { status: code, json, headers } = await t.read(account, messageId);
   if (code !== 200 || !verify.isObject(json)) return;
   const status = verify.textOf(json['status']);
+  const { etag } = message;
+  message.etag = headers['etag'];
   if (status !== statuses.at(-1)) {
     statuses.push(status);
+    // A cache asks whether its body is still the current one.
+    if (etag !== undefined)
+      await t.get(paths.read(messageId), account.key, { 'if-none-match': etag });
     await onChange?.(message);
   } else if (status === 'queued' && now > lateAt && !t.hasControl && !isExplained)
     await explainLate(t, message);

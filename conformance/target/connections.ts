@@ -119,7 +119,8 @@ export class Connections {
 
   #optionsOf({ method, path, headers, body, localAddress }: RequestOptions): NodeRequestOptions {
     const { signal, headers: ofGateway } = this.#settings;
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const isWhole = body !== undefined && headers?.['transfer-encoding'] === undefined;
+    const length = isWhole ? { 'content-length': String(Buffer.byteLength(body)) } : {};
     const way = this.#way.request(this.#base.pathname.replace(/\/$/, '') + sendable(path));
     return {
       ...way,

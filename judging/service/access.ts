@@ -85,6 +85,9 @@ function judgeCreatedKeys(trace: Trace, findings: Findings): void {
   });
 }
 
+/** The form of a key that a Bearer scheme can carry (RFC 6750). */
+const bearerForm = /^Bearer [\w.~+/-]+=*$/;
+
 /** AUTH-3: a missing, wrong or revoked key is 401 with its code, whatever else is wrong. */
 function judgeRefusedKeys(trace: Trace, findings: Findings): void {
   if (!acceptsValidKeys(trace, findings)) return;
@@ -93,7 +96,10 @@ function judgeRefusedKeys(trace: Trace, findings: Findings): void {
     const credentials = headers['authorization'];
     const isMissing = caller.key === 'missing' && credentials === undefined;
     const isWrong = caller.key !== 'valid' && /^Bearer ./.test(credentials ?? '');
-    if (isMissing || isWrong)
+    // RFC 6750 answers a malformed header with 400.
+    if (isWrong && !bearerForm.test(credentials ?? ''))
+      findings.judge([exchange], () => verify.status(reply, 401, 400));
+    else if (isMissing || isWrong)
       findings.judge([exchange], () => verify.refused(reply, 401, invalidKey));
   }
 }

@@ -115,6 +115,28 @@ const nameTwice = whole.text.replace('{', '{"status":"sent",');
 const byDashboard = { endpoint: 'dashboard_send', path: '/api/sms/send/' } as const;
 const foreign = { ...byDashboard, sender: { is: 'foreign' } } as const;
 
+const inMicroseconds = { send_at: '2026-03-01T10:01:00.123456Z' };
+const smallLetters = { send_at: '2026-03-01t10:01:00z' };
+const sendingSoon = read({ status: 'sending' }, { at: 5_000 });
+const answered402 = exchange(
+  402,
+  {},
+  { more: { endpoint: 'read', caller: { ...caller, quota: 0 } } },
+);
+
+function withOddKey(status: number): Exchange {
+  const headers = { authorization: `Bearer one'` };
+  const unknown = { key: 'wrong', isNew: false } as const;
+  return exchange(status, {}, { at: 50, more: { endpoint: 'read', headers, caller: unknown } });
+}
+
+/** The page of a gateway. */
+function pageOf(status: number, asked: string): Exchange {
+  const one = exchange(status, {}, { at: 100, more: { endpoint: 'read', id: asked } });
+  const headers = { 'content-type': 'text/html' };
+  return { ...one, reply: { ...one.reply, headers, json: undefined, text: '<h1>Bad</h1>' } };
+}
+
 const brokenBy: [RuleId, string, Exchange[]][] = [
   ['AUTH-5', 'a foreign number elsewhere', [send(202, {}), send(202, {}, {}, { more: foreign })]],
   ['RES-1', 'a field twice', [{ ...sentRead, reply: { ...whole, text: nameTwice } }]],
@@ -125,6 +147,11 @@ const brokenBy: [RuleId, string, Exchange[]][] = [
   ['RES-2', 'a value that is not text', [send(202, { message_id: { toString: null } })]],
   ['SEND-2', 'a recipient without a plus', [send(202, {}, { to: '12125550150' })]],
   ['SEND-3', 'a new message that is answered 200', [send(200, {})]],
+  ['SEND-5', 'a 500 to a leap second', [send(500, {}, { send_at: '2040-06-30T23:59:60Z' })]],
+  ['SEND-7', 'a hold in small letters', [send(202, {}, smallLetters), sendingSoon]],
+  ['SEND-7', 'refused microseconds', [send(400, { code: 'send_at' }, inMicroseconds)]],
+  ['ERR-1', 'a read that a spent quota refuses', [read({}), answered402]],
+  ['AUTH-3', 'a key with a quote that is answered 500', [read({}), withOddKey(500)]],
   [
     'SEND-4',
     'a replay with another body',
@@ -233,6 +260,13 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'SEND-4',
     'a replay of a send that was never answered',
     [{ ...send(0, {}, { request_id: 'a' }) }, send(200, {}, { request_id: 'a' }, { at: 100 })],
+  ],
+  ['READ-2', 'a page of a gateway', [send(202, {}), read({}, { at: 50 }), pageOf(400, '%00')]],
+  ['AUTH-3', 'a malformed header that is answered 400', [read({}), withOddKey(400)]],
+  [
+    'SEND-7',
+    'nanoseconds',
+    [send(400, { code: 'send_at' }, { send_at: '2026-03-01T10:01:00.123456789Z' })],
   ],
   [
     'READ-2',

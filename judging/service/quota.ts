@@ -20,6 +20,8 @@ function judgeQuotas(trace: Trace, findings: Findings): void {
     const isValid = invalid.length + open.length === 0;
     if (isNewMessage && isValid && send.reply.status !== 0 && quota !== undefined)
       judgeSend(trace, send, quota, findings);
+    const isOther = send.method === 'GET' && quota !== undefined;
+    if (isOther) findings.alsoRequireThat([send], send.reply.status !== 402, 'no 402 for a GET');
   }
   judgeNotQueued(trace, findings, [402]);
 }

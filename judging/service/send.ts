@@ -113,6 +113,9 @@ function judgeAllFields(trace: Trace, findings: Findings): void {
   judgeFields(['to', 'from', 'message', 'request_id', 'send_at'], isNotShown)(trace, findings);
   for (const send of authorizedSends(trace)) {
     const { reply, fields } = send;
+    // A field of which the document does not say whether it is valid is accepted or refused.
+    const isCrash = trace.recorded === undefined && reply.status === 500;
+    findings.alsoRequireThat([send], !isCrash, '202, or a 400 that names a field');
     if (fields !== undefined) continue;
     findings.judge([send], () => {
       verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);

@@ -99,7 +99,8 @@ function isPhoneNumber(text: string): boolean {
 
 function checkMessage(value: unknown): Validity {
   if (value === undefined || value === null || typeof value === 'object') return 'invalid';
-  if (typeof value !== 'string' || value.trim() === '') return 'open';
+  // Some databases cannot keep a null byte.
+  if (typeof value !== 'string' || value.trim() === '' || value.includes('\0')) return 'open';
   if (value.length <= messageMaxCharacters) return 'valid';
   return graphemesIn(value) <= messageMaxCharacters ? 'open' : 'invalid';
 }
@@ -131,8 +132,8 @@ function checkRequestId(value: unknown): Validity {
     : 'open';
 }
 
-/** The form of the document's example, which every answer of `sendAtFormats` reads. */
-const utcForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|\+00:00)$/;
+/** A form that every answer of `sendAtFormats` reads. Python writes six digits of a second. */
+const utcForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)$/;
 
 function checkSendAt(value: unknown, exchange: Exchange, hasExactTimes: boolean): Validity {
   if (value === undefined) return 'valid';
@@ -162,7 +163,8 @@ export function namesOf(field: string): readonly string[] {
 
 /** The time until which a `send_at` holds its message; undefined without a time in `utcForm`. */
 export function holdEndOf({ fields }: Exchange): number | undefined {
-  const text = textOf(fields?.['send_at']);
+  // RFC 3339 permits small letters, and a service that takes them.
+  const text = textOf(fields?.['send_at']).toUpperCase();
   return utcForm.test(text) ? Date.parse(text) : undefined;
 }
 

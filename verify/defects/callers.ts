@@ -7,7 +7,14 @@ import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import type { SimState } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import type { Call, SendCall } from './call.ts';
-import { acceptingFrom, answeringSends, reading, refusal, rewriting } from './combinators.ts';
+import {
+  acceptingFrom,
+  answering,
+  answeringSends,
+  reading,
+  refusal,
+  rewriting,
+} from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** Also accepts a text as a key if `opens` returns true for it and any key. */
@@ -19,6 +26,8 @@ function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
   }
   return { parts: { Registry: LaxRegistry } };
 }
+
+const notJson = { kind: 'malformed_json', mistake: 'malformed_json', detail: 'No JSON.' } as const;
 
 function isLive(key: ApiKey): boolean {
   return key.revokedAtMs === undefined;
@@ -199,6 +208,20 @@ export const callerDefects: readonly DefectRow[] = [
         const isLong = given.length >= key.key.length / 2;
         return isLive(key) && isLong && key.key.startsWith(given);
       }),
+    ],
+    'key-quote-500': [
+      'a key with a quote is answered 500',
+      answering(({ request }) =>
+        request.authorization?.includes("'") === true ? { status: 500, body: '{}' } : undefined,
+      ),
+    ],
+    'json-before-key': [
+      'a body that is not JSON is answered 400 before the key is checked',
+      answering(({ request, key, fields, simulation }) =>
+        request.method === 'POST' && key === undefined && fields === undefined
+          ? refusal(notJson, { simulation })
+          : undefined,
+      ),
     ],
     'key-any-case-for-tasks': [
       'device tasks compare keys without letter case',

@@ -1,10 +1,16 @@
 /**
  * Sends whose `send_at` is read wrongly, and holds that end at a wrong time. Rules: SEND-7.
  */
-import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { parseSendAt } from '#src/sim/sends/send-at.ts';
 import { type AnsweredCall, isAccepted, messageOf } from './call.ts';
-import { refusingField, replying, rewriting, understanding } from './combinators.ts';
+import {
+  answeringSends,
+  refusingField,
+  replying,
+  rewriting,
+  understanding,
+} from './combinators.ts';
 import { breaking, type DefectRow, type Planted } from './planted.ts';
 
 const fiveMinutesMs = 5 * minuteMs;
@@ -50,6 +56,20 @@ function tasksEndHolds({ endpoint, key, id, reply, simulation }: AnsweredCall) {
 
 export const holdDefects: readonly DefectRow[] = [
   ...breaking('SEND-7', {
+    'send-at-microseconds-refused': [
+      'a send_at with microseconds is refused',
+      refusingField('send_at', (text) => /\.\d{6}Z$/.test(text)),
+    ],
+    'send-at-after-2038-now': [
+      'a message is not held beyond 2^31 seconds since 1970',
+      movingHold((atMs) => (atMs > 2 ** 31 * secondMs ? 0 : atMs)),
+    ],
+    'leap-second-500': [
+      'a leap second is answered 500',
+      answeringSends(({ fields }) =>
+        String(fields['send_at']).includes(':60') ? { status: 500, body: '{}' } : undefined,
+      ),
+    ],
     'send-at-ignored': ['send_at is ignored', readingSendAt(() => undefined)],
     'send-at-now-accepted': [
       'a send_at of this very moment is accepted',

@@ -6,7 +6,7 @@ import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
 import { type AnsweredCall, isAccepted, isReplay, messageOf } from './call.ts';
-import { handling, queueDespiteRefusal, refusing, replying } from './combinators.ts';
+import { acceptAnyway, handling, queueDespiteRefusal, refusing, replying } from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 
 /** A count of the quota that can be made wrong. */
@@ -136,6 +136,26 @@ export const quotaDefects: readonly DefectRow[] = [
       'the quota never starts again',
       countingOnly(() => ({ isCounted: () => true })),
       because.aMonth,
+    ],
+    'quota-alias-free': [
+      'a send with from_number in place of from needs no quota',
+      refusing(402, (exchange) => {
+        const { reply, key, fields, device, simulation } = exchange;
+        const isFree = fields !== undefined && fields['from'] === undefined;
+        if (!isFree || key === undefined || device === undefined) return reply;
+        return acceptAnyway({ key, fields, simulation }, device) ?? reply;
+      }),
+    ],
+    'quota-stops-reads': [
+      'an account whose quota is spent is answered 402 by every endpoint',
+      replying(
+        ({ reply }) => ({ ...reply, status: 402 }),
+        ({ endpoint, key, simulation: { world } }) =>
+          endpoint === 'read' &&
+          key !== undefined &&
+          key.account.quota.used(world.now(), world.assumptions) >=
+            Number(world.quotaOf(key.account)),
+      ),
     ],
     'quota-per-key': ['each key has a quota of its own', quotaPerKey, because.aQuota],
   }),

@@ -156,6 +156,14 @@ export const readDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('READ-1', {
+    'read-not-modified': [
+      'a read on condition of a date is always answered 304',
+      replying(
+        () => ({ status: 304, body: '' }),
+        ({ endpoint, request }) =>
+          endpoint === 'read' && request.headers?.['if-modified-since'] !== undefined,
+      ),
+    ],
     'read-own-404': ["the caller's own message is not found", replying(notFound, isRead)],
     'read-stale-status': [
       'a read always shows queued',
@@ -189,6 +197,12 @@ export const readDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('READ-2', {
+    'read-long-id-500': [
+      'an id of more than 255 characters is answered 500',
+      answering(({ endpoint, id }) =>
+        endpoint === 'read' && id.length > 255 ? { status: 500, body: '{}' } : undefined,
+      ),
+    ],
     'read-foreign-403': [
       "another account's message is answered 403",
       changingForeignReads(() => ({

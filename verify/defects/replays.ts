@@ -58,6 +58,14 @@ function isSpent({ account }: Message, { simulation: { world } }: SendCall): boo
 }
 
 export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
+  'replay-up-to-delimiter': [
+    'request_ids are the same up to a colon, slash, question mark or hash',
+    comparingIdsAs((id) => id.replace(/[:/?#].*$/, '')),
+  ],
+  'replay-any-emoji': [
+    'request_ids that differ in an emoji are the same',
+    comparingIdsAs((id) => id.replace(/\p{Emoji_Presentation}/gu, '?')),
+  ],
   'zero-is-no-id': [
     'the request_id "0" is taken for none',
     understanding(({ request_id: id }) => (id === '0' ? { request_id: undefined } : {})),

@@ -147,6 +147,14 @@ export const sendDefects: readonly DefectRow[] = [
       answeringAgain(undefined, 202),
     ],
   }),
+  ...breaking('SEND-3', {
+    'charset-refused': [
+      'a body is no JSON if its type has a charset',
+      answeringSends(({ request }) =>
+        request.contentType?.includes('charset') === true ? { status: 415, body: '{}' } : undefined,
+      ),
+    ],
+  }),
   ...breaking('SEND-5', {
     'malformed-202': [
       'a malformed body is accepted',

@@ -37,6 +37,10 @@ export const throttlingDefects: readonly DefectRow[] = [
       'each key of an account has 120 sends of its own',
       countingAs('send', callerPerKey),
     ],
+    'limit-per-alias': [
+      'sends with from_number in place of from have 120 of their own',
+      countingAs('send', ({ caller, fields }) => caller + String(fields?.['from'] === undefined)),
+    ],
     'limit-per-sim': [
       'each SIM of an account has 120 sends of its own',
       countingAs('send', ({ caller, sender }) => caller + String(sender)),
