@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Evidence } from '#audit/evidence.ts';
 import { KeyTests } from '#audit/keys.ts';
 import { Run, type Subject } from '#audit/run.ts';
-import { LimitedServer, perKey, tokenBucket } from './limiters.ts';
+import { LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
 
 test('a token that returns in each round of a test leaves open who shares the limit', async () => {
   // Each round of three requests takes 60 ms, as a token does: so the other caller passes in each.
@@ -28,4 +28,27 @@ test('a token that returns in each round of a test leaves open who shares the li
   // The audit later asks whether those of the other counted.
   const asked = tests.done[0]?.own.flat() ?? [];
   expect(asked.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1);
+});
+
+test('each other that passed is doubted alone, as if it shared a limit higher than it seemed', async () => {
+  const { request, clock } = new LimitedServer(perKey(slidingLog(3, 4_000)));
+  const [paceMs, timeoutMs] = [20, 60_000];
+  const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
+  const doubted: string[] = [];
+  const evidence = new Evidence(1_000);
+  evidence.mayExplainWith = (omitted) => {
+    doubted.push([...new Set(omitted.flat().map(({ path }) => path))].join());
+    return false;
+  };
+  const first: Subject = { caller: 'one', path: '/' };
+  const others = ['/a', '/b'].map((path) => ({ caller: path, path }));
+  for (let i = 0; i < 5; i += 1) evidence.add(await run.ask(first));
+  const tests = new KeyTests(run, evidence, { first, others, differencesOf: () => ['path'] });
+  await tests.make(3);
+  expect(tests.done.map(({ isShared, isClear }) => [isShared, isClear])).toEqual([
+    [false, true],
+    [false, true],
+  ]);
+  tests.doubt();
+  expect(doubted).toEqual(['/a,/b', '/a', '/b']);
 });

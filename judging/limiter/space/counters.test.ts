@@ -50,3 +50,21 @@ test('windows that an earlier request has opened are followed, and opened anew a
   space.update([...before, ...after]);
   expect(space.candidates.some(({ family }) => family.isFromFirst)).toBe(true);
 });
+
+test('beside slow replies, each of which may open windows, twice as many take twice the work', () => {
+  const workFor = (count: number) => {
+    const replies = Array.from({ length: count }, (_, i) => ({ from: 90 * i, to: 90 * i + 60 }));
+    const history = History.of(replies.map((each) => ({ ...each, passed: true, count: 1 })));
+    let looks = 0;
+    const { decisions } = history;
+    const { firstFrom } = decisions;
+    decisions.firstFrom = (...of) => {
+      looks += 1;
+      return firstFrom.apply(decisions, of);
+    };
+    const counter = { ...version, windowMs: [100, 110] as const, phase: [0, 0] as const };
+    expect(slidingCounterFromFirst(history, counter, history.whole)).toBeDefined();
+    return looks;
+  };
+  expect(workFor(80) / workFor(40)).toBeLessThan(2.5);
+});

@@ -43,8 +43,12 @@ export const slidingCounterFromFirst = alwaysRounded(
   },
 );
 
-/** Stands for a request before all that are known: it opened windows at any phase. */
+/** Stands for a request before all that are known: it opened windows at the version's phase. */
 const unknownOpener = -1;
+/** Stands for one of many that may have opened windows: they begin at any phase. */
+const anyOpener = -2;
+/** If more may have opened windows than this, following each takes most of the time of an audit. */
+const mostOpeners = 8;
 /** If a decision may lie in more windows than this, one of them explains it. */
 const manyWindows = 24;
 /** What is added before a counter rounds down: it rounds down, to the next number, or up. */
@@ -85,20 +89,25 @@ function openersAt(
     mayOpen ||= later[1] >= earlier[0] + 2;
     return opener === at || later[0] <= earlier[1] + 1;
   });
-  if (mayOpen) return [...going, at];
+  if (mayOpen) return going.length < mostOpeners ? [...going, at] : [anyOpener];
   return going.length === openers.length ? openers : going;
 }
 
 /** The numbers of the windows that may hold a decision, if this group has opened the first. */
 function windowsSince(history: History, version: Version, opener: number) {
-  if (opener === unknownOpener)
-    return (decision: Decision) => windowsOf({ version, origin: 0 }, decision);
+  if (opener < 0)
+    return (decision: Decision) =>
+      windowsOf({ version: openedBefore(version, opener), origin: 0 }, decision);
   const { windowMs } = version;
   const opening = openingOf(history, opener);
   return ({ from, to }: Decision): Span => [
     Math.max(0, Math.floor((from - opening.to) / windowMs[1])),
     Math.max(0, Math.floor((to - opening.from) / windowMs[0])),
   ];
+}
+
+function openedBefore(version: Version, opener: number): Version {
+  return opener === anyOpener ? { ...version, phase: [0, 1] } : version;
 }
 
 /** The decision that opened windows. */
@@ -116,8 +125,11 @@ function limitsByOpeners(
 ): Span | undefined {
   const spans = openers.map((begin) => {
     const part = { begin: Math.max(0, begin), ...judged };
-    if (begin === unknownOpener)
-      return limitsByWindows(history, version, part, { isSliding: true, rounding });
+    if (begin < 0)
+      return limitsByWindows(history, openedBefore(version, begin), part, {
+        isSliding: true,
+        rounding,
+      });
     const { from, to } = openingOf(history, begin);
     const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
     const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
