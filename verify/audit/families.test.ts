@@ -23,6 +23,7 @@ const planted = [
   ['sliding_log', 'free', slidingLog],
   ['sliding_log', 'spend', (n: number, ms: number) => slidingLog(n, ms, true)],
   ['sliding_counter', 'free', slidingCounter],
+  ['sliding_counter', 'spend', (n: number, ms: number) => slidingCounter(n, ms, true)],
   ['token_bucket', 'free', tokenBucket],
   ['prolonged_window', 'spend', prolonged],
 ] as const;

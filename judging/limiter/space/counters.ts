@@ -244,15 +244,22 @@ function firstPossiblyIn(count: Count, window: number, until: number): number {
   return count.history.decisions.firstTo(earliest(count, window), count.begin, until);
 }
 
-/** At least so much was spent before `until` in this window, and in a share of the one before. */
+/**
+ * The least that was spent before `until` in this window, and in a share of the one before. Some
+ * counters count no more than the limit in a window: so with a limit below what was asked in the
+ * last one, that share counts of the limit.
+ */
 function leastSpentIn(count: Count, window: number, until: number, share: number): number {
   const current = spentBetween(count, firstSurelyIn(count, window, until), until);
   if (share === 0) return current;
   const before = firstSurelyIn(count, window - 1, until);
-  return current + share * spentBetween(count, before, firstPossiblyIn(count, window, until));
+  const last = spentBetween(count, before, firstPossiblyIn(count, window, until));
+  const whole = current + share * last;
+  const mayBeCapped = count.version.refusalsSpend && share < 1;
+  return mayBeCapped ? Math.min(whole, current / (1 - share)) : whole;
 }
 
-/** At most so much was spent before `until` in this window, and in a share of the one before. */
+/** The most that was spent before `until` in this window, and in a share of the one before. */
 function mostSpentIn(count: Count, window: number, until: number, share: number): number {
   const current = spentBetween(count, firstPossiblyIn(count, window, until), until);
   if (share === 0) return current;
