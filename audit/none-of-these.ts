@@ -4,6 +4,7 @@
  * Also finds the requests that show a limiter.
  */
 import { type Decision, firstThat } from '#judging/limiter/space/decision.ts';
+import { rareFamilies } from '#judging/limiter/space/families.ts';
 import { type Candidate, Space } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import type { AuditedExchange } from './run.ts';
@@ -17,6 +18,8 @@ import {
   undetermined,
 } from './statement.ts';
 
+/** How often the spans of rare limiters are cut. */
+const mostLooks = 8;
 /** Requests that follow each other within this time are one burst. */
 const atOnceMs = 50;
 /** The most answers that count as exceptions of a limiter that sometimes fails open. */
@@ -151,6 +154,15 @@ function versionsOf(decisions: readonly Decision[], longestMs: number): readonly
   space.widen(longestMs);
   space.update(decisions);
   return space.candidates;
+}
+
+/** The rare versions that certainly permit the decisions since the last restart. */
+export function rareLimiters({ recent, longestMs }: Evidence): readonly Candidate[] {
+  const space = new Space(Number.NEGATIVE_INFINITY, { of: rareFamilies });
+  space.widen(longestMs);
+  // Each look goes further into what is neither excluded nor shown to be possible.
+  for (let look = 0; look < mostLooks; look += 1) space.update(recent);
+  return space.candidates.filter(({ middle }) => middle !== undefined);
 }
 
 /** The first of the passes in a row before a decision. */

@@ -6,7 +6,7 @@ import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';
-import { turningPoints, whyNone, withoutRefusal } from './none-of-these.ts';
+import { rareLimiters, turningPoints, whyNone, withoutRefusal } from './none-of-these.ts';
 import type { Race } from './race.ts';
 import { algorithmOf, sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
@@ -79,6 +79,11 @@ function factsOf({ evidence, exchanges, advice }: Seen): Facts {
   const reason = whyUnknown(evidence, advice);
   if (reason !== undefined) return { ...all(saidOnce), algorithm: undetermined(reason, turning) };
   if (evidence.isKnown) return knownFacts(evidence, turning);
+  const rare = rareLimiters(evidence);
+  if (rare.length > 0) {
+    const reason = `only one explains it that counts refusals in a rare way; ${remaining(rare)}`;
+    return { ...all(saidOnce), algorithm: undetermined(reason, turning) };
+  }
   const [sentence, shown] = whyNone(evidence);
   const algorithm = certain('none_of_these' as const, sentence, shown);
   return { ...all(saidOnce), algorithm };

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { algorithmOf } from '#audit/remaining.ts';
 import type { Decision, Version } from '#judging/limiter/space/decision.ts';
-import { families } from '#judging/limiter/space/families.ts';
+import { families, rareFamilies } from '#judging/limiter/space/families.ts';
 import { Decisions, History } from '#judging/limiter/space/history.ts';
 import {
   alignedWindow,
@@ -23,8 +23,9 @@ const planted = [
   ['sliding_log', 'free', slidingLog],
   ['sliding_log', 'spend', (n: number, ms: number) => slidingLog(n, ms, true)],
   ['sliding_counter', 'free', slidingCounter],
-  ['sliding_counter', 'spend', (n: number, ms: number) => slidingCounter(n, ms, true)],
+  ['sliding_counter_capped', 'spend', (n: number, ms: number) => slidingCounter(n, ms, true)],
   ['token_bucket', 'free', tokenBucket],
+  ['token_bucket', 'spend', (n: number, ms: number) => tokenBucket(n, ms, true)],
   ['prolonged_window', 'spend', prolonged],
 ] as const;
 
@@ -82,7 +83,8 @@ function versionOf([, refusals]: Planted, run: RunOf<typeof runs>, first: number
 
 const rows = planted.map((row) => {
   const [name, refusals] = row;
-  const family = families.find((each) => each.name === name && each.refusals === refusals);
+  const known = [...families, ...rareFamilies];
+  const family = known.find((each) => each.name === name && each.refusals === refusals);
   if (family === undefined) throw new Error(`no family ${name} ${refusals}`);
   return { row, family, name, refusals };
 });

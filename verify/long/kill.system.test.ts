@@ -29,11 +29,16 @@ test.each(transports)(
 );
 
 test('a process killed while it writes a checkpoint loses no acknowledged message', async () => {
-  const plan = { ...quick, sends: 1_000, journalMax: '1MiB', transport: 'hyperexpress' } as const;
-  const report = await longRun({ ...plan, ends: ['SIGKILL', 'SIGKILL'] });
-  expect(report.complaints).toEqual([]);
-  expect(report.duringCheckpoint).toBeGreaterThan(0);
-  expect(report.found).toBeGreaterThan(100);
+  const plan = { sends: 1_000, journalMax: '1MiB', transport: 'hyperexpress' } as const;
+  let duringCheckpoint = 0;
+  // On a busy machine no kill may meet a checkpoint.
+  for (let seed = 1; duringCheckpoint === 0 && seed <= 5; seed += 1) {
+    const report = await longRun({ ...plan, seed, ends: ['SIGKILL', 'SIGKILL'] });
+    expect(report.complaints).toEqual([]);
+    expect(report.found).toBeGreaterThan(100);
+    duringCheckpoint = report.duringCheckpoint;
+  }
+  expect(duringCheckpoint).toBeGreaterThan(0);
 });
 
 test('a second SIGTERM ends the process at once, despite requests in flight', async () => {

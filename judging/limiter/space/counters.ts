@@ -14,6 +14,11 @@ export const slidingCounter = alwaysRounded((rounding, history, version, part) =
   limitsByWindows(history, version, part, { isSliding: true, rounding }),
 );
 
+/** The same, which counts refusals too, but no more than the limit in one window. */
+export const cappedSlidingCounter = alwaysRounded((rounding, history, version, part) =>
+  limitsByWindows(history, version, part, { isSliding: true, isCapped: true, rounding }),
+);
+
 /**
  * The same counters, of windows whose first one is opened by a request after a window without any.
  * Where a window may or may not have had one, either may explain what follows: `openers` are the
@@ -147,6 +152,8 @@ interface Count {
   /** The number of the first decision that counts. */
   readonly begin: number;
   readonly isSliding: boolean;
+  /** True if a window counts no more than the limit. */
+  readonly isCapped: boolean;
   readonly rounding: Span;
   /** Windows are numbered from this time on. */
   readonly origin: number;
@@ -163,9 +170,10 @@ function limitsByWindows(
 ): Span | undefined {
   const { groups, decisions, suspect } = history;
   const first = groups[begin]?.first ?? 0;
-  const { isSliding, rounding = anyRounding, origin = 0 } = how;
+  const { isSliding, isCapped = false, rounding = anyRounding, origin = 0 } = how;
   const { firstWindow = Number.NEGATIVE_INFINITY } = how;
-  const count: Count = { isSliding, rounding, origin, firstWindow, history, version, begin: first };
+  const windows = { isSliding, isCapped, rounding, origin, firstWindow };
+  const count: Count = { ...windows, history, version, begin: first };
   let [least, most] = version.limit;
   // The suspect comes first, in place of the group before the part.
   for (let next = since - 1; next < until && least <= most; next += 1) {
@@ -244,27 +252,36 @@ function firstPossiblyIn(count: Count, window: number, until: number): number {
   return count.history.decisions.firstTo(earliest(count, window), count.begin, until);
 }
 
-/**
- * The least that was spent before `until` in this window, and in a share of the one before. Some
- * counters count no more than the limit in a window: so with a limit below what was asked in the
- * last one, that share counts of the limit.
- */
-function leastSpentIn(count: Count, window: number, until: number, share: number): number {
+/** The least that this window may count before `until`, with its share of the one before. */
+function leastCount(count: Count, window: number, until: number, share: number): number {
   const current = spentBetween(count, firstSurelyIn(count, window, until), until);
-  if (share === 0) return current;
   const before = firstSurelyIn(count, window - 1, until);
   const last = spentBetween(count, before, firstPossiblyIn(count, window, until));
-  const whole = current + share * last;
-  const mayBeCapped = count.version.refusalsSpend && share < 1;
-  return mayBeCapped ? Math.min(whole, current / (1 - share)) : whole;
+  return counted(count, current, last, share, count.rounding[0]);
 }
 
-/** The most that was spent before `until` in this window, and in a share of the one before. */
-function mostSpentIn(count: Count, window: number, until: number, share: number): number {
+/** The most that this window may count before `until`, with its share of the one before. */
+function mostCount(count: Count, window: number, until: number, share: number): number {
   const current = spentBetween(count, firstPossiblyIn(count, window, until), until);
-  if (share === 0) return current;
-  const before = firstPossiblyIn(count, window - 1, until);
-  return current + share * spentBetween(count, before, firstSurelyIn(count, window, until));
+  const before = share === 0 ? 0 : firstPossiblyIn(count, window - 1, until);
+  const last = share === 0 ? 0 : spentBetween(count, before, firstSurelyIn(count, window, until));
+  return counted(count, current, last, share, count.rounding[1]);
+}
+
+/**
+ * What a counter compares with the limit. A capped one counts no more than the limit in the last
+ * window: so a limit below `last` is reached by the share of itself.
+ */
+function counted(
+  { isCapped }: Count,
+  current: number,
+  last: number,
+  share: number,
+  rounding: number,
+): number {
+  const whole = current + share * last + rounding;
+  const ofLimit = isCapped && share < 1 ? (current + rounding) / (1 - share) : whole;
+  return Math.floor(Math.min(whole, ofLimit));
 }
 
 /** In a full window of the clock, a refused request changes nothing. */
@@ -287,13 +304,13 @@ function leastIn(count: Count, decision: Decision, at: number, window: number): 
   const { history, version, isSliding } = count;
   const [begin, end] = [latest(count, window), earliest(count, window + 1)];
   const share = shareOf(count, end - decision.to, version.windowMs[1]);
-  const spent = leastSpentIn(count, window, at, share);
+  const least = leastCount(count, window, at, share);
   const first = firstSurelyIn(count, window, at);
   // A window of the clock that has refused a request stays full to its end.
-  if (!isSliding && history.decisions.askedBetween(first, at) > spent)
+  if (!isSliding && history.decisions.askedBetween(first, at) > least)
     return Number.POSITIVE_INFINITY;
   const isWhole = decision.from >= begin && decision.to < end;
-  return Math.floor(spent + count.rounding[0]) + (isWhole ? decision.count : 1);
+  return least + (isWhole ? decision.count : 1);
 }
 
 /** The highest limit with which this window may have refused the decision. */
@@ -303,10 +320,11 @@ function mostIn(count: Count, decision: Decision, at: number, window: number): n
   if (earliest(count, window) < knownSince) return Number.POSITIVE_INFINITY;
   const share = shareOf(count, latest(count, window + 1) - decision.from, windowMs[0]);
   const isKnown = share === 0 || earliest(count, window - 1) >= knownSince;
-  if (isKnown) return Math.floor(mostSpentIn(count, window, at, share) + count.rounding[1]);
+  if (isKnown) return mostCount(count, window, at, share);
   // Others passed in the last window, no more than the limit; how often they were refused is open.
   if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
-  return Math.floor((mostSpentIn(count, window, at, 0) + count.rounding[1]) / (1 - share));
+  const current = spentBetween(count, firstPossiblyIn(count, window, at), at);
+  return Math.floor((current + count.rounding[1]) / (1 - share));
 }
 
 /** Wherever the windows begin: the lowest limit that lets these requests pass. */

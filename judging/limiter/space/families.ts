@@ -1,5 +1,10 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
-import { alignedWindow, slidingCounter, slidingCounterFromFirst } from './counters.ts';
+import {
+  alignedWindow,
+  cappedSlidingCounter,
+  slidingCounter,
+  slidingCounterFromFirst,
+} from './counters.ts';
 import type { Span, Version } from './decision.ts';
 import type { Group, History, PossibleLimits } from './history.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
@@ -46,8 +51,21 @@ const rows: readonly Row[] = [
   ['prolonged_window', 'none_of_these', prolongedWindow, ['spend', 'free']],
 ];
 
-export const families: readonly Family[] = rows.flatMap(
-  ([name, algorithm, possibleLimits, modes, phase]) =>
+/**
+ * Rare limiters, which explain little that the others do not. An audit looks at them only if no
+ * other explains what it saw: to exclude them always would take many more requests.
+ */
+const rareRows: readonly Row[] = [
+  ['sliding_counter_capped', 'sliding_counter', cappedSlidingCounter, ['spend'], 'phase'],
+  ['token_bucket', 'token_bucket', tokenBucket, ['spend']],
+];
+
+const [families, rareFamilies] = [rows, rareRows].map(familiesOf) as [Family[], Family[]];
+
+export { families, rareFamilies };
+
+function familiesOf(list: readonly Row[]): Family[] {
+  return list.flatMap(([name, algorithm, possibleLimits, modes, phase]) =>
     modes.map((refusals) => ({
       name,
       algorithm,
@@ -57,7 +75,8 @@ export const families: readonly Family[] = rows.flatMap(
       isFromFirst: possibleLimits === slidingCounterFromFirst,
       possibleLimits: refusals === 'block' ? blocking(possibleLimits) : possibleLimits,
     })),
-);
+  );
+}
 
 /** How long a block lasts after its first refusal: least and most, as far as blocks were seen. */
 export function blockMs({ groups, blocks }: History): Span {

@@ -33,7 +33,7 @@ const rounding = 0.01;
  * A bucket of N tokens that refills evenly within a window. It never holds more than N, and less
  * than one where a request is refused: so a request that passed needs a bucket that is large
  * enough. It never holds less than nothing: so one that was refused needs a bucket that is small
- * enough.
+ * enough. Where refusals spend, they leave a debt of at most N - 1.
  */
 export const tokenBucket: PossibleLimits = (history, version, { since }) => {
   const [small, large] = version.limit;
@@ -58,12 +58,14 @@ interface Fill {
 
 /** At the end of a decision. */
 const full: Fill = {
-  tokensOf({ windowMs }, limit) {
+  tokensOf({ windowMs, refusalsSpend }, limit) {
     const perMs = limit / windowMs[0];
     return (before, { from, to, passed }, last) => {
       const whole = (passed ? limit : 1) + (to - from) * perMs;
       if (last === undefined) return whole;
-      return Math.min(whole, before - spentBy(last) + (to - last.to) * perMs);
+      const owed = 1 - limit + (last.to - last.from) * perMs;
+      const left = Math.max(before - spentBy(last, refusalsSpend), owed);
+      return Math.min(whole, left + (to - last.to) * perMs);
     };
   },
   known: new WeakMap(),
@@ -71,20 +73,23 @@ const full: Fill = {
 
 /** At the start of a decision. */
 const empty: Fill = {
-  tokensOf({ windowMs, knownSince }, limit) {
+  tokensOf({ windowMs, knownSince, refusalsSpend }, limit) {
     const perMs = limit / windowMs[1];
+    const atStart = refusalsSpend ? 1 - limit : 0;
     return (before, { from }, last) => {
-      if (last === undefined) return Math.min(limit, Math.max(0, from - knownSince) * perMs);
+      if (last === undefined)
+        return Math.min(limit, atStart + Math.max(0, from - knownSince) * perMs);
       const back = (from - last.to) * perMs;
-      const left = Math.min(before + (from - last.from) * perMs, limit + back) - spentBy(last);
-      return Math.max(back, left);
+      const spent = spentBy(last, refusalsSpend);
+      const left = Math.min(before + (from - last.from) * perMs, limit + back) - spent;
+      return Math.max(last.passed ? back : atStart + back, left);
     };
   },
   known: new WeakMap(),
 };
 
-function spentBy({ passed, count }: Decision): number {
-  return passed ? count : 0;
+function spentBy({ passed, count }: Decision, refusalsSpend: boolean): number {
+  return passed || refusalsSpend ? count : 0;
 }
 
 interface Known {

@@ -57,23 +57,25 @@ export class Space {
   readonly #histories = new Histories();
   readonly #knownSince: number;
   readonly #few: number;
+  readonly #families: readonly Family[];
   #longestMs = 0;
   /** True after the first refusal: without one, no version is known. */
   isBegun = false;
 
   /**
    * `knownSince`: before it, others may have spent; without it, they have not. `few`: while a family
-   * has fewer spans than this, each update cuts them finer.
+   * has fewer spans than this, each update cuts them finer. `of`: the families that are searched.
    */
-  constructor(knownSince = Number.NEGATIVE_INFINITY, { few = fewSpans } = {}) {
+  constructor(knownSince = Number.NEGATIVE_INFINITY, { few = fewSpans, of = families } = {}) {
     this.#knownSince = knownSince;
     this.#few = few;
+    this.#families = of;
   }
 
   /** Also searches windows up to this length. */
   widen(longestMs: number): void {
     if (longestMs < this.#longestMs * leastGrowth) return;
-    const added = families.flatMap((family): Candidate[] => {
+    const added = this.#families.flatMap((family): Candidate[] => {
       const least = isCounter(family) ? shortestCounterMs : shortestWindowMs;
       // A request before those that are known may have opened windows at any time.
       const isOpened = family.isFromFirst && this.#knownSince !== Number.NEGATIVE_INFINITY;
