@@ -1,9 +1,10 @@
 /** What counters permit: how they round, and when their windows begin anew. */
 import { expect, test } from 'vitest';
-import { slidingCounter, slidingCounterFromFirst } from './counters.ts';
+import { slidingCounter } from './counters.ts';
 import type { Decision } from './decision.ts';
 import { History, type PossibleLimits } from './history.ts';
 import { Space } from './space.ts';
+import { slidingCounterFromFirst } from './windows.ts';
 
 const version = {
   limit: [1, 20] as const,

@@ -1,6 +1,6 @@
 /**
- * Limiters that count by windows whose borders do not depend on what passes: windows of a clock,
- * and two counters of which the last one counts by the share that a sliding window still covers.
+ * Limiters that count requests in windows of equal length: windows of a clock, and counters that
+ * add a share of the last window. `windows.ts` has the counter whose windows a request opens.
  */
 import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
 import { type Group, type History, judgedIn, type Part, type PossibleLimits } from './history.ts';
@@ -19,41 +19,6 @@ export const cappedSlidingCounter = alwaysRounded((rounding, history, version, p
   limitsByWindows(history, version, part, { isSliding: true, isCapped: true, rounding }),
 );
 
-/**
- * The same counters, of windows whose first one is opened by a request after a window without any.
- * Where a window may or may not have had one, either may explain what follows: `openers` are the
- * groups whose windows may go on.
- */
-export const slidingCounterFromFirst = alwaysRounded(
-  (rounding, history, version, { since, until }) => {
-    const { groups } = history;
-    let limit: Span | undefined = version.limit;
-    // Before a pause that is surely long enough, nothing matters.
-    const pauseBefore = (at: number) => (groups[at] as Group).from - (groups[at - 1] as Group).to;
-    let at = Math.min(since, until - 1);
-    while (at > 0 && pauseBefore(at) < 2 * version.windowMs[1]) at -= 1;
-    const isKnown = at > 0 || version.knownSince === Number.NEGATIVE_INFINITY;
-    let openers: readonly number[] = [isKnown ? at : unknownOpener];
-    for (let end = at; at < until && limit !== undefined; at = end) {
-      openers = openersAt(history, version, openers, at);
-      end = at + 1;
-      // What one has opened is judged together as far as no other may open windows.
-      const isSame = () => openersAt(history, version, openers, end) === openers;
-      while (openers.length === 1 && end < until && isSame()) end += 1;
-      const part = { since: Math.max(at, since), until: end };
-      if (end > since)
-        limit = limitsByOpeners(history, { ...version, limit }, openers, part, rounding);
-    }
-    return limit;
-  },
-);
-
-/** Stands for a request before all that are known: it opened windows at the version's phase. */
-const unknownOpener = -1;
-/** Stands for one of many that may have opened windows: they begin at any phase. */
-const anyOpener = -2;
-/** If more may have opened windows than this, following each takes most of the time of an audit. */
-const mostOpeners = 8;
 /** If a decision may lie in more windows than this, one of them explains it. */
 const manyWindows = 24;
 /** What is added before a counter rounds down: it rounds down, to the next number, or up. */
@@ -62,8 +27,8 @@ const anyRounding: Span = [0, 1 - 1e-9];
 /** The highest limit whose decisions show how a counter rounds. */
 const fewToRound = 2;
 
-/** A counter always rounds alike, which tells those of few requests apart from other limiters. */
-function alwaysRounded(
+/** A counter rounds the same way each time. With a low limit, only that tells it from others. */
+export function alwaysRounded(
   limitsOf: (rounding: Span, ...of: Parameters<PossibleLimits>) => Span | undefined,
 ): PossibleLimits {
   return (history, version, part) => {
@@ -73,76 +38,6 @@ function alwaysRounded(
     const bounded = { ...version, limit };
     return hullOf(roundings.map((each) => limitsOf([each, each], history, bounded, whole)));
   };
-}
-
-/** The openers whose windows may go on at this group, and the group itself if it may open one. */
-function openersAt(
-  history: History,
-  version: Version,
-  openers: readonly number[],
-  at: number,
-): readonly number[] {
-  const { windowMs } = version;
-  const [before, after] = [history.groups[at - 1], history.groups[at] as Group];
-  if (before === undefined || after.to - before.from < windowMs[0]) return openers;
-  if (after.from - before.to >= 2 * windowMs[1]) return [at];
-  let mayOpen = false;
-  const going = openers.filter((opener) => {
-    const windowsOf = windowsSince(history, version, opener);
-    const [earlier, later] = [windowsOf(before), windowsOf(after)];
-    // A window without a request in between ends the windows of an opener.
-    mayOpen ||= later[1] >= earlier[0] + 2;
-    return opener === at || later[0] <= earlier[1] + 1;
-  });
-  if (mayOpen) return going.length < mostOpeners ? [...going, at] : [anyOpener];
-  return going.length === openers.length ? openers : going;
-}
-
-/** The numbers of the windows that may hold a decision, if this group has opened the first. */
-function windowsSince(history: History, version: Version, opener: number) {
-  if (opener < 0)
-    return (decision: Decision) =>
-      windowsOf({ version: openedBefore(version, opener), origin: 0 }, decision);
-  const { windowMs } = version;
-  const opening = openingOf(history, opener);
-  return ({ from, to }: Decision): Span => [
-    Math.max(0, Math.floor((from - opening.to) / windowMs[1])),
-    Math.max(0, Math.floor((to - opening.from) / windowMs[0])),
-  ];
-}
-
-function openedBefore(version: Version, opener: number): Version {
-  return opener === anyOpener ? { ...version, phase: [0, 1] } : version;
-}
-
-/** The decision that opened windows. */
-function openingOf({ groups, decisions }: History, opener: number): Decision {
-  return decisions.all[(groups[opener] as Group).first] as Decision;
-}
-
-/** The limits that permit the groups, if one of these has opened the windows. */
-function limitsByOpeners(
-  history: History,
-  version: Version,
-  openers: readonly number[],
-  judged: Pick<Part, 'since' | 'until'>,
-  rounding: Span,
-): Span | undefined {
-  const spans = openers.map((begin) => {
-    const part = { begin: Math.max(0, begin), ...judged };
-    if (begin < 0)
-      return limitsByWindows(history, openedBefore(version, begin), part, {
-        isSliding: true,
-        rounding,
-      });
-    const { from, to } = openingOf(history, begin);
-    const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
-    const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
-    // The windows that it opens hold nothing from before it.
-    const opened = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
-    return limitsByWindows(history, opened, part, how);
-  });
-  return hullOf(spans);
 }
 
 /** What a count by windows looks at. */
@@ -162,7 +57,7 @@ interface Count {
 }
 
 /** The limits that permit the groups of a part. */
-function limitsByWindows(
+export function limitsByWindows(
   history: History,
   version: Version,
   { begin, since, until }: Part,
@@ -226,7 +121,7 @@ function latest({ version: { windowMs, phase }, origin }: Count, window: number)
 }
 
 /** The numbers of the first and the last window that may hold a decision. */
-function windowsOf(
+export function windowsOf(
   { version, origin }: Pick<Count, 'version' | 'origin'>,
   { from, to }: Decision,
 ): Span {

@@ -1,14 +1,9 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
-import {
-  alignedWindow,
-  cappedSlidingCounter,
-  slidingCounter,
-  slidingCounterFromFirst,
-} from './counters.ts';
+import { alignedWindow, cappedSlidingCounter, slidingCounter } from './counters.ts';
 import type { Span, Version } from './decision.ts';
 import type { Group, History, PossibleLimits } from './history.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
-import { fixedWindow, prolongedWindow } from './windows.ts';
+import { fixedWindow, prolongedWindow, slidingCounterFromFirst } from './windows.ts';
 
 export type Algorithm =
   | 'fixed_window'

@@ -1,7 +1,8 @@
 /**
- * Limiters with one window, which a request opens. A window may have been opened by several of the
- * requests, so every window that may be open is followed from decision to decision.
+ * Limiters whose window a request opens. A window may have been opened by several of the requests,
+ * so every window that may be open is followed from decision to decision.
  */
+import { alwaysRounded, limitsByWindows, windowsOf } from './counters.ts';
 import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
 import type { Group, History, Part, PossibleLimits } from './history.ts';
 
@@ -12,6 +13,35 @@ export const fixedWindow: PossibleLimits = (history, version, part) =>
 /** The same, but each request moves the end: the window ends after a pause of its length. */
 export const prolongedWindow: PossibleLimits = (history, version, part) =>
   possibleLimits(history, version, part, ({ passed }) => passed || version.refusalsSpend);
+
+/**
+ * A sliding counter whose first window is opened by a request after a window without any. Where a
+ * window may or may not have had one, either may explain what follows: `openers` are the groups
+ * whose windows may go on.
+ */
+export const slidingCounterFromFirst = alwaysRounded(
+  (rounding, history, version, { since, until }) => {
+    const { groups } = history;
+    let limit: Span | undefined = version.limit;
+    // Before a pause that is surely long enough, nothing matters.
+    const pauseBefore = (at: number) => (groups[at] as Group).from - (groups[at - 1] as Group).to;
+    let at = Math.min(since, until - 1);
+    while (at > 0 && pauseBefore(at) < 2 * version.windowMs[1]) at -= 1;
+    const isKnown = at > 0 || version.knownSince === Number.NEGATIVE_INFINITY;
+    let openers: readonly number[] = [isKnown ? at : unknownOpener];
+    for (let end = at; at < until && limit !== undefined; at = end) {
+      openers = openersAt(history, version, openers, at);
+      end = at + 1;
+      // What one has opened is judged together as far as no other may open windows.
+      const isSame = () => openersAt(history, version, openers, end) === openers;
+      while (openers.length === 1 && end < until && isSame()) end += 1;
+      const part = { since: Math.max(at, since), until: end };
+      if (end > since)
+        limit = limitsByOpeners(history, { ...version, limit }, openers, part, rounding);
+    }
+    return limit;
+  },
+);
 
 /** A window that may be open after a decision. */
 interface OpenWindow {
@@ -118,4 +148,80 @@ function merged(one: OpenWindow, other: OpenWindow): OpenWindow {
 /** `hullOf` without lists, because a decision may call it for each window. */
 function hullOfTwo(one: Span, other: Span): Span {
   return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
+}
+
+/** Stands for a request before all that are known: it opened windows at the version's phase. */
+const unknownOpener = -1;
+/** Stands for one of many that may have opened windows: they begin at any phase. */
+const anyOpener = -2;
+/** If more may have opened windows than this, following each takes most of the time of an audit. */
+const mostOpeners = 8;
+/** The openers whose windows may go on at this group, and the group itself if it may open one. */
+function openersAt(
+  history: History,
+  version: Version,
+  openers: readonly number[],
+  at: number,
+): readonly number[] {
+  const { windowMs } = version;
+  const [before, after] = [history.groups[at - 1], history.groups[at] as Group];
+  if (before === undefined || after.to - before.from < windowMs[0]) return openers;
+  if (after.from - before.to >= 2 * windowMs[1]) return [at];
+  let mayOpen = false;
+  const going = openers.filter((opener) => {
+    const windowsOf = windowsSince(history, version, opener);
+    const [earlier, later] = [windowsOf(before), windowsOf(after)];
+    // A window without a request in between ends the windows of an opener.
+    mayOpen ||= later[1] >= earlier[0] + 2;
+    return opener === at || later[0] <= earlier[1] + 1;
+  });
+  if (mayOpen) return going.length < mostOpeners ? [...going, at] : [anyOpener];
+  return going.length === openers.length ? openers : going;
+}
+
+/** The numbers of the windows that may hold a decision, if this group has opened the first. */
+function windowsSince(history: History, version: Version, opener: number) {
+  if (opener < 0)
+    return (decision: Decision) =>
+      windowsOf({ version: openedBefore(version, opener), origin: 0 }, decision);
+  const { windowMs } = version;
+  const opening = openingOf(history, opener);
+  return ({ from, to }: Decision): Span => [
+    Math.max(0, Math.floor((from - opening.to) / windowMs[1])),
+    Math.max(0, Math.floor((to - opening.from) / windowMs[0])),
+  ];
+}
+
+function openedBefore(version: Version, opener: number): Version {
+  return opener === anyOpener ? { ...version, phase: [0, 1] } : version;
+}
+
+/** The decision that opened windows. */
+function openingOf({ groups, decisions }: History, opener: number): Decision {
+  return decisions.all[(groups[opener] as Group).first] as Decision;
+}
+
+/** The limits that permit the groups, if one of these has opened the windows. */
+function limitsByOpeners(
+  history: History,
+  version: Version,
+  openers: readonly number[],
+  judged: Pick<Part, 'since' | 'until'>,
+  rounding: Span,
+): Span | undefined {
+  const spans = openers.map((begin) => {
+    const part = { begin: Math.max(0, begin), ...judged };
+    if (begin < 0)
+      return limitsByWindows(history, openedBefore(version, begin), part, {
+        isSliding: true,
+        rounding,
+      });
+    const { from, to } = openingOf(history, begin);
+    const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
+    const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
+    // The windows that it opens hold nothing from before it.
+    const opened = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
+    return limitsByWindows(history, opened, part, how);
+  });
+  return hullOf(spans);
 }
