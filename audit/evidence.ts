@@ -42,7 +42,7 @@ type Found = Pick<Evidence, 'candidates' | 'withoutPast' | 'windowMs' | 'limit'>
 const noSpan: Span = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const nothingFound: Found = { candidates: [], withoutPast: [], windowMs: noSpan, limit: noSpan };
 
-/** Requests that were made one after the other and are not among the decisions. */
+/** Requests of one test or race that are not among the decisions. */
 export type Omitted = readonly AuditedExchange[];
 
 export class Evidence {

@@ -4,7 +4,7 @@
  * 1. a burst until the limit;
  * 2. the time until a request passes again;
  * 3. what comes back if the limit is spent in two parts, or one by one;
- * 4. a burst after a pause, at another time of the window; beside slow replies, also a request after
+ * 4. a burst after a pause, at another time of the window; if replies are slow, also a request after
  *    a silence;
  * 5. again and again, the burst that separates most of the versions that remain;
  * 6. a race;
@@ -78,7 +78,7 @@ const pastWindows = 2.6;
 /** After a pause, one request is sent this share of a window before the burst. */
 const requestBeforeBurst = 0.35;
 /** Replies are slow if a window has fewer than this many. */
-const mostQuickReplies = 50;
+const fewestQuickReplies = 50;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
 /** A race comes at this share of a window of the clock. */
@@ -197,18 +197,18 @@ class Steps {
     await this.#recovery.watchReturn(begin, windowMs, 1);
   }
 
-  /** Step 4 beside slow replies: short windows may explain all that was asked without a pause. */
+  /** Step 4 if replies are slow: short windows may explain all that was asked without a pause. */
   async #askAfterSilence(): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
-    if (this.#run.replyMs < windowMs / mostQuickReplies || !this.#evidence.isKnown) return;
+    if (this.#run.replyMs < windowMs / fewestQuickReplies || !this.#evidence.isKnown) return;
     await this.#pause();
     await this.#recovery.askAfterSilence(windowMs);
   }
 
-  /** Waits until the whole limit has come back, and then a part of a window longer. */
+  /** Waits until the limit, or in short windows in turn a part of it, has come back, and longer. */
   async #pause(): Promise<void> {
     const [, likely] = this.#allowance.windowMs;
-    this.#run.doing('a pause, until all has come back');
+    this.#run.doing('a pause, until requests have come back');
     // In windows of a clock, the next bursts then begin at other places.
     const share = (this.#freshBursts * goldenShare) % 1;
     const isWhole = this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow;

@@ -15,18 +15,18 @@ export interface Burst {
 
 /** This many refusals in a row end a burst. Fewer can come from one of several counters. */
 export const firmRefusals = 4;
-/** Refusals may be mixed with passes where tokens come back quickly. */
+/** A burst ends this many requests after its first refusal, even if some of them pass. */
 const mostMixed = 16;
 /** The most stated waits to try: one that is too short would be tried again and again. */
 const mostStated = 4;
-/** A limiter has no window that is longer than this many of its stated waits. */
+/** Windows that are longer than this many stated waits are not looked for. */
 const mostWaitsInWindow = 4;
 
 /** The first wait after a refusal. */
 const firstWaitMs = 30;
-/** So long after its end, a stated wait is surely over. */
+/** A stated wait is certainly over this long after its end. */
 const afterWaitMs = 25;
-/** So long before its end, a wait in whole seconds is surely not over. */
+/** A wait in whole seconds is certainly not over this long before its end. */
 const beforeWaitMs = 1_040;
 /** A refusal has moved the stated time if it is later by more: less may come from rounding. */
 const movedMs = 2_000;
@@ -59,7 +59,10 @@ const evenWindows = 1.3;
 const longerWait = 1.4;
 
 export class Recovery {
-  /** The time since a burst began until the last refusal, and until the first pass after it. */
+  /**
+   * The time since a burst began until the last refusal, and until the first pass after it; or,
+   * after `askSingly`, the longest wait that was refused and the shortest one that passed.
+   */
   span: Span = [0, 0];
   readonly #run: Run;
   readonly #subject: Subject;
@@ -94,7 +97,10 @@ export class Recovery {
     return true;
   }
 
-  /** Sends until `refusals` in a row, or until `most` requests without a refusal. */
+  /**
+   * Sends until `refusals` in a row, until `most` requests without a refusal, or until `mostMixed`
+   * after the first one.
+   */
   async exhaust(most: number, refusals: number): Promise<Burst> {
     let [inARow, mixed, passed] = [0, 0, 0];
     for (let asked = 0; asked < most || mixed > 0; asked += 1) {

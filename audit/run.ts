@@ -38,7 +38,7 @@ export interface AuditedExchange extends Subject {
   readonly answeredAtMs: number;
   /** Milliseconds since 1970, by the audit's clock. */
   readonly answeredAt: number;
-  /** `broken`: no whole reply, or a server error. */
+  /** `passed`: also an error that is no refusal. `broken`: no whole reply. */
   readonly outcome: 'passed' | 'refused' | 'broken';
 }
 

@@ -62,8 +62,9 @@ const seconds = (ms: number) => Math.ceil(ms / 1_000);
 const replyTimeoutMs = 30_000;
 /** An audit needs at most this many windows, and for a limit of N 4 N requests and these. */
 const [mostWindows, extras] = [6, 60];
-/** A plan within this time is never refused. */
-const acceptedMs = mostWindows * 120_000;
+const defaultMaxWindowMs = 2 * minuteMs;
+/** A plan that takes no longer is not refused for its time. */
+const acceptedMs = mostWindows * defaultMaxWindowMs;
 
 const auditFlags = [
   heading('The request'),
@@ -84,7 +85,7 @@ const auditFlags = [
     '--max-window <duration>',
     'the longest window to look for',
     duration('1s', '24h'),
-    120_000,
+    defaultMaxWindowMs,
     '2m',
   ),
   flag('--budget <n>', 'requests at most', wholeNumber(1, 1_000_000), 2_000),
@@ -129,9 +130,9 @@ export async function audit(argv: readonly string[], io: CommandIo): Promise<num
 async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {
   refuseOtherHost(url, flags);
   const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * minuteMs);
-  refuseTooLong(flags, timeoutMs);
+  refuseUnreachableLimit(flags, timeoutMs);
   const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
-  // Before a dry run ends, which shows whether the files can be read.
+  // Read even for a dry run, which then reports files that cannot be read.
   const template = templateOf(flags);
   if (flags.dryRun) {
     io.out(plan);
@@ -183,7 +184,7 @@ function refuseOtherHost({ hostname }: URL, { allowHost }: AuditFlags): void {
 }
 
 /** Refuses flags with which the audit cannot reach the expected limit: it would learn nothing. */
-function refuseTooLong(flags: AuditFlags, timeoutMs: number): void {
+function refuseUnreachableLimit(flags: AuditFlags, timeoutMs: number): void {
   const expected = new Map(flags.expect.flat().map(({ name, value }) => [name, Number(value)]));
   const expectedMs = (expected.get('window_seconds') ?? 0) * 1_000;
   const windowMs = Math.max(expectedMs, flags.maxWindow);
