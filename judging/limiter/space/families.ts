@@ -55,9 +55,8 @@ const rareRows: readonly Row[] = [
   ['token_bucket', 'token_bucket', tokenBucket, ['spend']],
 ];
 
-const [families, rareFamilies] = [rows, rareRows].map(familiesOf) as [Family[], Family[]];
-
-export { families, rareFamilies };
+export const families: readonly Family[] = familiesOf(rows);
+export const rareFamilies: readonly Family[] = familiesOf(rareRows);
 
 function familiesOf(list: readonly Row[]): Family[] {
   return list.flatMap(([name, algorithm, possibleLimits, modes, phase]) =>
