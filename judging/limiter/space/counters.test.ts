@@ -52,20 +52,41 @@ test('windows that an earlier request has opened are followed, and opened anew a
   expect(space.candidates.some(({ family }) => family.isFromFirst)).toBe(true);
 });
 
+/** How often judges search for the first decision of a window from now on. */
+function searchesOf({ decisions }: History): () => number {
+  let searches = 0;
+  const { firstFrom } = decisions;
+  decisions.firstFrom = (...of) => {
+    searches += 1;
+    return firstFrom.apply(decisions, of);
+  };
+  return () => searches;
+}
+
 test('beside slow replies, each of which may open windows, twice as many take twice the work', () => {
   const workFor = (count: number) => {
     const replies = Array.from({ length: count }, (_, i) => ({ from: 90 * i, to: 90 * i + 60 }));
     const history = History.of(replies.map((each) => ({ ...each, passed: true, count: 1 })));
-    let looks = 0;
-    const { decisions } = history;
-    const { firstFrom } = decisions;
-    decisions.firstFrom = (...of) => {
-      looks += 1;
-      return firstFrom.apply(decisions, of);
-    };
+    const searches = searchesOf(history);
     const counter = { ...version, windowMs: [100, 110] as const, phase: [0, 0] as const };
     expect(slidingCounterFromFirst(history, counter, history.whole)).toBeDefined();
-    return looks;
+    return searches();
+  };
+  expect(workFor(80) / workFor(40)).toBeLessThan(2.5);
+});
+
+test('with a low limit, of which each rounding is judged, a request costs the same at any time', () => {
+  const workFor = (count: number) => {
+    const history = History.of(
+      Array.from({ length: count }, (_, i) => exactly(1_000 * i, i % 2 === 0)),
+    );
+    const searches = searchesOf(history);
+    const counter = { ...version, limit: [1, 1] as const };
+    for (let since = 0; since < count; since += 1) {
+      const part = { begin: 0, since, until: since + 1 };
+      expect(slidingCounter(history, counter, part)).toEqual([1, 1]);
+    }
+    return searches();
   };
   expect(workFor(80) / workFor(40)).toBeLessThan(2.5);
 });

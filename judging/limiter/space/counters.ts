@@ -27,16 +27,41 @@ const anyRounding: Span = [0, 1 - 1e-9];
 /** The highest limit whose decisions show how a counter rounds. */
 const fewToRound = 2;
 
+type LimitsByRounding = (
+  rounding: Span,
+  ...of: Parameters<PossibleLimits>
+) => ReturnType<PossibleLimits>;
+
+/** The limits that permit the groups before `until`, by the number of the rounding. */
+interface Judged {
+  readonly groups: readonly Group[];
+  readonly until: number;
+  readonly limits: readonly (Span | undefined)[];
+}
+
 /** A counter rounds the same way each time. With a low limit, only that tells it from others. */
-export function alwaysRounded(
-  limitsOf: (rounding: Span, ...of: Parameters<PossibleLimits>) => Span | undefined,
-): PossibleLimits {
+export function alwaysRounded(limitsOf: LimitsByRounding): PossibleLimits {
+  /** An update continues here, so that it judges each group once. */
+  const judged = new WeakMap<Version, Judged>();
   return (history, version, part) => {
     const limit = limitsOf(anyRounding, history, version, part);
     if (limit === undefined || limit[1] > fewToRound) return limit;
-    const whole = { ...part, since: part.begin };
-    const bounded = { ...version, limit };
-    return hullOf(roundings.map((each) => limitsOf([each, each], history, bounded, whole)));
+    const { groups } = history;
+    const judgedUntil = (until: number, before: Judged): Judged => {
+      if (before.until === until) return before;
+      const rest = { ...part, since: before.until, until };
+      const limitsWith = (known: Span | undefined, number: number) => {
+        const rounding = roundings[number] as number;
+        return known && limitsOf([rounding, rounding], history, { ...version, limit: known }, rest);
+      };
+      return { groups, until, limits: before.limits.map(limitsWith) };
+    };
+    const saved = judged.get(version);
+    const isUsable = saved?.groups === groups && saved.until <= part.since;
+    const none = { groups, until: part.begin, limits: roundings.map(() => version.limit) };
+    const before = judgedUntil(part.since, isUsable ? saved : none);
+    judged.set(version, before);
+    return hullOf(judgedUntil(part.until, before).limits);
   };
 }
 
