@@ -3,6 +3,8 @@
  * them. The harness compares a target's refusals with them, so that its discovered assumptions
  * state only differences. Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4.
  */
+import type { limitsAndReplays } from './assumptions/limits-and-replays.ts';
+
 interface Refusal {
   readonly status: number;
   /**
@@ -94,6 +96,16 @@ export const refusals = {
     isDocumented: false,
   },
 } as const satisfies Record<string, Refusal>;
+
+type ReplyToOtherBody = keyof typeof limitsAndReplays.replayDifferentBody.answers;
+
+/** The status of the reply to a used `request_id` with another body, by the answer of the assumption. */
+export const statusOfOtherBody: Readonly<Record<ReplyToOtherBody, number>> = {
+  return_original: 200,
+  conflict: refusals.request_id_conflict.status,
+};
+/** Those of `statusOfOtherBody` that refuse. */
+export const conflictStatuses = Object.values(statusOfOtherBody).filter((status) => status >= 400);
 
 /** The refusals of a send whose reply follows from the kind alone. */
 export type SendRefusal =

@@ -3,6 +3,7 @@
  * generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
+import { statusOfOtherBody } from '#contract/refusals.ts';
 import { dayMs } from '#contract/time.ts';
 import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';
@@ -40,7 +41,9 @@ export const replyObservations = [
       const request_id = ask.facts.requestId();
       return [ask.send({ request_id }), ask.send({ request_id, message: 'another' })];
     },
-    answers: { '202 200': 'return_original', '202 409': 'conflict' },
+    answers: Object.fromEntries(
+      Object.entries(statusOfOtherBody).map(([answer, status]) => [`202 ${status}`, answer]),
+    ),
   }),
   observeStatuses('replayAcrossEndpoints/dashboard-send', 2, {
     sends: 'one request_id at the v1 send and at the dashboard send',

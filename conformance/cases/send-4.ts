@@ -47,7 +47,7 @@ export const send4Cases: readonly Case[] = [
     sends:
       'the same request_id with another text, with a send_at, with a text that is too long, as at first, under `from_number`, and to another recipient of --allow-to',
     demands:
-      '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
+      '200 and the original body, or what replayDifferentBody permits where the body differs; never a new message',
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
       const send_at = isoTime(t.now() + hourMs);

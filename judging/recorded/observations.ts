@@ -4,6 +4,7 @@
  * compares between recordings.
  */
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
+import { statusOfOtherBody } from '#contract/refusals.ts';
 import { minuteMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import * as single from '../discovery/single-replies.ts';
@@ -219,10 +220,9 @@ function isLike({ type, json }: Listed, otherType: string, other: unknown): bool
 /** The clocks of services and recorders differ by less. */
 const clockSlackMs = minuteMs;
 
-const replyToOtherBody: Readonly<Record<number, string>> = {
-  200: 'return_original',
-  409: 'conflict',
-};
+const replyToOtherBody: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(statusOfOtherBody).map(([answer, status]) => [status, answer]),
+);
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';

@@ -3,6 +3,7 @@
  * and which of them are judged together. Exchanges that may mislead a judge are left out: a reply
  * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
+import { conflictStatuses } from '#contract/refusals.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { eachOf, onceInTurn } from '#io/grouped.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
@@ -123,7 +124,8 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
     fits: (one) =>
       isMessageSend(one) &&
       one.caller.key === 'valid' &&
-      (isSuccess(one.reply) || [0, 400, 402, 403, 409, 503].includes(one.reply.status)) &&
+      (isSuccess(one.reply) ||
+        [0, 400, 402, 403, 503, ...conflictStatuses].includes(one.reply.status)) &&
       isOfService(one),
   },
   'SEND-5': message(isMalformed),

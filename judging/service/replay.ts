@@ -3,6 +3,7 @@
  * is a replay: it is answered 200 with the bytes of the original, the first 202, and creates no
  * message. Judges of refusals use `judgeNotQueued`: a refused send has no replay and no message.
  */
+import { conflictStatuses } from '#contract/refusals.ts';
 import { dayMs } from '#contract/time.ts';
 import {
   bodyOf,
@@ -120,7 +121,7 @@ function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings:
   if (mayBeExpired || mayBeEarlier || isAcceptedRetry) return;
   if (send.body !== original.body) {
     // Another body may be a conflict (`replayDifferentBody`) or be validated (`gateOrder`).
-    if (reply.status === 409 || isRefusedByValidation(trace, send)) return;
+    if (conflictStatuses.includes(reply.status) || isRefusedByValidation(trace, send)) return;
   } else if (isRefusedByValidation(trace, send) && (isRecorded || validatesFirst(trace))) {
     findings.lack('a target that looks for a replay before it validates (gateOrder)');
     return;

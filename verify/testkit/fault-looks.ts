@@ -1,7 +1,8 @@
 /**
  * Checks that a client can tell the kinds of faults apart. An exchange with a fault must look
  * different from one without, and from one with any kind whose row differs. This finds a transport
- * that ignores a new way to deliver a reply, or delivers it as another kind.
+ * that ignores a new way to deliver a reply, or delivers it as another kind; and a row that says
+ * that a client can read a reply which it cannot read.
  */
 import { expect, onTestFinished } from 'vitest';
 import {
@@ -10,6 +11,7 @@ import {
   type FaultKindName,
   faultKindNames,
   faultKinds,
+  isReadable,
 } from '#contract/fault-kinds.ts';
 import { servicePaths } from '#contract/routes.ts';
 import type { FaultInput } from '#src/config/fault-schema.ts';
@@ -93,10 +95,11 @@ function declaredLook(kind: FaultKindName, place: string): string {
 }
 
 /**
- * The kinds that a client cannot tell from another one, or from a reply without a fault. `place`:
- * the transport or the recorder that carries out the faults.
+ * The kinds that a client cannot tell from another one, or from a reply without a fault, and those
+ * that their row calls readable by mistake, or unreadable. `place`: the transport or the recorder
+ * that carries out the faults.
  */
-export async function alikeOver(place: string, send: Sender): Promise<string[]> {
+export async function mistakesOver(place: string, send: Sender): Promise<string[]> {
   // The first request takes longer, and so do others on a busy machine.
   let sent = 0;
   await expect.poll(() => seenOf(send(`plain ${++sent}`)), { timeout: withinMs }).toBe(plainReply);
@@ -105,16 +108,25 @@ export async function alikeOver(place: string, send: Sender): Promise<string[]> 
   const waited = new Promise((resolve) => setTimeout(resolve, withinMs).unref());
   await Promise.race([Promise.all(ending.map(({ end }) => end)), waited]);
   const seen = await Promise.all(asked.map(({ end }) => Promise.race([end, 'open'])));
-  const alike: string[] = [];
+  const mistakes: string[] = [];
   const kindSeenAs = new Map<string, FaultKindName>();
   for (const [index, kind] of faultKindNames.entries()) {
     // A send under the same `request_id` shows whether the first one was handled.
     const shown = `${seen[index]}; then ${(await send(kind)).status}`;
     const other = kindSeenAs.get(shown);
-    if (seen[index] === plainReply) alike.push(`${place}: ${kind} looks like no fault`);
+    const isWhole = seen[index]?.includes(', whole') === true;
+    if (isWhole !== isReadable(faultKinds[kind]))
+      mistakes.push(
+        `${place}: ${kind} looks ${shown}: its row in contract/fault-kinds.ts is wrong`,
+      );
+    if (seen[index] === plainReply) mistakes.push(`${place}: ${kind} looks like no fault`);
     if (other !== undefined && declaredLook(kind, place) !== declaredLook(other, place))
-      alike.push(`${place}: ${kind} looks like ${other}: ${shown}`);
+      mistakes.push(`${place}: ${kind} looks like ${other}: ${shown}`);
     kindSeenAs.set(shown, kind);
   }
-  return alike;
+  return mistakes;
 }
+
+/** What a failure of `mistakesOver` says besides. `where`: what carries out the faults. */
+export const whatToMend = (where: string) =>
+  `mend ${where}, or let seenOf in verify/testkit/fault-looks.ts distinguish what a client sees`;

@@ -69,7 +69,10 @@ export class DescribedService {
   recognise(endpoint: EndpointName, reply: ApiReply): string[] {
     const where = `${endpoint} ${reply.status} ${reply.body}`;
     const response = this.operation(endpoint).responses[reply.status];
-    if (response === undefined) throw new Error(`the document has no such status: ${where}`);
+    if (response === undefined)
+      throw new Error(
+        `the document has no such status: ${where} (src/control/openapi/refusals.ts)`,
+      );
     const names = Object.keys(response.headers ?? {});
     const documented = names.map((name) => name.toLowerCase()).sort();
     const sent = Object.keys(reply.headers ?? {}).sort();

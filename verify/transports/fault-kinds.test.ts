@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import {
-  alikeOver,
   faults,
+  mistakesOver,
   type Sender,
   senderTo,
   startWithFaults,
+  whatToMend,
 } from '../testkit/fault-looks.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 
@@ -26,6 +27,6 @@ const places: Readonly<Record<string, () => Promise<Sender>>> = {
 
 test.each(Object.keys(places))('%s: each kind of fault looks like no other', async (place) => {
   const send = (await places[place]?.()) ?? expect.fail(place);
-  const mend = 'mend src/http/transport/answers.ts, or how this transport implements `Outlet`';
-  expect(await alikeOver(place, send), mend).toEqual([]);
+  const where = 'src/http/transport/answers.ts, or how this transport implements `Outlet`';
+  expect(await mistakesOver(place, send), whatToMend(where)).toEqual([]);
 });

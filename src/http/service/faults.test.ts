@@ -95,7 +95,8 @@ test.each(faults)('$fault.kind does what its row says to request and reply', ({ 
   expect(simulator.state().messages.total).toBe(isHandled ? 1 : 0);
   if (!mayChangeReply(fault.kind)) expect(struck.body).toBe(whole.body);
   const effect = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };
-  expect(effect).not.toEqual({ status: 202, isWhole: true });
+  const seen = 'the fault changes nothing, or `effect` in this test does not show what it changes';
+  expect(effect, seen).not.toEqual({ status: 202, isWhole: true });
   if (reply in cuts) expect(struck.delivery).toEqual({ cut: reply });
   void simulator.close();
   void plain.close();
