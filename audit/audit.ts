@@ -4,7 +4,8 @@
  * milliseconds.
  */
 import { Evidence } from './evidence.ts';
-import { Plan } from './plan.ts';
+import type { Subjects } from './keys.ts';
+import { Races } from './race.ts';
 import {
   type AuditedExchange,
   type Reply,
@@ -15,6 +16,7 @@ import {
 } from './run.ts';
 import { type Advice, optionAdvice, type Statements } from './statement.ts';
 import { statementsOf } from './statements.ts';
+import { Steps } from './steps.ts';
 
 export type { AuditedExchange, Headers, Reply, StopReason, Subject } from './run.ts';
 export type { AlgorithmValue, RetryAfter, Statement, Statements } from './statement.ts';
@@ -84,6 +86,8 @@ export async function audit(options: AuditOptions): Promise<AuditResult> {
 }
 
 const twoMinutesMs = 120_000;
+/** The pause before the first burst: earlier requests no longer count in a shorter window. */
+const firstPauseMs = 2_200;
 
 /** The longest window is looked for with this room: a limiter's own may be a bit longer. */
 const roomForWindow = 1.05;
@@ -105,20 +109,44 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
   } = options;
   const run = newRun(options);
   const evidence = new Evidence(maxWindow * roomForWindow);
-  const plan = new Plan(run, { first: { caller, path }, others, differencesOf }, evidence);
+  const first = { caller, path };
+  const asked = await askAll(run, { first, others, differencesOf }, evidence);
+  const { exchanges, requests } = run;
+  const askers = { exchanges, others, differencesOf, differences, advice };
+  const statements = statementsOf({ ...askers, ...asked.seen, evidence });
+  const seconds = Math.round(run.now()) / 1_000;
+  return { requests, seconds, statements, exchanges, stopped: asked.stopped };
+}
+
+/**
+ * Takes the steps of `steps.ts`. Takes them again, after a pause, if requests that are not among
+ * the decisions may have counted.
+ */
+async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
+  const { longestMs } = evidence;
+  const races = new Races(run, subjects.first, evidence);
+  const newSteps = () => new Steps(run, subjects, evidence, races);
+  let steps = newSteps();
   let stopped: StopReason | undefined;
   try {
-    await plan.learn();
+    run.doing('a pause, so that short windows begin empty');
+    await run.until(Math.min(firstPauseMs, longestMs));
+    await steps.take();
+    if (evidence.isKnown) steps.keyTests.checkForUncountedRequests();
+    if (evidence.isIncomplete) {
+      run.doing('a pause, so that what others sent no longer counts');
+      // A sliding counter looks back two windows.
+      await run.until(Math.max(2 * longestMs, run.now() + longestMs));
+      evidence.restart();
+      steps = newSteps();
+      await steps.take();
+    }
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
     stopped = error.reason;
   }
-  const { keyTests, races } = plan.finish();
-  const { exchanges, requests } = run;
-  const askers = { exchanges, keyTests, others, differencesOf, differences, advice };
-  const statements = statementsOf({ ...askers, evidence, races });
-  const seconds = Math.round(run.now()) / 1_000;
-  return { requests, seconds, statements, exchanges, stopped };
+  steps.keyTests.checkForUncountedRequests();
+  return { seen: { keyTests: steps.keyTests.done, races: races.finish() }, stopped };
 }
 
 function newRun({ request, now = Date.now, rate = 50, ...options }: AuditSettings): Run {

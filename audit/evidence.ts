@@ -1,80 +1,45 @@
 /**
  * What the requests of the first caller show: each decision in order, and the versions of limiters
  * that permit all of them. Requests of other callers that share its limit are among the decisions.
- *
- * What was sent before the audit is unknown, and may still count in a long window. At first the
- * audit assumes that nothing sent before counts. Once windows about as long as those that remain
- * have passed twice, limiters that had counted earlier requests are candidates too. If no other
- * limiter explains the decisions, such limiters are candidates whatever their window.
  */
-import { type Decision, hullOf, type Span } from '#judging/limiter/space/decision.ts';
-import { blockMs } from '#judging/limiter/space/families.ts';
+import type { Decision, Span } from '#judging/limiter/space/decision.ts';
 import { History } from '#judging/limiter/space/history.ts';
-import {
-  anyLimit,
-  type Candidate,
-  isPossible,
-  type OneVersion,
-  Space,
-} from '#judging/limiter/space/space.ts';
+import { type Candidate, isPossible, type OneVersion } from '#judging/limiter/space/space.ts';
 import { type AuditedExchange, decisionOf, decisionsAtOnce, inOrderOfReplies } from './run.ts';
+import { memoryOf, Search } from './search.ts';
 
 /** After this many windows, the last ones show the limit, whatever was sent before the audit. */
-const coveredWindows = 2;
-/**
- * A window up to this many times as long as those that remain may have counted earlier requests:
- * then it can look like another limiter with a shorter window.
- */
-const nearWindows = 1.5;
-/**
- * `nearWindows` if each request seems to prolong the window: a pause then also ends long windows.
- * Where refusals spend, they also prolong the window, so `nearWindows` is enough.
- */
-const nearIfProlonged = 3;
-/** How often `mayExplainWith` cuts spans that may hold no possible version. */
-const mostLooks = 6;
-/** It cuts finer while fewer spans of a family remain than this. */
-const manySpans = 4_000;
-
-/** What the decisions so far permit. */
-type Found = Pick<Evidence, 'candidates' | 'withoutPast' | 'windowMs' | 'limit'>;
-
-const noSpan: Span = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-const nothingFound: Found = { candidates: [], withoutPast: [], windowMs: noSpan, limit: noSpan };
+const watchedWindows = 2;
 
 /** Requests of one test or race that are not among the decisions. */
 export type Omitted = readonly AuditedExchange[];
 
 export class Evidence {
   readonly decisions: Decision[] = [];
-  /** The exchange of each decision. */
+  /** The number of the exchange of each decision. */
   readonly numbers: number[] = [];
   /** The longest window to look for. */
   readonly longestMs: number;
   /** True if requests that are not among the decisions may have counted. */
-  isDoubted = false;
-  /** The versions that remain: if nothing before counts, and if anything before may count. */
-  readonly #spaces: { withoutPast: Space; withPast: Space };
-  /** The number of the decision with which `withoutPast` begins. */
-  #since = 0;
-  /** The same of `withPast`: nothing that is not among the decisions counts from there on. */
-  #trustedSince = 0;
+  mayLackRequests = false;
+  readonly #search: Search;
+  /** The index of the first decision since the last restart. */
+  #recentFrom = 0;
+  /** From the decision with this index on, each request that counts is among the decisions. */
+  #completeFrom = 0;
   /** Set by `settle`. */
   #isSettled = false;
-  /** `nearWindows` or `nearIfProlonged`, by the versions that remain. */
-  #nearFactor = nearWindows;
-  /** How many decisions `#found` takes into account. */
-  #seen = 0;
-  #found = nothingFound;
+  /** How many decisions the search has taken in. */
+  #searched = 0;
 
   constructor(longestMs: number) {
     this.longestMs = longestMs;
-    this.#spaces = { withoutPast: this.#allWithoutPast(), withPast: new Space(0) };
+    this.#search = new Search(longestMs);
   }
 
   /** The decisions since the last restart. */
   get recent(): readonly Decision[] {
-    return this.decisions.slice(this.#since);
+    return this.decisions.slice(this.#recentFrom);
   }
 
   add(exchange: AuditedExchange): void {
@@ -91,28 +56,24 @@ export class Evidence {
   /** Adds requests that were made before others, and turned out to count. */
   addLate(omitted: readonly AuditedExchange[]): void {
     for (const exchange of omitted) {
-      const at = this.#placeOf(exchange);
+      const at = this.#indexAfter(exchange);
       this.decisions.splice(at, 0, decisionOf(exchange));
       this.numbers.splice(at, 0, exchange.number);
-      if (at < this.#since) this.#since += 1;
-      if (at < this.#trustedSince) this.#trustedSince += 1;
+      if (at < this.#recentFrom) this.#recentFrom += 1;
+      if (at < this.#completeFrom) this.#completeFrom += 1;
     }
-    this.#spaces.withoutPast = this.#allWithoutPast();
-    this.#spaces.withPast = new Space(this.#trustedFromMs);
-    this.#seen = 0;
+    this.#search.restart(this.#completeSinceMs);
+    this.#searched = 0;
   }
 
   /** Starts again after a pause that is long enough: what was sent before it no longer counts. */
   restart(): void {
-    this.#since = this.decisions.length;
-    if (this.isDoubted) {
-      this.#trustedSince = this.#since;
-      this.#spaces.withPast = new Space(this.#trustedFromMs);
-    }
-    this.isDoubted = false;
+    this.#recentFrom = this.decisions.length;
+    if (this.mayLackRequests) this.#completeFrom = this.#recentFrom;
+    this.#search.restart(this.mayLackRequests ? this.#completeSinceMs : undefined);
+    this.#search.widenWithEarlier();
+    this.mayLackRequests = false;
     this.#isSettled = false;
-    this.#spaces.withoutPast = this.#allWithoutPast();
-    this.#spaces.withPast.widen(this.longestMs);
   }
 
   /**
@@ -122,12 +83,27 @@ export class Evidence {
   settle(): void {
     // A span of versions that were not excluded may hold none that is possible.
     const isShown = this.candidates.some(({ middle }) => middle !== undefined);
-    this.#isSettled ||= isShown && !this.isAfterOthers;
+    this.#isSettled ||= isShown && !this.isIncomplete;
   }
 
   /** The versions that all decisions so far permit. */
   get candidates(): readonly Candidate[] {
-    return this.#latest.candidates;
+    return this.#updated().found.candidates;
+  }
+
+  /** The candidates if nothing sent before counts; all if there are none. The plan is for these. */
+  get withoutEarlier(): readonly Candidate[] {
+    return this.#updated().found.withoutEarlier;
+  }
+
+  /** The shortest and the longest window of a candidate. */
+  get windowMs(): Span {
+    return this.#updated().found.windowMs;
+  }
+
+  /** The lowest and the highest limit of a candidate. */
+  get limit(): Span {
+    return this.#updated().found.limit;
   }
 
   /** True if a limiter explains the decisions. */
@@ -141,64 +117,42 @@ export class Evidence {
     return isCounter && this.isKnown;
   }
 
-  /** The candidates with nothing before, or all if there are none. The audit plans by these. */
-  get withoutPast(): readonly Candidate[] {
-    return this.#latest.withoutPast;
-  }
-
-  /** The shortest and the longest window that a version permits. */
-  get windowMs(): Span {
-    return this.#latest.windowMs;
-  }
-
-  /** The lowest and the highest limit that a version permits. */
-  get limit(): Span {
-    return this.#latest.limit;
-  }
-
   /** How long a request counts by the versions that the audit plans by. */
-  get knownMs(): number {
-    return this.isKnown ? this.#memoryMs(this.withoutPast) : this.longestMs;
+  get memoryMs(): number {
+    return this.isKnown ? memoryOf(this.withoutEarlier, this.recent) : this.longestMs;
   }
 
-  /** True if known limiters explain the decisions only with requests that are not among them. */
-  get isAfterOthers(): boolean {
-    const isUnexplained = this.#spaces.withoutPast.candidates.length === 0;
-    return this.isDoubted || (this.isKnown && isUnexplained);
+  /** True if requests may have counted, or must have, that are not among the decisions. */
+  get isIncomplete(): boolean {
+    return this.mayLackRequests || this.#updated().needsEarlier;
   }
 
   /** True if the candidates allow for earlier requests in every window that remains. */
-  get isPastCovered(): boolean {
-    return this.knownMs * this.#nearFactor <= this.#coveredMs || this.#coveredMs === this.longestMs;
+  get allowsForEarlier(): boolean {
+    const similarMs = this.#search.similarMs(this.memoryMs);
+    return similarMs <= this.#watchedMs || this.#watchedMs === this.longestMs;
   }
 
-  /** When `isPastCovered` becomes true. */
-  get coveredAtMs(): number {
-    return (this.decisions[0]?.from ?? 0) + coveredWindows * this.knownMs * this.#nearFactor;
+  /** When `allowsForEarlier` becomes true. */
+  get allowsForEarlierAtMs(): number {
+    const similarMs = this.#search.similarMs(this.memoryMs);
+    return (this.decisions[0]?.from ?? 0) + watchedWindows * similarMs;
   }
 
   /**
-   * True if a version permits the decisions with these requests inserted. Then what was learned
-   * without them is not certain: see `isDoubted`.
+   * True if a version permits the decisions with these requests inserted, or if that stays open.
+   * Then what was learned without them is not certain: see `mayLackRequests`.
    */
-  mayExplainWith(omitted: readonly Omitted[]): boolean {
+  isConsistentWith(omitted: readonly Omitted[]): boolean {
     const decisions = [...this.decisions];
     for (const list of omitted.toReversed())
-      decisions.splice(this.#placeOf(list[0]), 0, ...decisionsAtOnce(list));
-    const longestMs = Math.min(this.knownMs * this.#nearFactor, this.#coveredMs);
-    return [undefined, this.#trustedFromMs].some((knownSince) => {
-      const space = new Space(knownSince, { few: manySpans });
-      space.widen(knownSince === undefined ? this.longestMs : longestMs);
-      // Each look goes further into what is neither excluded nor shown to be possible.
-      for (let look = 0; look < mostLooks; look += 1) {
-        space.update(decisions.slice(knownSince === undefined ? this.#since : this.#trustedSince));
-        const candidates = space.candidates.filter((each) => this.#isNear(each, this.knownMs));
-        if (candidates.length === 0) return false;
-        if (candidates.some(({ middle }) => middle !== undefined)) return true;
-      }
-      // Undecided: that is a doubt.
-      return true;
-    });
+      decisions.splice(this.#indexAfter(list[0]), 0, ...decisionsAtOnce(list));
+    const { memoryMs } = this;
+    const recent = decisions.slice(this.#recentFrom);
+    if (this.#search.isExplained(recent, memoryMs, this.longestMs, undefined)) return true;
+    const complete = decisions.slice(this.#completeFrom);
+    const longestMs = Math.min(this.#search.similarMs(memoryMs), this.#watchedMs);
+    return this.#search.isExplained(complete, memoryMs, longestMs, this.#completeSinceMs);
   }
 
   /**
@@ -223,97 +177,48 @@ export class Evidence {
 
   /** True if a candidate also permits these decisions, after those so far. */
   permits(candidate: OneVersion, further: readonly Decision[]): boolean {
-    const { withoutPast, withPast } = this.#spaces;
-    const isWithoutPast = candidate.version.knownSince === Number.NEGATIVE_INFINITY;
-    const space = isWithoutPast ? withoutPast : withPast;
-    return space.permits(candidate, further);
+    return this.#search.permits(candidate, further);
   }
 
-  /** True if a candidate permits `count` more passes in this span, before decision number `at`. */
+  /** True if a candidate permits `count` more passes in this span, before the decision `at`. */
   couldPass(at: number, count: number, [from, to]: Span): boolean {
     const passes = { from, to, passed: true, count };
-    const history = History.of(this.decisions.toSpliced(at, 0, passes).slice(this.#since));
+    const history = History.of(this.decisions.toSpliced(at, 0, passes).slice(this.#recentFrom));
     return this.candidates.some((each) => isPossible(each, history));
   }
 
-  get #latest(): Found {
-    if (this.#seen < this.decisions.length) {
-      this.#seen = this.decisions.length;
-      this.#spaces.withoutPast.update(this.recent);
-      // Before the first refusal, nothing is known.
-      if (this.#spaces.withoutPast.isBegun) this.#found = this.#search();
+  /** The search, once it has taken in all decisions. It works only when it is asked. */
+  #updated(): Search {
+    if (this.#searched < this.decisions.length) {
+      this.#searched = this.decisions.length;
+      this.#search.update({
+        recent: this.recent,
+        complete: this.decisions.slice(this.#completeFrom),
+        hasRestarted: this.#recentFrom > 0,
+        watchedMs: this.#watchedMs,
+        isSettled: this.#isSettled,
+      });
     }
-    return this.#found;
+    return this.#search;
   }
 
-  /** The versions that permit the decisions, once `withoutPast` has taken them in. */
-  #search(): Found {
-    const { withoutPast, withPast } = this.#spaces;
-    const known = withoutPast.candidates;
-    const knownMs = this.#memoryMs(known);
-    const isKnown = known.length > 0;
-    if (isKnown) {
-      const isProlonged = known.every(({ family }) => family.isProlonged);
-      this.#nearFactor = isProlonged ? nearIfProlonged : nearWindows;
-    }
-    const nearMs = isKnown ? knownMs * this.#nearFactor : Number.POSITIVE_INFINITY;
-    const coveredMs = Math.min(nearMs, this.#coveredMs);
-    withPast.widen(isKnown || this.#isSettled ? coveredMs : this.longestMs);
-    withPast.update(this.decisions.slice(this.#trustedSince));
-    // After a restart, a known limiter must also explain the decisions from before it.
-    if (this.#since > 0 && withPast.candidates.length === 0) return nothingFound;
-    const others = withPast.candidates.filter((each) => !isKnown || this.#isNear(each, knownMs));
-    const candidates = [...known, ...others];
-    const limits = candidates.map(({ version }) => version.limit);
-    const bounded = limits.filter(([, most]) => most < anyLimit);
-    return {
-      candidates,
-      withoutPast: isKnown ? known : candidates,
-      windowMs: windowOf(candidates),
-      limit: hullOf(bounded.length > 0 ? bounded : limits) ?? noSpan,
-    };
-  }
-
-  /** True if the window is not much longer than `knownMs`: longer ones are not candidates. */
-  #isNear({ family, version }: Candidate, knownMs: number): boolean {
-    const factor = family.refusals === 'spend' ? nearWindows : this.#nearFactor;
-    return version.windowMs[0] <= knownMs * factor;
-  }
-
-  /** How long a request counts: for a window, or for the block that a refusal begins. */
-  #memoryMs(candidates: readonly Candidate[]): number {
-    const [, windowMs] = windowOf(candidates);
-    if (candidates.every(({ family }) => family.refusals !== 'block')) return windowMs;
-    const [leastBlockMs] = blockMs(History.of(this.recent));
-    return Math.max(windowMs, leastBlockMs);
-  }
-
-  get #coveredMs(): number {
-    return Math.min(this.longestMs, this.#lengthMs / coveredWindows);
+  /** The longest window that the decisions show, whatever was sent before the audit. */
+  get #watchedMs(): number {
+    return Math.min(this.longestMs, this.#lengthMs / watchedWindows);
   }
 
   get #lengthMs(): number {
     return (this.decisions.at(-1)?.to ?? 0) - (this.decisions[0]?.from ?? 0);
   }
 
-  /** The number of the first decision after this request. */
-  #placeOf(exchange: AuditedExchange | undefined): number {
+  /** The index of the first decision after this request. */
+  #indexAfter(exchange: AuditedExchange | undefined): number {
     const at = this.numbers.findIndex((number) => number > (exchange?.number ?? 0));
     return at < 0 ? this.numbers.length : at;
   }
 
   /** Before this time, requests that are not among the decisions may have counted. */
-  get #trustedFromMs(): number {
-    return this.decisions[this.#trustedSince - 1]?.to ?? 0;
+  get #completeSinceMs(): number {
+    return this.decisions[this.#completeFrom - 1]?.to ?? 0;
   }
-
-  #allWithoutPast(): Space {
-    const space = new Space();
-    space.widen(this.longestMs);
-    return space;
-  }
-}
-
-function windowOf(candidates: readonly Candidate[]): Span {
-  return hullOf(candidates.map(({ version }) => version.windowMs)) ?? noSpan;
 }

@@ -19,14 +19,14 @@ export interface Askers {
   readonly advice: Advice;
 }
 
-/** `isDoubted`: a request that passed may have had a token that just came back. */
-export function keyedBy(askers: Askers, isDoubted: boolean): Statement<readonly string[]> {
+/** `mayLackRequests`: a request that passed may have had a token that just came back. */
+export function keyedBy(askers: Askers, mayLackRequests: boolean): Statement<readonly string[]> {
   const { exchanges, keyTests, differencesOf } = askers;
   const shown = keyTests.flatMap((test) => test.exchanges);
   if (exchanges.every(({ outcome }) => outcome !== 'refused'))
     return undetermined('not tried, as no request was refused');
   const passed = keyTests.find(
-    ({ isShared, subject }) => !isShared && (isDoubted || isEverShared(keyTests, subject)),
+    ({ isShared, subject }) => !isShared && (mayLackRequests || isEverShared(keyTests, subject)),
   );
   if (passed !== undefined) {
     const what = wordFor(differencesOf(passed.subject));

@@ -23,7 +23,7 @@ export interface KeyTest {
   readonly own: readonly Omitted[];
 }
 
-/** Requests that test another caller, beside a share of the limit: more than return meanwhile. */
+/** Requests that test another caller, besides a share of the limit: more than return meanwhile. */
 const mostOfOther = 4;
 /** How often another caller is asked in a test, if what came back may have let a request pass. */
 const mostRounds = 4;
@@ -77,7 +77,7 @@ interface KnownLimit {
   readonly limit: number;
   readonly leastLimit: number;
   /** How long a request counts. */
-  readonly knownMs: number;
+  readonly memoryMs: number;
 }
 
 export class KeyTests {
@@ -89,8 +89,8 @@ export class KeyTests {
   readonly #begun = new Map<Subject, number>();
   /** True if the limit is one request. */
   #isOfOne = false;
-  /** How many requests had been sent at the last doubt. */
-  #doubtedAfter = 0;
+  /** How many requests had been sent at the last check. */
+  #checkedAfter = 0;
 
   constructor(run: Run, evidence: Evidence, subjects: Subjects) {
     this.#run = run;
@@ -116,11 +116,14 @@ export class KeyTests {
     return this.#begun.get(other) ?? 0;
   }
 
-  /** Requests of others that passed may still have counted in the first subject's limit. */
-  doubt(): void {
+  /**
+   * Sets `mayLackRequests` if a limiter explains the decisions also if requests of others that
+   * passed counted in the first subject's limit.
+   */
+  checkForUncountedRequests(): void {
     const { requests } = this.#run;
-    if (requests === this.#doubtedAfter) return;
-    this.#doubtedAfter = requests;
+    if (requests === this.#checkedAfter) return;
+    this.#checkedAfter = requests;
     const passed = this.done.filter(({ own }) => own.length > 0);
     // Those that were refused in another test share the limit, while the others may not.
     const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
@@ -139,8 +142,8 @@ export class KeyTests {
       suspects.map((tests) => [tests.map((test) => this.done.indexOf(test)).join(), tests]),
     );
     lists.delete('');
-    this.#evidence.isDoubted ||= [...lists.values()].some((tests) =>
-      this.#evidence.mayExplainWith(tests.flatMap(({ own }) => own)),
+    this.#evidence.mayLackRequests ||= [...lists.values()].some((tests) =>
+      this.#evidence.isConsistentWith(tests.flatMap(({ own }) => own)),
     );
   }
 
@@ -151,10 +154,10 @@ export class KeyTests {
     if (untested.length === 0) return;
     this.#run.doing('who shares the limit');
     // Asked once: on a busy machine the answer takes longer than a short window.
-    const { limit: limits, knownMs } = this.#evidence;
+    const { limit: limits, memoryMs } = this.#evidence;
     // Where a window ended in the first burst, more than the limit passed.
     const limit = Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
-    const known = { limit, leastLimit: Math.min(limit, limits[0]), knownMs };
+    const known = { limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
       const test = await this.#test(other, known);
@@ -170,7 +173,7 @@ export class KeyTests {
     this.done = [...this.done.filter((each) => !isLate(each)), test];
   }
 
-  /** Undefined if the other subject gave no answer, or was refused but not surely by this limit. */
+  /** Undefined if the other gave no answer, or was refused but not certainly by this limit. */
   async #test(other: Subject, known: KnownLimit): Promise<KeyTest | undefined> {
     const asked = new Asked(this.#run, this.#subjects.first, other);
     let found: Found = 'unclear';
@@ -217,12 +220,12 @@ export class KeyTests {
   }
 
   /** How many requests may still count in a limit that this subject does not share with the first. */
-  #spentBesides(other: Subject, { knownMs }: KnownLimit): number {
+  #spentBesides(other: Subject, { memoryMs }: KnownLimit): number {
     const { others, differencesOf } = this.#subjects;
     const alike = others.filter((each) =>
       differencesOf(each).some((difference) => differencesOf(other).includes(difference)),
     );
-    const since = this.#run.now() - knownMs * countedWindows;
+    const since = this.#run.now() - memoryMs * countedWindows;
     return this.#run.exchanges.filter(
       (each) =>
         each.outcome === 'passed' &&

@@ -18,8 +18,8 @@ import {
   undetermined,
 } from './statement.ts';
 
-/** How often the spans of rare limiters are cut. */
-const mostLooks = 8;
+/** How often the spans of rare limiters are cut: once, after the audit, so more than a search does. */
+const rareCuts = 8;
 /** Requests that follow each other within this time are one burst. */
 const atOnceMs = 50;
 /** The most answers that count as exceptions of a limiter that sometimes fails open. */
@@ -28,7 +28,6 @@ const mostExceptions = 4;
 const mostTried = 8;
 /** One pass right after a refusal may come from the end of a window. This many do not. */
 const oftenMixed = 2;
-
 /** Fewer requests do not show that something spaces them. */
 const fewestSpaced = 8;
 
@@ -160,8 +159,8 @@ function versionsOf(decisions: readonly Decision[], longestMs: number): readonly
 export function rareLimiters({ recent, longestMs }: Evidence): readonly Candidate[] {
   const space = new Space(Number.NEGATIVE_INFINITY, { of: rareFamilies });
   space.widen(longestMs);
-  // Each look goes further into what is neither excluded nor shown to be possible.
-  for (let look = 0; look < mostLooks; look += 1) space.update(recent);
+  // Each update cuts further what is neither excluded nor shown to be possible.
+  for (let cut = 0; cut < rareCuts; cut += 1) space.update(recent);
   return space.candidates.filter(({ middle }) => middle !== undefined);
 }
 

@@ -25,7 +25,7 @@ export class Races {
   readonly #run: Run;
   readonly #subject: Subject;
   readonly #evidence: Evidence;
-  readonly #races: Race[] = [];
+  readonly #done: Race[] = [];
   /** Races in which more requests passed than any version that remained permits. */
   readonly #unexplained: Omitted[] = [];
 
@@ -51,7 +51,7 @@ export class Races {
     const passed = passes.length;
     const most = mostPasses(this.#evidence, timesOf(sent));
     if (passed <= most) {
-      this.#races.push({ sent, most, passed });
+      this.#done.push({ sent, most, passed });
       this.#evidence.addTogether(passes);
       return;
     }
@@ -60,19 +60,19 @@ export class Races {
     await pause();
     const limit = usualLimit(this.#evidence);
     // Two more than passed before, or up to the first refusal.
-    const oneByOne = await recovery.exhaust(before + passed + 2, 1);
+    const oneByOne = await recovery.sendUntilRefused({ most: before + passed + 2, refusals: 1 });
     // A window may have ended during the race, so that more could pass.
     const isExplained = this.#evidence.couldPass(at, passed, timesOf(sent));
     if (oneByOne.isRefused && oneByOne.passed >= limit && !isExplained)
-      this.#races.push({ sent, most: oneByOne.passed - before, passed });
+      this.#done.push({ sent, most: oneByOne.passed - before, passed });
   }
 
   /** The races to report. If a version explains all unexplained races, those are left out. */
   finish(): readonly Race[] {
-    if (this.#unexplained.length === 0 || !this.#evidence.mayExplainWith(this.#unexplained))
-      return this.#races;
-    this.#evidence.isDoubted = true;
-    return this.#races.filter(({ most, passed }) => passed <= most);
+    if (this.#unexplained.length === 0 || !this.#evidence.isConsistentWith(this.#unexplained))
+      return this.#done;
+    this.#evidence.mayLackRequests = true;
+    return this.#done.filter(({ most, passed }) => passed <= most);
   }
 }
 

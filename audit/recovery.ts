@@ -6,17 +6,24 @@ import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Allowance } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { waitOf } from './fields.ts';
+import { surelyOver } from './remaining.ts';
 import type { AuditedExchange, Run, Subject } from './run.ts';
 
-export interface Burst {
-  readonly passed: number;
-  readonly isRefused: boolean;
+/** A search for the time at which a request passes again after a burst. */
+interface PassSearch {
+  readonly begin: number;
+  /** The time of the last refusal. */
+  refusedAt: number;
+  /** When a request passes again, as the first refusal said. */
+  readonly firstReadyAt: number;
+  /** How many requests were sent at a stated time. */
+  statedTimes: number;
 }
 
 /** This many refusals in a row end a burst. Fewer can come from one of several counters. */
 export const firmRefusals = 4;
 /** A burst ends this many requests after its first refusal, even if some of them pass. */
-const mostMixed = 16;
+const mostAfterRefusal = 16;
 /** The most stated waits to try: one that is too short would be tried again and again. */
 const mostStated = 4;
 /** Windows that are longer than this many stated waits are not looked for. */
@@ -32,25 +39,12 @@ const beforeWaitMs = 1_040;
 const movedMs = 2_000;
 /** A longer wait than this is nearly exact, although it is in whole seconds. */
 const longWaitMs = 10_000;
-/** After this many of the longest windows, any window is over. */
-const surelyLonger = 1.05;
 /** Parts of the stated wait, in turn: pauses of one length could each be two windows of a counter. */
 const waitShares = [0.4, 0.29];
-/** The rest of a limit is spent this share of a window after the first part. */
-const restShare = 0.45;
-/** A silence after a burst ends at this share of a window. */
-const silenceShare = 0.75;
 /** Pauses, in windows, in which a part of a limit comes back. */
 const gradualShares = [0.12, 0.25];
-/** How long single requests show how often one passes: the longer of a time and some windows. */
-const singlyMs = 9_000;
-const singlyWindows = 3;
-/** Each burst after a pause begins this share of a window later, so no place repeats. */
-export const goldenShare = 0.382;
-/** Single requests end after this many refusals at times when one should pass. */
-const mostLate = 3;
-/** Two times are as good as the same up to this quotient. */
-const nearlySame = 1.02;
+/** After this many times its expected length, a wait is over, and only just. */
+export const justOver = 1.02;
 /** The number of requests, spread over a window, that look for its end. */
 const waitsInWindow = 40;
 /** Evenly spaced requests go on for this many windows, as a window may be longer than expected. */
@@ -60,8 +54,8 @@ const longerWait = 1.4;
 
 export class Recovery {
   /**
-   * The time since a burst began until the last refusal, and until the first pass after it; or,
-   * after `askSingly`, the longest wait that was refused and the shortest one that passed.
+   * The time since a burst began until the last refusal, and until the first pass after it. For a
+   * limit of one, `askSingly` makes it the longest wait refused and the shortest that passed.
    */
   span: Span = [0, 0];
   readonly #run: Run;
@@ -82,6 +76,7 @@ export class Recovery {
     this.#allowance = allowance;
   }
 
+  /** Sends one request. Its answer becomes evidence. */
   async ask(): Promise<AuditedExchange> {
     const exchange = await this.#run.ask(this.#subject);
     if (exchange.outcome !== 'broken') this.#evidence.add(exchange);
@@ -98,17 +93,18 @@ export class Recovery {
   }
 
   /**
-   * Sends until `refusals` in a row, until `most` requests without a refusal, or until `mostMixed`
-   * after the first one.
+   * Sends until `refusals` in a row, until `most` requests without a refusal, or until
+   * `mostAfterRefusal` after the first one.
    */
-  async exhaust(most: number, refusals: number): Promise<Burst> {
-    let [inARow, mixed, passed] = [0, 0, 0];
-    for (let asked = 0; asked < most || mixed > 0; asked += 1) {
+  async sendUntilRefused({ most, refusals }: Readonly<Record<'most' | 'refusals', number>>) {
+    let [inARow, sinceRefusal, passed] = [0, 0, 0];
+    for (let asked = 0; asked < most || sinceRefusal > 0; asked += 1) {
       const { outcome } = await this.ask();
       inARow = outcome === 'refused' ? inARow + 1 : 0;
       if (outcome === 'passed') passed += 1;
-      if (outcome === 'refused' || mixed > 0) mixed += 1;
-      if (inARow >= refusals || mixed >= mostMixed) return { passed, isRefused: true };
+      if (outcome === 'refused' || sinceRefusal > 0) sinceRefusal += 1;
+      if (inARow >= refusals || sinceRefusal >= mostAfterRefusal)
+        return { passed, isRefused: true };
     }
     return { passed, isRefused: false };
   }
@@ -118,29 +114,43 @@ export class Recovery {
    * passes. False if no request passes.
    */
   async recover(begin: number, waits: Iterable<number>): Promise<boolean> {
-    let [refusedAt, stated] = [this.#run.now(), 0];
     const firstReadyAt = this.#readyAt() ?? Number.POSITIVE_INFINITY;
+    const search = { begin, refusedAt: this.#run.now(), firstReadyAt, statedTimes: 0 };
     for (const waitMs of waits) {
-      if (waitMs > this.#evidence.longestMs * surelyLonger) return false;
+      if (waitMs > this.#evidence.longestMs * surelyOver) return false;
       if (this.#isMoved && !this.#hasWaitedOut && (await this.#waitOut(begin))) return true;
+      if (await this.#askStated(search, waitMs)) return true;
       const planned = begin + waitMs;
-      for (let isStated = true; isStated; ) {
-        const said = this.#statedTime(firstReadyAt, stated, planned);
-        isStated = said !== undefined;
-        const at = said ?? planned;
-        if (at < this.#run.now()) break;
-        if (isStated) stated += 1;
-        await this.#run.until(at);
-        if ((await this.ask()).outcome === 'passed') {
-          // A wait in whole seconds is exact for a long window alone.
-          this.#isWaitKept ||= isStated && waitMs > longWaitMs;
-          this.span = [refusedAt - begin, this.#run.now() - begin];
-          return true;
-        }
-        refusedAt = this.#run.now();
+      if (planned >= this.#run.now() && (await this.#passesAt(planned, search))) return true;
+    }
+    return false;
+  }
+
+  /** Asks at the times that refusals state, up to the planned one. True if a request passes. */
+  async #askStated(search: PassSearch, waitMs: number): Promise<boolean> {
+    while (search.statedTimes < mostStated) {
+      const readyAt = this.#readyAt();
+      if (readyAt === undefined) return false;
+      this.#isMoved ||= readyAt > search.firstReadyAt + movedMs;
+      const at = this.#statedTime(readyAt, search, search.begin + waitMs);
+      if (at === undefined) return false;
+      search.statedTimes += 1;
+      if (await this.#passesAt(at, search)) {
+        // A wait in whole seconds is exact for a long window alone.
+        this.#isWaitKept ||= waitMs > longWaitMs;
+        return true;
       }
     }
     return false;
+  }
+
+  async #passesAt(time: number, search: PassSearch): Promise<boolean> {
+    await this.#run.until(time);
+    const passes = (await this.ask()).outcome === 'passed';
+    const now = this.#run.now();
+    if (passes) this.span = [search.refusedAt - search.begin, now - search.begin];
+    else search.refusedAt = now;
+    return passes;
   }
 
   /**
@@ -153,92 +163,16 @@ export class Recovery {
     if (this.#isMoved && readyAt !== undefined) {
       // If each refusal prolongs the wait, only a pause ends it.
       await this.#run.until(readyAt + afterWaitMs);
-      await this.exhaust(this.#allowance.mostInBurst, 1);
+      await this.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
       return;
     }
     if (!(await this.recover(begin, this.#waitsOver(begin, windowMs)))) return;
-    await this.exhaust(part + 2, 1);
+    await this.sendUntilRefused({ most: part + 2, refusals: 1 });
     // If a request passed early, the limit may come back bit by bit.
     for (const share of this.#run.now() < begin + windowMs / 2 ? gradualShares : []) {
       await this.#run.until(this.#run.now() + share * windowMs);
-      await this.exhaust(Math.min(this.#allowance.mostInBurst, this.#allowance.requests), 1);
-    }
-  }
-
-  /**
-   * Spends a part, then the rest half a window later: what then comes back differs from one limiter
-   * to another. False if the part does not pass.
-   */
-  async spendInParts(limit: number, lengthMs: number): Promise<boolean> {
-    this.#run.doing('the limit in two parts');
-    const begin = this.#run.now();
-    const [, high] = this.span;
-    // In a sliding log, the requests of the first burst come back as far apart as they were sent.
-    if (lengthMs < high / 4) await this.#run.until(begin + lengthMs);
-    for (let passed = 1; passed < limit / 3; passed += 1)
-      if ((await this.ask()).outcome === 'refused') return false;
-    await this.#run.until(begin + restShare * high);
-    await this.exhaust(limit * 2 + 2, firmRefusals - 1);
-    return true;
-  }
-
-  /**
-   * A burst, and one request late in its window. Beside slow replies, requests that follow each
-   * other at once also fit windows as short as a few of them, if those of other callers count. A
-   * refusal after a silence excludes such windows.
-   */
-  async askAfterSilence(windowMs: number): Promise<void> {
-    this.#run.doing('a request after a silence');
-    const begin = this.#run.now();
-    await this.exhaust(this.#allowance.mostInBurst, 1);
-    await this.#run.until(begin + silenceShare * windowMs);
-    await this.ask();
-  }
-
-  /**
-   * For a limit of one request: asks just after the next one may pass, then between the longest wait
-   * that was refused and the shortest that passed, then earlier. A pass after a refusal shows that
-   * refusals do not block; early refusals show that no window of a clock has begun meanwhile.
-   */
-  async askSingly(): Promise<void> {
-    this.#run.doing('how often one request passes');
-    let [low, high] = this.span;
-    let last = this.#run.exchanges.at(-1);
-    const end = this.#run.now() + Math.max(singlyWindows * high, singlyMs);
-    let [step, wasRefused, late] = [0, false, 0];
-    while (last !== undefined && late < mostLate && this.#run.now() + high < end) {
-      const earlyMs = high * (0.5 + ((step * goldenShare) % 0.45));
-      const between = low + (high - low) * ((step * goldenShare) % 1);
-      const waits = [high * nearlySame, between, earlyMs, between];
-      const waitMs = wasRefused ? high * nearlySame : (waits[step % waits.length] ?? high);
-      step += wasRefused ? 0 : 1;
-      await this.#run.until(last.answeredAtMs + waitMs);
-      const asked = await this.ask();
-      if (asked.outcome === 'passed') {
-        high = Math.min(high, asked.answeredAtMs - last.sentAtMs);
-        [last, wasRefused, late] = [asked, false, 0];
-      } else if (wasRefused) {
-        // It passed late, or each refusal prolongs the wait.
-        [last, late] = [asked, late + 1];
-      } else {
-        low = Math.max(low, asked.sentAtMs - last.answeredAtMs);
-        wasRefused = true;
-      }
-    }
-    this.span = [low, high];
-  }
-
-  /** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
-  async takeBitByBit(limit: number): Promise<void> {
-    this.#run.doing('how many come back in a pause');
-    const begin = this.#run.now();
-    if (!(await this.recover(begin, doublingWaits()))) return;
-    const [, gapMs] = this.span;
-    const { longestMs } = this.#evidence;
-    let sum = 0;
-    for (let waitMs = 2 * gapMs; sum < limit / 4 && waitMs < longestMs; waitMs *= 2) {
-      await this.#run.until(this.#run.now() + waitMs);
-      sum += (await this.exhaust(limit + 2, 1)).passed;
+      const most = Math.min(this.#allowance.mostInBurst, this.#allowance.requests);
+      await this.sendUntilRefused({ most, refusals: 1 });
     }
   }
 
@@ -249,8 +183,7 @@ export class Recovery {
   async #waitOut(begin: number): Promise<boolean> {
     this.#hasWaitedOut = true;
     const stated = (this.#readyAt() ?? this.#run.now()) - this.#run.now();
-    const until =
-      begin + Math.min(this.#evidence.longestMs * nearlySame, mostWaitsInWindow * stated);
+    const until = begin + Math.min(this.#evidence.longestMs * justOver, mostWaitsInWindow * stated);
     for (let step = 0; ; step += 1) {
       const now = this.#run.now();
       const readyAt = this.#readyAt();
@@ -285,17 +218,15 @@ export class Recovery {
 
   /**
    * The next stated time to ask at: first a second before the stated wait is over, then right after
-   * it. Undefined if the planned time comes first. `stated`: how many were asked at before.
+   * it. Undefined if the planned time comes first.
    */
-  #statedTime(firstReadyAt: number, stated: number, planned: number): number | undefined {
-    const readyAt = this.#readyAt();
-    if (readyAt === undefined || stated >= mostStated) return undefined;
+  #statedTime(readyAt: number, search: PassSearch, planned: number): number | undefined {
     const [early, late] = [readyAt - beforeWaitMs, readyAt + afterWaitMs];
-    this.#isMoved ||= readyAt > firstReadyAt + movedMs;
     const now = this.#run.now();
-    const time = stated === 0 && !this.#isMoved && now < early ? early : late;
+    const isFirst = search.statedTimes === 0 && !this.#isMoved;
+    const time = isFirst && now < early ? early : late;
     // If each refusal prolongs the wait, only a pause ends it.
-    const needsPause = this.#isWaitKept || now > firstReadyAt;
+    const needsPause = this.#isWaitKept || now > search.firstReadyAt;
     return now < time && (time <= planned || needsPause) ? time : undefined;
   }
 }

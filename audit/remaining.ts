@@ -12,6 +12,10 @@ import type { Evidence } from './evidence.ts';
 
 /** A window that is known to within 5 % counts as one number. */
 export const sameWindow = 1.05;
+/** So after this many of the longest windows, a window is over. */
+export const surelyOver = sameWindow;
+/** Only after this many has the next window begun too: its first request may come late. */
+export const surelyNext = 1.1;
 /** The next request is sent and answered within this time. */
 const nextMarginMs = 20;
 /** The most remaining versions that are compared with each other. */
@@ -19,7 +23,14 @@ const mostSampled = 48;
 
 /** True while the versions that remain disagree about something that is asked. */
 export function isOpen(evidence: Evidence): boolean {
-  return (evidence.isKnown && !evidence.isPastCovered) || disagrees(evidence);
+  return (evidence.isKnown && !evidence.allowsForEarlier) || disagrees(evidence);
+}
+
+/** The same. If nothing is open, the evidence is settled. */
+export function isOpenElseSettle(evidence: Evidence): boolean {
+  const isStillOpen = isOpen(evidence);
+  if (!isStillOpen) evidence.settle();
+  return isStillOpen;
 }
 
 /** True while the versions that remain differ in kind, limit or window. */
@@ -84,8 +95,8 @@ export function usualLimit(evidence: Evidence): number {
   return usual(evidence, ({ limit }) => limit[1]);
 }
 
-function usual({ withoutPast }: Evidence, numberOf: (version: Version) => number): number {
-  const rows = weighted(withoutPast)
+function usual({ withoutEarlier }: Evidence, numberOf: (version: Version) => number): number {
+  const rows = weighted(withoutEarlier)
     .map(({ candidate, weight }) => ({ value: numberOf(candidate.version), weight }))
     .sort((one, other) => one.value - other.value);
   let sum = 0;

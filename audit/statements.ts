@@ -47,7 +47,7 @@ export function statementsOf(seen: Seen): Statements {
   };
   return {
     ...facts,
-    keyed_by: keyedBy(seen, evidence.isDoubted),
+    keyed_by: keyedBy(seen, evidence.mayLackRequests),
     errors_spend: errorsSpend(ownExchanges),
     retry_after: retryAfterOf(ownExchanges, learned),
     fields: fieldsOf(ownExchanges, learned),
@@ -92,13 +92,13 @@ function factsOf({ evidence, exchanges, advice }: Seen): Facts {
 /** Why nothing is certain of a limiter that refused; undefined if something may be. */
 function whyUnknown(evidence: Evidence, advice: Advice): string | undefined {
   const { candidates } = evidence;
-  if (evidence.isAfterOthers)
+  if (evidence.isIncomplete)
     return 'other requests seem to count, before the audit or meanwhile, or it is none of the known limiters: run it again after a pause';
   if (candidates.length === 0)
     return evidence.isLongerPossible
       ? `its window may be longer than ${advice('maxWindow')}`
       : undefined;
-  if (!evidence.isPastCovered)
+  if (!evidence.allowsForEarlier)
     return `the audit was too short to allow for what was sent before it; ${remaining(candidates)}`;
   // Only a candidate with a `middle` certainly holds a possible version.
   return candidates.every(({ middle }) => middle === undefined) ? remaining(candidates) : undefined;

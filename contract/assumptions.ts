@@ -3,11 +3,9 @@
  * declared once, in one of the files imported here, in the order of `docs/rules.md`.
  */
 import type { Declaration } from './assumptions/declaration.ts';
-import { devicesAndQuota } from './assumptions/devices-and-quota.ts';
 import { fields } from './assumptions/fields.ts';
-import { keysEndpointsCallers } from './assumptions/keys-endpoints-callers.ts';
-import { limitsAndReplays } from './assumptions/limits-and-replays.ts';
-import { requests } from './assumptions/requests.ts';
+import { devicesAndQuota, limitsAndReplays } from './assumptions/limits-and-devices.ts';
+import { keysEndpointsCallers, requests } from './assumptions/requests.ts';
 import { rules } from './rules.ts';
 
 /** The assumptions by the headings of the documentation. */

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { mostFileBytes, readText, reasonOf } from '#io/plain-file.ts';
 import { shippedPath } from '#io/shipped-files.ts';
-import { type Report, reportsIn } from '#judging/client/intents-file.ts';
+import { type ReportedIntent, reportsIn } from '#judging/client/intents-file.ts';
 import { inheritedSettings } from '#src/config/settings.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
@@ -177,7 +177,7 @@ export function withoutProxy(env: CommandOptions['env']): Record<'NO_PROXY' | 'n
 }
 
 /** The reports in an intents file, or a text that says what is wrong; undefined if there are none. */
-function reportsOf(file: string): readonly Report[] | string | undefined {
+function reportsOf(file: string): readonly ReportedIntent[] | string | undefined {
   if (!existsSync(file)) return undefined;
   const wrong = (why: string) => `the file that SMSTWIN_INTENTS names is wrong: ${why}`;
   let text: string;

@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import fakeTimers from '@sinonjs/fake-timers';
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { realTimers } from '#io/event-loop.ts';
-import { latestReports, type Report } from '#judging/client/intents-file.ts';
+import { latestByIntent, type ReportedIntent } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import {
@@ -31,7 +31,7 @@ export interface ClientTools {
   /** A number that the account may send from. */
   readonly from: string;
   /** Reports a message that the client means to send and, later, what it reported to its caller. */
-  readonly intent: (line: Report) => void;
+  readonly intent: (line: ReportedIntent) => void;
 }
 
 /** Runs the client once; it fails if it throws or rejects. */
@@ -89,7 +89,7 @@ const presentCall = new AsyncLocalStorage<number>();
 
 /** The client while it runs: its requests in flight, its reports, and how it ended. */
 class ClientRun {
-  readonly #lines: Report[] = [];
+  readonly #lines: ReportedIntent[] = [];
   readonly #time: VirtualTime;
   readonly #lastCallBeforeReply: Map<number, number>;
   #calls = 0;
@@ -127,8 +127,8 @@ class ClientRun {
     );
   }
 
-  get reports(): readonly Report[] | undefined {
-    return this.#lines.length === 0 ? undefined : latestReports(this.#lines);
+  get reports(): readonly ReportedIntent[] | undefined {
+    return this.#lines.length === 0 ? undefined : latestByIntent(this.#lines);
   }
 
   readonly isOver = (): boolean => this.#ending !== undefined;

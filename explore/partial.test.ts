@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { exchangesOfJournalFile } from '#cli/replay/replay-journal.ts';
 import type { Delivery } from '#contract/request-and-reply.ts';
-import { latestReports } from '#judging/client/intents-file.ts';
+import { latestByIntent } from '#judging/client/intents-file.ts';
 import { type JudgeOptions, judge, type RefereeReport } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';
 import { Simulator } from '#src/simulator.ts';
@@ -117,7 +117,7 @@ test('the verdicts on a journal are those of the simulator that wrote it', () =>
 });
 
 const order = { intent: 'order', to: '+12025550123', from: '+12025550101', message: 'Hi' } as const;
-const bothIds = latestReports([
+const bothIds = latestByIntent([
   { ...order, request_id: 'a' },
   { ...order, request_id: 'b', reported: 'accepted' },
 ]);

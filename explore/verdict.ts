@@ -11,7 +11,7 @@ import {
   isRefusal,
   recipientAndTextOf,
 } from '#judging/client/exchange.ts';
-import type { Report } from '#judging/client/intents-file.ts';
+import type { ReportedIntent } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
 import type { KnownIntents } from './points.ts';
@@ -51,7 +51,7 @@ export interface RawRun {
   readonly seen: readonly Seen[];
   readonly intents: KnownIntents;
   /** Undefined without an intents file. */
-  readonly reports: readonly Report[] | undefined;
+  readonly reports: readonly ReportedIntent[] | undefined;
   /** True if the message never becomes `delivered`, as the simulator of the run knows. */
   readonly endsUndelivered: (messageId: string) => boolean;
 }

@@ -5,7 +5,6 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { type AuditResult, learn } from '#audit/audit.ts';
-import { HttpRequests } from '#audit/http-requests.ts';
 import { differencesFrom, expectValue } from '#audit/report/expectations.ts';
 import { reportHtml } from '#audit/report/html.ts';
 import {
@@ -50,6 +49,7 @@ import {
   pathValue,
   templateOf,
 } from './audited-requests.ts';
+import { HttpRequests } from './http-requests.ts';
 
 /** Checked before the audit, so that no result is lost. */
 const ownAssumptions: OwnKind = {

@@ -1,12 +1,12 @@
 /** What an audit sends, as its flags say: the request, its callers and its paths. */
 import { type AuditSettings, differencesIn } from '#audit/audit.ts';
-import type { Caller, Template } from '#audit/http-requests.ts';
 import type { Headers } from '#audit/run.ts';
 import { type Advice, quoted } from '#audit/statement.ts';
 import { UsageError } from '#io/command-error.ts';
 import { headerLine, joinedHeaders } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import { readGiven } from '#io/plain-file.ts';
+import type { Caller, Template } from './http-requests.ts';
 
 const otherAddress = '127.0.0.77';
 

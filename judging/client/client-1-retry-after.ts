@@ -28,9 +28,9 @@ import {
 } from './record.ts';
 
 export const retryAfter = {
-  'CLIENT-1': (record) => ({ ...retriesInTime(record, 429), notices: noticesOn(record) }),
+  'CLIENT-1': (record) => ({ ...judgeRetries(record, 429), notices: noticesOn(record) }),
   'CLIENT-2': holdsBackOthers,
-  'CLIENT-17': (record) => retriesInTime(record, 503),
+  'CLIENT-17': (record) => judgeRetries(record, 503),
 } satisfies Judges;
 
 /** `first`: the first refusal since the last answer; the client cannot know of `refused` alone. */
@@ -41,7 +41,7 @@ function hasSeenWait({ reply, retryAfterMs, isSeen }: ClientExchange, status: nu
   return reply.status === status && retryAfterMs !== undefined && isSeen;
 }
 
-/** When the wait that the refusal asks for ends, in epoch milliseconds. */
+/** The earliest end of the wait that a refusal asks for: it may count from the request on. */
 function waitEndMs({ sentAt, retryAfterMs = 0 }: ClientExchange): number {
   return sentAt + retryAfterMs;
 }
@@ -51,7 +51,7 @@ const refusalsOf = onceOf(({ exchanges }) =>
   exchanges.filter(({ reply }) => asksForWait(reply.status)),
 );
 
-function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
+function judgeRetries(record: ClientRecord, status: 429 | 503): Judgement {
   if (!refusalsOf(record).some((refusal) => hasSeenWait(refusal, status))) return notExercised;
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
@@ -121,8 +121,8 @@ function tightLoops(series: Series): readonly Notice[] {
   return series.flatMap((requests) => {
     const tight = requests.filter((later, index) => {
       const refused = requests[index - 1];
-      const isBlind = refused?.reply.status === 429 && isSeenRefusal(refused);
-      return isBlind && refused.retryAfterMs === undefined && areWithin(tightMs, refused, later);
+      if (refused?.reply.status !== 429 || refused.retryAfterMs !== undefined) return false;
+      return isSeenRefusal(refused) && areWithin(tightMs, refused, later);
     });
     if (tight.length < fewestTight) return [];
     const what = `${tight.length} retries each came within a second of a 429 that names no wait: a tight loop; make growing pauses`;

@@ -16,7 +16,12 @@ import {
   statusIn,
   unrecorded,
 } from './exchange.ts';
-import { IntentNames, plainNumber, type Report, reportedContentOf } from './intents-file.ts';
+import {
+  IntentNames,
+  plainNumber,
+  type ReportedIntent,
+  reportedContentOf,
+} from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -53,7 +58,7 @@ export class ReportedIntents {
   /** By the name of an attempt, by its content, and by its content if it has no `request_id`. */
   readonly #intents = new Map<string, Set<Intent>>();
 
-  constructor(intents: readonly Intent[], reports: readonly Report[]) {
+  constructor(intents: readonly Intent[], reports: readonly ReportedIntent[]) {
     const names = new IntentNames(reports);
     for (const intent of intents) {
       for (const attempt of intent.attempts) {
@@ -69,7 +74,7 @@ export class ReportedIntents {
   }
 
   /** The intents of these reports, in the order of the record. */
-  of(reports: readonly Report[]): readonly Intent[] {
+  of(reports: readonly ReportedIntent[]): readonly Intent[] {
     // Many reports may share one set of intents: merging each set once keeps this linear.
     const sets = new Set(reports.flatMap(keysOf).flatMap((key) => this.#intents.get(key) ?? []));
     const firstNumber = ({ attempts: [first] }: Intent) => first?.number ?? 0;
@@ -106,13 +111,13 @@ function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
 
 /** The false reports in a group. `group`: reports that may be about the same intents. */
 function falseReports(
-  group: readonly Report[],
+  group: readonly ReportedIntent[],
   intents: readonly Intent[],
   messageOutcomes: Outcomes,
 ): readonly Finding[] {
   const attempts = intents.flatMap((intent) => intent.attempts);
   const accepted = firstAcceptances(attempts);
-  const reportedAs = (outcome: Report['reported']) =>
+  const reportedAs = (outcome: ReportedIntent['reported']) =>
     group.filter(({ reported }) => reported === outcome);
   const [delivered, failed] = [reportedAs('delivered'), reportedAs('failed')];
   return [
@@ -131,7 +136,10 @@ function falseReports(
  * Lines that report nothing although no send belongs to them. `unsent`: how many lines have no
  * send.
  */
-function unreportedSends(unreported: readonly Report[], unsent: number): readonly Finding[] {
+function unreportedSends(
+  unreported: readonly ReportedIntent[],
+  unsent: number,
+): readonly Finding[] {
   return unreported.slice(0, Math.max(0, unsent)).map(({ intent }) => {
     return finding(`${intent} was never sent: send it, or report it as failed`, []);
   });
@@ -143,7 +151,7 @@ function unreportedSends(unreported: readonly Report[], unsent: number): readonl
  * judge.
  */
 function differingMessages(
-  group: readonly Report[],
+  group: readonly ReportedIntent[],
   accepted: readonly ClientExchange[],
 ): readonly Finding[] {
   const lines = group.flatMap((report) => report.lines ?? [report]);
@@ -161,7 +169,7 @@ function differingMessages(
   });
 }
 
-function differingFields(line: Report, send: ClientExchange): readonly string[] {
+function differingFields(line: ReportedIntent, send: ClientExchange): readonly string[] {
   const isSameTime = line.send_at === undefined || sendAtOf({ fields: line }) === sendAtOf(send);
   return [
     ...(plainNumber(line.to) === send.fields?.['to'] ? [] : ['to']),
@@ -173,7 +181,7 @@ function differingFields(line: Report, send: ClientExchange): readonly string[] 
 
 /** False reports of an acceptance or delivery: more than the service accepted messages. */
 function falseAcceptances(
-  reports: readonly Report[],
+  reports: readonly ReportedIntent[],
   accepted: readonly ClientExchange[],
   attempts: readonly ClientExchange[],
 ): readonly Finding[] {
@@ -187,7 +195,7 @@ function falseAcceptances(
 
 /** False reports of a delivery: more than the messages that the client read as delivered. */
 function falseDeliveries(
-  reports: readonly Report[],
+  reports: readonly ReportedIntent[],
   accepted: readonly ClientExchange[],
   { lastRead }: Outcomes,
 ): readonly Finding[] {
@@ -206,7 +214,7 @@ function falseDeliveries(
  * a failure (`others` counts them); each further such message makes one report of a failure false.
  */
 function falseFailures(
-  reports: readonly Report[],
+  reports: readonly ReportedIntent[],
   accepted: readonly ClientExchange[],
   others: number,
   { isLost }: Outcomes,
@@ -218,13 +226,13 @@ function falseFailures(
   });
 }
 
-function keysOf(report: Report): readonly string[] {
+function keysOf(report: ReportedIntent): readonly string[] {
   const content = contentOfReport(report);
   return report.request_id === undefined
     ? [`content ${content}`]
     : [`name ${report.intent}`, `content without id ${content}`];
 }
 
-function contentOfReport({ to, from, message }: Report): string {
+function contentOfReport({ to, from, message }: ReportedIntent): string {
   return reportedContentOf(to, from, message);
 }

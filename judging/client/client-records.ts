@@ -2,7 +2,7 @@
 import { isSend } from '../evidence/exchange.ts';
 import { type ClientExchange, isUnclear, readsIn } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
-import type { Report } from './intents-file.ts';
+import type { ReportedIntent } from './intents-file.ts';
 import { type ClientRecord, type Knowledge, UnclearSends } from './record.ts';
 
 /** What is known of a record besides its exchanges. */
@@ -19,7 +19,7 @@ export interface RecordOptions {
   readonly graceMs?: number | undefined;
   /** Names or ids of accounts; others are not judged. */
   readonly accounts?: readonly string[] | undefined;
-  readonly reports?: readonly Report[] | undefined;
+  readonly reports?: readonly ReportedIntent[] | undefined;
   /** See `Knowledge`. */
   readonly equalMessages?: Knowledge['equalMessages'];
   /**

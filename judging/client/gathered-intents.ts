@@ -19,7 +19,7 @@ import {
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
-import { IntentNames, type Report } from './intents-file.ts';
+import { IntentNames, type ReportedIntent } from './intents-file.ts';
 import { type Intent, lastAttempt } from './record.ts';
 
 /** An intent while its attempts are gathered. */
@@ -163,7 +163,7 @@ export class IntentsByName {
   readonly names: IntentNames;
   readonly #named = new Map<string, NamedIntents>();
 
-  constructor(reports: readonly Report[] | undefined) {
+  constructor(reports: readonly ReportedIntent[] | undefined) {
     this.names = new IntentNames(reports);
   }
 

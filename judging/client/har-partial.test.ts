@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '#verify/testkit/runs.ts';
 import { exchangesOfHar } from '#verify/testkit/traffic-text.ts';
-import { latestReports } from './intents-file.ts';
+import { latestByIntent } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
 
 const from = <T>(...values: readonly T[]) => fc.constantFrom(...values);
@@ -54,7 +54,7 @@ async function brokenBy(entries: readonly object[], options: JudgeOptions) {
 }
 
 const order = { intent: 'order', to: '1', from: '2', message: 'Hi' } as const;
-const bothIds = latestReports([
+const bothIds = latestByIntent([
   { ...order, request_id: 'a' },
   { ...order, request_id: 'b', reported: 'accepted' },
 ]);

@@ -63,7 +63,7 @@ class Grouping {
   readonly #byName: IntentsByName;
   /** By content: intents without a `request_id` that a later send may continue. */
   readonly #withoutId = new Map<string, GatheredIntent[]>();
-  /** The recipients of all intents that were ever added to it: most sends go to others. */
+  /** The recipients of all intents that were ever added to `#withoutId`: most sends go to others. */
   readonly #recipientsWithoutId = new Set<unknown>();
   /** By `request_id` alone: intents that began with a key which the service did not know. */
   readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
@@ -129,7 +129,7 @@ class Grouping {
   }
 
   #placeWithoutId(send: ClientExchange): GatheredIntent {
-    const continuable = this.#keepContinuable(send);
+    const continuable = this.#dropFinished(send);
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
     for (const intent of inFlight) markUnattributable(intent);
@@ -152,14 +152,10 @@ class Grouping {
     if (same !== undefined) return same;
     if (original !== undefined && isOtherMessage(original.send, send))
       this.#reuses.push({ first: original.send, second: send });
-    const isNewId = use.holder === undefined;
-    const mayBeKnown = this.#mayBeKnown(send, id);
-    const isUnusedId = isNewId && !mayBeKnown;
-    // Only an unused id takes an equal message: a used one may repeat a message.
-    const beginsMessage = isUnusedId && this.#takeEqualMessage(send);
-    const mayContinue = isUnusedId && !beginsMessage;
-    const mayDiffer = !isNewId || mayBeKnown || this.#isCutAtStart;
-    const named = this.#byName.intentFor(send, id, mayDiffer);
+    const isNew = use.holder === undefined && !this.#mayBeKnown(send, id);
+    // Only a new id takes an equal message: a used one may repeat a message.
+    const mayContinue = isNew && !this.#takeEqualMessage(send);
+    const named = this.#byName.intentFor(send, id, !isNew || this.#isCutAtStart);
     if (named !== undefined) return use.giveTo(named, id);
     const holder = this.#holderFor(send, use, original);
     if (holder !== undefined) return holder;
@@ -193,7 +189,7 @@ class Grouping {
   #continuedUnderNewId(send: ClientExchange, id: string): GatheredIntent | undefined {
     return (
       this.#refusedForItsKey(send, id) ??
-      this.#keepContinuable(send).find(
+      this.#dropFinished(send).find(
         (intent) => isAttributable(intent) && !isInFlight(lastAttempt(intent), send),
       ) ??
       this.#takeAbandoned(send, id)
@@ -261,11 +257,8 @@ class Grouping {
     return this.#isCutAtStart || this.#unclear.concern(send);
   }
 
-  /**
-   * The intents of this content that the send can continue. Forgets the others: no later send can
-   * continue them.
-   */
-  #keepContinuable(send: ClientExchange): readonly GatheredIntent[] {
+  /** Drops intents of this content that no later send can continue either. Returns the others. */
+  #dropFinished(send: ClientExchange): readonly GatheredIntent[] {
     if (!this.#recipientsWithoutId.has(recipientOf(send))) return [];
     const content = contentOf(send);
     const intents = this.#withoutId.get(content);

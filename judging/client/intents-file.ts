@@ -12,7 +12,7 @@ import { valueIn } from '../evidence/reading.ts';
 import { type ClientExchange, plainText, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
-export const reportSchema = z.strictObject({
+export const reportedIntentSchema = z.strictObject({
   intent: z.string().min(1),
   to: z.string(),
   from: z.string(),
@@ -22,13 +22,16 @@ export const reportSchema = z.strictObject({
   /** `unknown`: a reply that the client did not see was never resolved. */
   reported: z.enum(['accepted', 'delivered', 'failed', 'unknown']).exactOptional(),
 });
-export type Report = z.output<typeof reportSchema> & {
+/** What the file says of an intent. */
+export type ReportedIntent = z.output<typeof reportedIntentSchema> & {
   /** All lines of the file about this intent; undefined if this line is the only one. */
-  readonly lines?: readonly Report[];
+  readonly lines?: readonly ReportedIntent[];
 };
 
+const shownMistakes = 100;
+
 /** Throws a UsageError that names the mistakes of all lines, at most 100. */
-export function readIntentsFile(path: string): readonly Report[] {
+export function readIntentsFile(path: string): readonly ReportedIntent[] {
   const { reports, mistakes } = reportsIn(readGiven(path, '--intents'));
   if (mistakes.length === 0) return reports;
   throw new UsageError(...mistakes.map((mistake) => `${path}: ${mistake}`));
@@ -36,10 +39,10 @@ export function readIntentsFile(path: string): readonly Report[] {
 
 /** The reports in the text of a file, and the mistakes of its lines, at most 100. */
 export function reportsIn(text: string): {
-  readonly reports: readonly Report[];
+  readonly reports: readonly ReportedIntent[];
   readonly mistakes: readonly string[];
 } {
-  const reports: Report[] = [];
+  const reports: ReportedIntent[] = [];
   const mistakes: string[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
@@ -50,15 +53,13 @@ export function reportsIn(text: string): {
   }
   const hidden = mistakes.splice(shownMistakes).length;
   if (hidden > 0) mistakes.push(`and ${counted(hidden, 'more mistake')}`);
-  return { reports: latestReports(reports), mistakes };
+  return { reports: latestByIntent(reports), mistakes };
 }
 
-const shownMistakes = 100;
-
 /** One report of each intent: its last line counts, and it keeps all lines. */
-export function latestReports(reports: readonly Report[]): Report[] {
+export function latestByIntent(reports: readonly ReportedIntent[]): ReportedIntent[] {
   return [...grouped(reports, ({ intent }) => intent).values()].map(
-    (lines) => Object.assign({}, ...lines, { lines }) as Report,
+    (lines) => Object.assign({}, ...lines, { lines }) as ReportedIntent,
   );
 }
 
@@ -72,48 +73,44 @@ export function reportedContentOf(to: unknown, from: unknown, message: unknown):
   return JSON.stringify([plainNumber(to), plainNumber(from), plainText(message)]);
 }
 
-/** The report of a line, or its mistakes. */
-function readLine(line: string): Report | string[] {
-  const value = valueIn(line);
-  if (value === undefined) return ['not a JSON object'];
-  const reading = reportSchema.safeParse(value, { reportInput: true });
-  return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
-}
-
 /** The names that the file gives to one `request_id`. */
 interface NamesOfId {
   latest: string;
   /** True if no two lines give the id different names. */
-  isOnly: boolean;
+  isUnambiguous: boolean;
   /** The name by each key of `matchKeys`. */
   readonly byMatchKey: Map<string, string>;
 }
 
 /**
- * The names that the client's own file gives to its sends, by `request_id`. Where two lines give
- * one id two names, as two accounts may, the line whose content is closest to the send's decides.
+ * The names that the client's own file gives to its sends, by `request_id`. If two lines give one id
+ * two names (two accounts may use one id), the line that is most like the send decides.
  */
 export class IntentNames {
   readonly #ids = new Map<string, NamesOfId>();
 
-  constructor(reports: readonly Report[] = []) {
+  constructor(reports: readonly ReportedIntent[] = []) {
     for (const report of reports) for (const line of report.lines ?? [report]) this.#add(line);
   }
 
   /** The name of a send with this `request_id`; undefined if no line has the id. */
   of(send: ClientExchange, id: string): string | undefined {
     const names = this.#ids.get(id);
-    if (names === undefined || names.isOnly) return names?.latest;
+    if (names === undefined || names.isUnambiguous) return names?.latest;
     const keys = matchKeys(send.fields?.['to'], senderOf(send), send.fields?.['message']);
     const closest = keys.find((key) => names.byMatchKey.has(key));
     return names.byMatchKey.get(closest ?? '') ?? names.latest;
   }
 
-  #add({ intent, to, from, message, request_id: id }: Report): void {
+  #add({ intent, to, from, message, request_id: id }: ReportedIntent): void {
     if (id === undefined) return;
-    const names = this.#ids.get(id) ?? { latest: intent, isOnly: true, byMatchKey: new Map() };
+    const names = this.#ids.get(id) ?? {
+      latest: intent,
+      isUnambiguous: true,
+      byMatchKey: new Map(),
+    };
     this.#ids.set(id, names);
-    if (names.latest !== intent) names.isOnly = false;
+    if (names.latest !== intent) names.isUnambiguous = false;
     names.latest = intent;
     for (const key of matchKeys(to, from, message)) names.byMatchKey.set(key, intent);
   }
@@ -126,4 +123,12 @@ function matchKeys(to: unknown, from: unknown, message: unknown): readonly strin
     reportedContentOf(to, undefined, message),
     reportedContentOf(undefined, from, undefined),
   ];
+}
+
+/** The report of a line, or its mistakes. */
+function readLine(line: string): ReportedIntent | string[] {
+  const value = valueIn(line);
+  if (value === undefined) return ['not a JSON object'];
+  const reading = reportedIntentSchema.safeParse(value, { reportInput: true });
+  return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
 }

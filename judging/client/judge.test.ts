@@ -8,7 +8,7 @@ import { RecordedReply } from '../evidence/exchange.ts';
 import { waitMs } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { ClientExchange } from './exchange.ts';
-import { latestReports, type Report } from './intents-file.ts';
+import { latestByIntent, type ReportedIntent } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
 import { reportJson } from './report-json.ts';
 
@@ -547,7 +547,7 @@ test('CLIENT-5 two acceptances of one id within a day are a fault of the service
 });
 
 const ofOrder = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
-const bothIds = latestReports([
+const bothIds = latestByIntent([
   { ...ofOrder, request_id: 'a' },
   { ...ofOrder, request_id: 'b', reported: 'accepted' },
 ]);
@@ -722,7 +722,7 @@ test('two accounts may give equal ids to different messages', () => {
   const bill = { account: 'globex', from: ofGlobex.from, message: 'Pay', messageId: '2' } as const;
   const lines = [send(0, { id: 'a', messageId: '1' }), send(1_000, { id: 'a', ...bill })];
   const accepted = { request_id: 'a', reported: 'accepted' } as const;
-  const listed = latestReports([
+  const listed = latestByIntent([
     { ...ofOrder, ...accepted },
     { ...ofGlobex, ...accepted },
   ]);
@@ -781,9 +781,10 @@ test('CLIENT-9 names the places where a client says that it gave up', () => {
   expect(what).toMatch(/--intents FILE.* toPassReferee\(\{ intents \}\)/);
 });
 
-const lineOf = (more: Partial<Report>) => latestReports([{ ...ofOrder, request_id: 'a', ...more }]);
+const lineOf = (more: Partial<ReportedIntent>) =>
+  latestByIntent([{ ...ofOrder, request_id: 'a', ...more }]);
 
-test.each<[string, Partial<Report>, RegExp]>([
+test.each<[string, Partial<ReportedIntent>, RegExp]>([
   ['another recipient', { to: '+12025550124' }, /another to than/],
   ['another text', { message: 'Hello, and more' }, /another message than/],
   ['another sender', { from: '+12025550102' }, /another from than/],
@@ -796,7 +797,7 @@ test.each<[string, Partial<Report>, RegExp]>([
 });
 
 test('CLIENT-10 a line without an id may hold its numbers and its text as people write them', () => {
-  const reports = latestReports([
+  const reports = latestByIntent([
     {
       intent: 'one',
       to: '+1 (202) 555-0123',

@@ -9,7 +9,7 @@ import { getOrAdd, push } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { isSend } from '../evidence/exchange.ts';
 import type { ClientExchange } from './exchange.ts';
-import type { Report } from './intents-file.ts';
+import type { ReportedIntent } from './intents-file.ts';
 
 export interface Intent {
   /** In order of arrival; never empty. */
@@ -46,7 +46,7 @@ export interface Knowledge {
   /** The sends of unknown content, of which any other send may be a retry. */
   readonly unclear: UnclearSends;
   /** What the client reported about its intents; undefined without an intents file. */
-  readonly reports: readonly Report[] | undefined;
+  readonly reports: readonly ReportedIntent[] | undefined;
   /**
    * By recipient and text: under how many ids the client sends equal messages where nothing fails.
    * That many ids begin messages of their own, even if an earlier send was not resolved.

@@ -8,7 +8,7 @@ import { isoTime } from '#contract/time.ts';
 import { counted } from '#io/terminal.ts';
 import { bodyOf, requestIdOf } from '../evidence/exchange.ts';
 import { type ClientExchange, isAccepted, isUnresolved, messageIdOf } from './exchange.ts';
-import type { Report } from './intents-file.ts';
+import type { ReportedIntent } from './intents-file.ts';
 import type { RefereeReport } from './judge.ts';
 import { type ClientRecord, type Intent, isAttributable, lastAttempt } from './record.ts';
 
@@ -109,7 +109,7 @@ export interface PassRefereeOptions {
   /** How long after a 429 a request was still in flight (CLIENT-2): `"1s"`. */
   readonly grace?: string | number;
   /** What the client meant to send and what it reported. */
-  readonly intents?: readonly Omit<Report, 'lines'>[];
+  readonly intents?: readonly Omit<ReportedIntent, 'lines'>[];
 }
 
 interface Refereed {

@@ -36,7 +36,7 @@ test('each other that passed is doubted alone, as if it shared a limit higher th
   const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
   const doubted: string[] = [];
   const evidence = new Evidence(1_000);
-  evidence.mayExplainWith = (omitted) => {
+  evidence.isConsistentWith = (omitted) => {
     doubted.push([...new Set(omitted.flat().map(({ path }) => path))].join());
     return false;
   };
@@ -49,6 +49,6 @@ test('each other that passed is doubted alone, as if it shared a limit higher th
     [false, true],
     [false, true],
   ]);
-  tests.doubt();
+  tests.checkForUncountedRequests();
   expect(doubted).toEqual(['/a,/b', '/a', '/b']);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { learn } from '#audit/audit.ts';
-import { HttpRequests } from '#audit/http-requests.ts';
+import { HttpRequests } from '#cli/audit/http-requests.ts';
 import { freePort } from '#src/http/transport/listening.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;

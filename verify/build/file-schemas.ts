@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { RetryAfter, Statements, StopReason } from '#audit/audit.ts';
 import { algorithmNames } from '#audit/statement.ts';
-import { reportSchema } from '#judging/client/intents-file.ts';
+import { reportedIntentSchema } from '#judging/client/intents-file.ts';
 import {
   endedEntrySchema,
   operationEntrySchema,
@@ -94,7 +94,7 @@ const shipped = {
   'schemas/ready-file.schema.json': ['A ready file of smstwin', readyFile],
   'schemas/journal.schema.json': ['A line of a journal of smstwin', journalLine],
   'schemas/recording.schema.json': ['A line of a recording of smstwin', recordedLineSchema],
-  'schemas/intents.schema.json': ['A line of an intents file of smstwin', reportSchema],
+  'schemas/intents.schema.json': ['A line of an intents file of smstwin', reportedIntentSchema],
   'schemas/audit.schema.json': ['A report of an audit of smstwin', auditReport],
   'schemas/referee.schema.json': ['A report of the referee of smstwin', reportJsonSchema],
 } as const satisfies Readonly<Record<string, readonly [title: string, schema: z.ZodType]>>;

@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { CommandError } from '#io/command-error.ts';
-import { latestReports, type Report } from '#judging/client/intents-file.ts';
+import { latestByIntent, type ReportedIntent } from '#judging/client/intents-file.ts';
 import { type JudgeOptions, judge as judgeClient } from '#judging/client/judge.ts';
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { withChangedLines } from '#judging/evidence/journal-line.ts';
@@ -224,7 +224,7 @@ const seconds = (count: number) => count * 1_000 + 3;
 /** A client that retries under the same id, waits as it is asked to, and reports truthfully. */
 async function rightRun(messages: readonly PlannedMessage[]) {
   const simulator = new Simulator({ clock: 'manual', limits: { send: 3 } });
-  const reports: Report[] = [];
+  const reports: ReportedIntent[] = [];
   for (const [order, planned] of messages.entries()) {
     const { struck, fault, to, reads, account } = planned;
     const { api_key: key, sims = [] } = simulator.readyFile().accounts[account] ?? {};
@@ -266,7 +266,7 @@ async function rightRun(messages: readonly PlannedMessage[]) {
       if (read !== 'failed' && reply.status !== 503) break;
     }
   }
-  return { run: await recorded(simulator), reports: latestReports(reports) };
+  return { run: await recorded(simulator), reports: latestByIntent(reports) };
 }
 
 interface Mutilation {
@@ -381,7 +381,7 @@ test.each(kinds)(
 /** What of a file fails a rule, or is advice for its client. */
 async function judged(
   text: string | Buffer,
-  reports: readonly Report[],
+  reports: readonly ReportedIntent[],
 ): Promise<readonly string[]> {
   let lack: string | undefined;
   let hasGaps = false;

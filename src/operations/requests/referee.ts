@@ -7,7 +7,7 @@ import { clientRules } from '#contract/rules.ts';
 import { atOnce } from '#io/event-loop.ts';
 import { eachOf } from '#io/grouped.ts';
 import { defaultGraceMs } from '#judging/client/client-records.ts';
-import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
+import { latestByIntent, reportedIntentSchema } from '#judging/client/intents-file.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
@@ -44,7 +44,7 @@ const inputSchema = querySchema.prefault({});
 const withIntentsSchema = querySchema
   .extend({
     intents: z
-      .array(reportSchema)
+      .array(reportedIntentSchema)
       .max(10_000)
       .default([])
       .describe('What the client meant to send and what it reported, as in an intents file.'),
@@ -212,7 +212,7 @@ function* reportOn(
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),
     accounts: judged && [judged.accountId],
-    reports: intents.length > 0 ? latestReports(intents) : undefined,
+    reports: intents.length > 0 ? latestByIntent(intents) : undefined,
   };
   const acceptsRecent = isOn(input.recent);
   const kept = yield* keptReportOn(live, options, acceptsRecent);

@@ -1,24 +1,99 @@
-/** The burst that separates most of the versions that remain, for what it costs. */
+/**
+ * Sends the bursts that separate most of the versions that remain, for what they cost. A burst
+ * separates two versions if they expect different numbers of passes.
+ */
 import type { Decision, Span } from '#judging/limiter/space/decision.ts';
+import type { Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
-import { passesAt, type Sample, usualLimit, usualWindow, weighted } from './remaining.ts';
+import type { Tools } from './experiments.ts';
+import {
+  isOpenElseSettle,
+  passesAt,
+  type Sample,
+  sizeOf,
+  surelyNext,
+  surelyOver,
+  usualLimit,
+  usualWindow,
+  weighted,
+} from './remaining.ts';
 
+/** After this many bursts in a row that show nothing, at other times each, more show nothing. */
+const mostIdleBursts = 5;
+/** A burst has shown something if less than this share remains: more may come from rounding. */
+const mostOfSize = 0.98;
+/** After a burst that showed nothing, the next one is planned this part of a window later. */
+const idleParts = 12;
+/** To plan a burst may take this many times as long as to plan the last one. */
+const planningMargin = 1.2;
+/** Bursts are planned for this many windows ahead, so also for after the present one. */
+const windowsAhead = 1.5;
 /** A burst that separates less of what remains is not worth its requests. */
 const leastSeparated = 0.1;
-/** The share of the requests and the time left that a burst costs in any case. */
+/** The share of what is left that a burst costs at least. Without it, tiny bursts cost nothing. */
 const leastCost = 0.03;
-/** The number of times for a burst that are compared. */
+/** The number of times for a burst that are compared: comparing takes time, too. */
 const mostTimes = 20;
 /** How many times are compared for a burst after a lead whose window may be over. */
 const leadTimes = 8;
-/** After this many windows the next one has surely begun. */
-const surelyAfter = 1.1;
 /** The most requests of a lead that are spread over a window. */
 const mostSpread = 20;
-/** After this many windows, a window is surely over. */
-const surelyOver = 1.05;
 
-export interface Planned {
+/** Plans bursts one by one, and sends them. */
+export class SeparatingBursts {
+  readonly #tools: Tools;
+  /** How long the next burst takes to plan: on a busy machine longer than a short window. */
+  #planningMs = 0;
+
+  constructor(tools: Tools) {
+    this.#tools = tools;
+  }
+
+  /** Sends the bursts that separate most of what remains. Leaves `kept` for later steps. */
+  async send(kept: Cost): Promise<void> {
+    const { run, evidence, recovery } = this.#tools;
+    // For a limit of one request, the times between single requests show everything.
+    if (evidence.longestRun === 1) return;
+    let idle = 0;
+    while (idle < mostIdleBursts && isOpenElseSettle(evidence)) {
+      const before = sizeOf(evidence);
+      const best = this.#plan(idle, kept);
+      if (best === undefined) return;
+      run.doing('the requests that separate most of what remains');
+      if (!(await recovery.askAt(best.lead))) continue;
+      await run.until(best.at);
+      await recovery.sendUntilRefused({ most: best.count, refusals: 1 });
+      idle = sizeOf(evidence) < before * mostOfSize ? 0 : idle + 1;
+    }
+  }
+
+  /** `idle`: how many bursts in a row have shown nothing. */
+  #plan(idle: number, kept: Cost): Planned | undefined {
+    const { run, evidence, allowance, recovery } = this.#tools;
+    const { replyMs } = run;
+    const paceMs = Math.max(run.settings.paceMs, replyMs);
+    const windowMs = allowance.windowMs[1];
+    const idleMs = (idle * windowMs) / idleParts;
+    const begin = run.now();
+    const now = begin + this.#planningMs + paceMs + idleMs;
+    const requests = allowance.requests - kept.requests;
+    const timeMs = allowance.endMs - now - kept.windows * windowMs;
+    if (requests < 1 || timeMs <= 0) return undefined;
+    const best = bestBurst(evidence, {
+      now,
+      paceMs,
+      replyMs,
+      restMs: Math.max(...recovery.span),
+      horizonMs: windowMs * windowsAhead,
+      requests,
+      timeMs,
+    });
+    this.#planningMs = (run.now() - begin) * planningMargin;
+    return best;
+  }
+}
+
+interface Planned {
   /** When single requests are sent before the burst, all of which may pass. */
   readonly lead: readonly number[];
   readonly at: number;
@@ -44,7 +119,7 @@ interface BurstChoice {
 type Scored = Planned & { readonly score: number };
 
 /** The burst until a refusal that separates the remaining versions most for what it costs. */
-export function bestBurst(evidence: Evidence, choice: BurstChoice): Planned | undefined {
+function bestBurst(evidence: Evidence, choice: BurstChoice): Planned | undefined {
   const { now, paceMs, restMs, requests } = choice;
   const freshAt = now + Math.max(restMs, usualWindow(evidence)) * surelyOver;
   const shapes = leadsOf(Math.min(usualLimit(evidence), requests), evidence.windowMs, paceMs);
@@ -66,7 +141,7 @@ function timesAfter(
   const isAlone = lead.length === 0;
   const [soonest, latest] = isAlone
     ? [0, Math.min(horizonMs, timeMs)]
-    : [shortest, longest * surelyAfter];
+    : [shortest, longest * surelyNext];
   const count = isAlone ? mostTimes : leadTimes;
   const end = Math.min(begin + horizonMs, now + timeMs);
   return Array.from(

@@ -4,113 +4,58 @@
  * 1. a burst until the limit;
  * 2. the time until a request passes again;
  * 3. what comes back if the limit is spent in two parts, or one by one;
- * 4. a burst after a pause, at another time of the window; if replies are slow, also a request after
- *    a silence;
+ * 4. a burst after a pause, at another time of the window, which also tests who shares the limit;
+ *    if replies are slow, a request after a silence;
  * 5. again and again, the burst that separates most of the versions that remain;
  * 6. a race;
- * 7. the time until a request passes again, once more.
+ * 7. the time until a request passes again, once more; if nothing explains the answers, a burst.
  */
 import { Allowance, type Cost } from './allowance.ts';
-import { bestBurst, type Planned } from './best-burst.ts';
 import type { Evidence } from './evidence.ts';
-import { type KeyTest, KeyTests, type Subjects } from './keys.ts';
-import { mostInRace, type Race, Races } from './race.ts';
-import { doublingWaits, firmRefusals, goldenShare, Recovery } from './recovery.ts';
-import { disagrees, isOpen, nextPass, sizeOf, usualLimit } from './remaining.ts';
+import * as experiments from './experiments.ts';
+import { KeyTests, type Subjects } from './keys.ts';
+import { mostInRace, type Races } from './race.ts';
+import { doublingWaits, firmRefusals, Recovery } from './recovery.ts';
+import { disagrees, isOpenElseSettle, nextPass, surelyNext, usualLimit } from './remaining.ts';
 import type { Run } from './run.ts';
+import { SeparatingBursts } from './separating-bursts.ts';
 
-/** The pause before the first burst: earlier requests no longer count in a shorter window. */
-const firstPauseMs = 2_200;
-
-export class Plan {
-  readonly #run: Run;
-  readonly #subjects: Subjects;
-  readonly #evidence: Evidence;
-  readonly #races: Races;
-  #steps: Steps;
-
-  constructor(run: Run, subjects: Subjects, evidence: Evidence) {
-    this.#run = run;
-    this.#subjects = subjects;
-    this.#evidence = evidence;
-    this.#races = new Races(run, subjects.first, evidence);
-    this.#steps = new Steps(run, subjects, evidence, this.#races);
-  }
-
-  async learn(): Promise<void> {
-    this.#run.doing('a pause, so that short windows begin empty');
-    await this.#run.until(Math.min(firstPauseMs, this.#evidence.longestMs));
-    await this.#steps.take();
-    if (this.#evidence.isKnown) this.#steps.keyTests.doubt();
-    if (this.#evidence.isAfterOthers) await this.#learnAgain();
-  }
-
-  /** What the audit has besides the evidence. Call it once, after the last request. */
-  finish(): { readonly keyTests: readonly KeyTest[]; readonly races: readonly Race[] } {
-    const { keyTests } = this.#steps;
-    keyTests.doubt();
-    return { keyTests: keyTests.done, races: this.#races.finish() };
-  }
-
-  /** Learns again once no earlier request counts: a sliding counter looks back two windows. */
-  async #learnAgain(): Promise<void> {
-    const { longestMs } = this.#evidence;
-    this.#run.doing('a pause, so that what others sent no longer counts');
-    await this.#run.until(Math.max(2 * longestMs, this.#run.now() + longestMs));
-    this.#evidence.restart();
-    this.#steps = new Steps(this.#run, this.#subjects, this.#evidence, this.#races);
-    await this.#steps.take();
-  }
-}
-
-/** Of a limit of N, N divided by this is asked once earlier requests no longer count. */
-const partAfterPast = 6;
-/** A pause is this much longer than planned. */
+/** Of a limit of N, N divided by this shows whether requests pass that earlier ones would use. */
+const partAfterEarlier = 6;
+/** A pause is this much longer than planned, as a reply can come a bit later than the last. */
 const pauseMarginMs = 20;
-/** A pause for the whole limit takes this many windows, and a part of one. */
+/** A pause for the whole limit takes just over a window, and a part of one. */
 const wholePause = 1.01;
-/** A pause for a part of the limit takes this many windows, and a part of one. */
+/** A pause for a part of the limit takes at least this share of a window. */
 const partPause = 0.2;
 /** A sliding counter looks back two windows, so a burst after this many meets an empty one. */
 const counterWindows = 2.05;
 /** After this many windows no earlier request counts, wherever a clock's windows begin. */
-const pastWindows = 2.6;
-/** After a pause, one request is sent this share of a window before the burst. */
+const freeOfEarlierWindows = 2.6;
+/** After a pause, one request opens a window this share of it before the burst. */
 const requestBeforeBurst = 0.35;
-/** Replies are slow if a window has fewer than this many. */
+/** Replies are slow if a window has fewer than this many: then it may be one of a few replies. */
 const fewestQuickReplies = 50;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
-/** A race comes at this share of a window of the clock. */
+/** A race comes at this share of a window of the clock: later than its middle, with room left. */
 const lateInWindow = 0.6;
-/** After this many windows the next request surely passes. */
-const surelyNext = 1.1;
-/** After this many bursts in a row that show nothing new, the audit sends no more. */
-const mostIdleBursts = 5;
-/** A burst has shown something if less than this share of the versions remains. */
-const mostOfSize = 0.98;
-/** After a burst that showed nothing, the next one is planned this part of a window later. */
-const idleParts = 12;
-/** To plan a burst may take this many times as long as to plan the last one. */
-const planningMargin = 1.2;
-/** Bursts are planned for this many windows ahead. */
-const windowsAhead = 1.5;
 
 /** The steps, taken once. */
-class Steps {
+export class Steps {
   readonly keyTests: KeyTests;
   readonly #run: Run;
   readonly #evidence: Evidence;
   readonly #races: Races;
   readonly #allowance: Allowance;
   readonly #recovery: Recovery;
+  readonly #tools: experiments.Tools;
+  readonly #bursts: SeparatingBursts;
   readonly #hasOtherSubjects: boolean;
   /** How many requests of the first burst passed. */
   #firstPasses = 0;
   /** How many bursts followed a pause. */
   #freshBursts = 0;
-  /** How long the next burst takes to plan: on a busy machine longer than a short window. */
-  #planningMs = 0;
 
   constructor(run: Run, subjects: Subjects, evidence: Evidence, races: Races) {
     this.#run = run;
@@ -120,12 +65,18 @@ class Steps {
     this.keyTests = new KeyTests(run, evidence, subjects);
     this.#allowance = new Allowance(run, evidence);
     this.#recovery = new Recovery(run, subjects.first, evidence, this.#allowance);
+    this.#tools = { run, evidence, allowance: this.#allowance, recovery: this.#recovery };
+    this.#bursts = new SeparatingBursts(this.#tools);
   }
 
   async take(): Promise<void> {
     this.#run.doing('a burst until the limit');
     const begin = this.#run.now();
-    const first = await this.#recovery.exhaust(this.#allowance.mostInBurst, firmRefusals);
+    const { mostInBurst } = this.#allowance;
+    const first = await this.#recovery.sendUntilRefused({
+      most: mostInBurst,
+      refusals: firmRefusals,
+    });
     if (!first.isRefused) return;
     this.#firstPasses = first.passed;
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
@@ -138,15 +89,16 @@ class Steps {
     }
     await this.#separateAll();
     if (this.keyTests.done.length === 0 && this.#hasOtherSubjects) {
-      await this.#recovery.exhaust(this.#allowance.mostInBurst, 1);
+      await this.#recovery.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
       await this.keyTests.make(this.#firstPasses);
     }
     if (this.#evidence.isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
       await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
     await this.#confirm();
     // What follows an answer that nothing explains shows what it was.
+    const most = this.#evidence.longestRun + 2;
     if (!this.#evidence.isKnown)
-      await this.#recovery.exhaust(this.#evidence.longestRun + 2, firmRefusals);
+      await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
   }
 
   /**
@@ -154,7 +106,7 @@ class Steps {
    * restarted can look like another one until then.
    */
   async #confirm(): Promise<void> {
-    if (!this.#evidence.isKnown || this.#checkOpen()) return;
+    if (!this.#evidence.isKnown || isOpenElseSettle(this.#evidence)) return;
     // If refusals may count, those of the race delay the next pass, and no decision says when.
     if (this.#evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
     const now = this.#run.now();
@@ -173,10 +125,10 @@ class Steps {
     const begin = this.#run.now();
     const [, windowMs] = this.#recovery.span;
     const limit = this.#firstPasses;
-    if (limit === 1) await this.#recovery.askSingly();
-    else if (await this.#recovery.spendInParts(limit, lengthMs))
+    if (limit === 1) await experiments.askSingly(this.#tools);
+    else if (await experiments.spendInParts(this.#tools, limit, lengthMs))
       await this.#recovery.watchReturn(begin, windowMs, Math.ceil(limit / 3));
-    else return this.#recovery.takeBitByBit(limit);
+    else return experiments.takeBitByBit(this.#tools, limit);
     this.#allowance.measuredMs = this.#recovery.span;
   }
 
@@ -191,7 +143,8 @@ class Steps {
       await this.#recovery.ask();
       await this.#run.until(begin + requestBeforeBurst * windowMs);
     }
-    await this.#recovery.exhaust(this.#allowance.mostInBurst, firmRefusals - 1);
+    const most = this.#allowance.mostInBurst;
+    await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     await this.keyTests.make(this.#firstPasses);
     await this.#recovery.watchReturn(begin, windowMs, 1);
@@ -202,7 +155,7 @@ class Steps {
     const [, windowMs] = this.#allowance.windowMs;
     if (this.#run.replyMs < windowMs / fewestQuickReplies || !this.#evidence.isKnown) return;
     await this.#pause();
-    await this.#recovery.askAfterSilence(windowMs);
+    await experiments.askAfterSilence(this.#tools, windowMs);
   }
 
   /** Waits until the limit, or in short windows in turn a part of it, has come back, and longer. */
@@ -210,13 +163,13 @@ class Steps {
     const [, likely] = this.#allowance.windowMs;
     this.#run.doing('a pause, until requests have come back');
     // In windows of a clock, the next bursts then begin at other places.
-    const share = (this.#freshBursts * goldenShare) % 1;
+    const share = (this.#freshBursts * experiments.goldenShare) % 1;
     const isWhole = this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow;
     const whole = this.#evidence.isCounter ? counterWindows : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
-    const untested = isUntested ? this.#allowance.begin.ms + pastWindows * likely : 0;
+    const untested = isUntested ? this.#allowance.begin.ms + freeOfEarlierWindows * likely : 0;
     await this.#run.until(Math.max(this.#run.now() + likely * windows + pauseMarginMs, untested));
   }
 
@@ -226,8 +179,8 @@ class Steps {
    */
   async #pauseBeforeRace(): Promise<void> {
     const { candidates } = this.#evidence;
-    if (this.#checkOpen() || !candidates.every(({ family }) => family.name === 'aligned_window'))
-      return this.#pause();
+    const areAligned = candidates.every(({ family }) => family.name === 'aligned_window');
+    if (isOpenElseSettle(this.#evidence) || !areAligned) return this.#pause();
     const now = this.#run.now();
     const times = candidates.map(({ version: { windowMs, phase } }) => {
       const [ms, begin] = [windowMs[1], phase[1]];
@@ -240,63 +193,25 @@ class Steps {
   /** Step 5, with further bursts after a pause while they are useful. */
   async #separateAll(): Promise<void> {
     do {
-      await this.#waitForPast();
+      await this.#waitForEarlier();
       // In short windows, what separates more comes before another burst.
       const { requests, windows } = this.#freshBurstCost;
       const isShort = this.#allowance.isShortWindow;
-      await this.#separate({ requests, windows: isShort ? 0 : windows });
+      await this.#bursts.send({ requests, windows: isShort ? 0 : windows });
     } while (await this.#repeat());
     const requests = this.#allowance.isShortWindow ? this.#freshBurstCost.requests : 0;
-    await this.#separate({ requests, windows: 0 });
+    await this.#bursts.send({ requests, windows: 0 });
   }
 
   /** If only earlier requests are in doubt, waits until they no longer count, and asks again. */
-  async #waitForPast(): Promise<void> {
-    const at = this.#evidence.coveredAtMs;
-    if (!this.#checkOpen() || disagrees(this.#evidence) || at > this.#allowance.endMs) return;
+  async #waitForEarlier(): Promise<void> {
+    const at = this.#evidence.allowsForEarlierAtMs;
+    if (!isOpenElseSettle(this.#evidence) || disagrees(this.#evidence)) return;
+    if (at > this.#allowance.endMs) return;
     this.#run.doing('a pause, so that what was sent before no longer counts');
     await this.#run.until(at);
-    await this.#recovery.exhaust(Math.ceil(usualLimit(this.#evidence) / partAfterPast), 1);
-  }
-
-  /** Sends the bursts that separate most of what remains. Leaves `kept` for later steps. */
-  async #separate(kept: Cost): Promise<void> {
-    // For a limit of one request, the times between single requests show everything.
-    if (this.#evidence.longestRun === 1) return;
-    let idle = 0;
-    while (idle < mostIdleBursts && this.#checkOpen()) {
-      const before = sizeOf(this.#evidence);
-      const best = this.#bestBurst(idle, kept);
-      if (best === undefined) return;
-      this.#run.doing('the requests that separate most of what remains');
-      if (!(await this.#recovery.askAt(best.lead))) continue;
-      await this.#run.until(best.at);
-      await this.#recovery.exhaust(best.count, 1);
-      idle = sizeOf(this.#evidence) < before * mostOfSize ? 0 : idle + 1;
-    }
-  }
-
-  #bestBurst(idle: number, kept: Cost): Planned | undefined {
-    const { replyMs } = this.#run;
-    const paceMs = Math.max(this.#run.settings.paceMs, replyMs);
-    const windowMs = this.#allowance.windowMs[1];
-    const idleMs = (idle * windowMs) / idleParts;
-    const begin = this.#run.now();
-    const now = begin + this.#planningMs + paceMs + idleMs;
-    const requests = this.#allowance.requests - kept.requests;
-    const timeMs = this.#allowance.endMs - now - kept.windows * windowMs;
-    if (requests < 1 || timeMs <= 0) return undefined;
-    const best = bestBurst(this.#evidence, {
-      now,
-      paceMs,
-      replyMs,
-      restMs: Math.max(...this.#recovery.span),
-      horizonMs: windowMs * windowsAhead,
-      requests,
-      timeMs,
-    });
-    this.#planningMs = (this.#run.now() - begin) * planningMargin;
-    return best;
+    const most = Math.ceil(usualLimit(this.#evidence) / partAfterEarlier);
+    await this.#recovery.sendUntilRefused({ most, refusals: 1 });
   }
 
   /**
@@ -305,8 +220,8 @@ class Steps {
    */
   async #repeat(): Promise<boolean> {
     const isShort = this.#allowance.isShortWindow;
-    const isUseful =
-      (this.#checkOpen() || isShort) && this.#allowance.affords(this.#freshBurstCost);
+    const isWanted = isOpenElseSettle(this.#evidence) || isShort;
+    const isUseful = isWanted && this.#allowance.affords(this.#freshBurstCost);
     // Another test of the callers takes a few short windows, whatever else is known.
     const isUntested =
       this.#evidence.isKnown && isShort && this.keyTests.areNeeded(this.#firstPasses);
@@ -318,12 +233,5 @@ class Steps {
   /** What a burst after a pause costs, with a race after it. */
   get #freshBurstCost(): Cost {
     return { requests: usualLimit(this.#evidence) + mostInRace, windows: freshBurstWindows };
-  }
-
-  /** True if something is still open. If not, the evidence is settled. */
-  #checkOpen(): boolean {
-    const isStillOpen = isOpen(this.#evidence);
-    if (!isStillOpen) this.#evidence.settle();
-    return isStillOpen;
   }
 }

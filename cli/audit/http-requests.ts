@@ -5,7 +5,7 @@
  */
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
-import type { Headers, Reply, Subject } from './run.ts';
+import type { Headers, Reply, Subject } from '#audit/run.ts';
 
 export interface Template {
   readonly method: string;

@@ -1,0 +1,116 @@
+/**
+ * Series of requests whose answers differ from one kind of limiter to another: the limit in two
+ * parts, a request after a silence, single requests, and what comes back in ever longer pauses.
+ */
+import type { Allowance } from './allowance.ts';
+import type { Evidence } from './evidence.ts';
+import { doublingWaits, firmRefusals, justOver, type Recovery } from './recovery.ts';
+import type { Run } from './run.ts';
+
+/** The rest of a limit is spent this share of a window after the first part. */
+const restShare = 0.45;
+/** A silence after a burst ends at this share of a window. */
+const silenceShare = 0.75;
+/** How long single requests show how often one passes: the longer of a time and some windows. */
+const singlyMs = 9_000;
+const singlyWindows = 3;
+/** Each burst after a pause begins this share of a window later, so no place repeats. */
+export const goldenShare = 0.382;
+/** Single requests end after this many refusals at times when one should pass. */
+const mostLate = 3;
+
+/** What asks, and what limits and remembers it. */
+export interface Tools {
+  readonly run: Run;
+  readonly evidence: Evidence;
+  readonly allowance: Allowance;
+  readonly recovery: Recovery;
+}
+
+/**
+ * Spends a part, then the rest half a window later: what then comes back differs from one limiter
+ * to another. False if the part does not pass.
+ */
+export async function spendInParts(
+  { run, recovery }: Tools,
+  limit: number,
+  lengthMs: number,
+): Promise<boolean> {
+  run.doing('the limit in two parts');
+  const begin = run.now();
+  const [, high] = recovery.span;
+  // In a sliding log, the requests of the first burst come back as far apart as they were sent.
+  if (lengthMs < high / 4) await run.until(begin + lengthMs);
+  for (let passed = 1; passed < limit / 3; passed += 1)
+    if ((await recovery.ask()).outcome === 'refused') return false;
+  await run.until(begin + restShare * high);
+  await recovery.sendUntilRefused({ most: limit * 2 + 2, refusals: firmRefusals - 1 });
+  return true;
+}
+
+/**
+ * A burst, and one request late in its window. If replies are slow, requests that follow each
+ * other at once also fit windows as short as a few of them, if those of other callers count. A
+ * refusal after a silence excludes such windows.
+ */
+export async function askAfterSilence(
+  { run, allowance, recovery }: Tools,
+  windowMs: number,
+): Promise<void> {
+  run.doing('a request after a silence');
+  const begin = run.now();
+  await recovery.sendUntilRefused({ most: allowance.mostInBurst, refusals: 1 });
+  await run.until(begin + silenceShare * windowMs);
+  await recovery.ask();
+}
+
+/**
+ * For a limit of one request: asks just after the next one may pass, then between the longest wait
+ * that was refused and the shortest that passed, then earlier. A pass after a refusal shows that
+ * refusals do not block; early refusals show that no window of a clock has begun meanwhile.
+ */
+export async function askSingly({ run, recovery }: Tools): Promise<void> {
+  run.doing('how often one request passes');
+  let [low, high] = recovery.span;
+  let last = run.exchanges.at(-1);
+  const end = run.now() + Math.max(singlyWindows * high, singlyMs);
+  let [step, wasRefused, late] = [0, false, 0];
+  while (last !== undefined && late < mostLate && run.now() + high < end) {
+    const earlyMs = high * (0.5 + ((step * goldenShare) % 0.45));
+    const between = low + (high - low) * ((step * goldenShare) % 1);
+    const waits = [high * justOver, between, earlyMs, between];
+    const waitMs = wasRefused ? high * justOver : (waits[step % waits.length] ?? high);
+    step += wasRefused ? 0 : 1;
+    await run.until(last.answeredAtMs + waitMs);
+    const asked = await recovery.ask();
+    if (asked.outcome === 'passed') {
+      high = Math.min(high, asked.answeredAtMs - last.sentAtMs);
+      [last, wasRefused, late] = [asked, false, 0];
+    } else if (wasRefused) {
+      // It passed late, or each refusal prolongs the wait.
+      [last, late] = [asked, late + 1];
+    } else {
+      low = Math.max(low, asked.sentAtMs - last.answeredAtMs);
+      wasRefused = true;
+    }
+  }
+  recovery.span = [low, high];
+}
+
+/** A bucket of tokens, or a counter that slides, gives back as many as a pause was long. */
+export async function takeBitByBit(
+  { run, evidence, recovery }: Tools,
+  limit: number,
+): Promise<void> {
+  run.doing('how many come back in a pause');
+  const begin = run.now();
+  if (!(await recovery.recover(begin, doublingWaits()))) return;
+  const [, gapMs] = recovery.span;
+  const { longestMs } = evidence;
+  let sum = 0;
+  for (let waitMs = 2 * gapMs; sum < limit / 4 && waitMs < longestMs; waitMs *= 2) {
+    await run.until(run.now() + waitMs);
+    const burst = await recovery.sendUntilRefused({ most: limit + 2, refusals: 1 });
+    sum += burst.passed;
+  }
+}
