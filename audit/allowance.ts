@@ -41,6 +41,11 @@ const fewPasses = 3;
 /** The longest window to plan for, as a multiple of the usual one. */
 const usualSpan = 1.15;
 
+/** The most requests that an audit sends to a limiter with this limit. */
+export function requestsForLimit(limit: number): number {
+  return timesLimit * limit + besidesLimit;
+}
+
 export class Allowance {
   /** The time between two recoveries, if all came back at once. */
   measuredMs: Span | undefined;

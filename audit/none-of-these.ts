@@ -13,8 +13,8 @@ import {
   type AlgorithmValue,
   certain,
   list,
+  rangeText,
   type Statement,
-  spanText,
   undetermined,
 } from './statement.ts';
 
@@ -63,7 +63,7 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
   // A service that is slow, without a queue, is as slow at the first request.
   const isEven = most - least < 0.2 * usual && waited.length > 0.8 * later.length;
   if (!isEven || tookMs(first) > 0.5 * usual) return '';
-  return `, but after the first (${spanText([tookMs(first), tookMs(first)])} ms) they were answered ${spanText([least, most])} ms apart: something delays them to ${spanText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does; an audit sends one by one, so send many at once to see whether it refuses`;
+  return `, but after the first (${rangeText([tookMs(first), tookMs(first)])} ms) they were answered ${rangeText([least, most])} ms apart: something delays them to ${rangeText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does; an audit sends one by one, so send many at once to see whether it refuses`;
 }
 
 /** The first answer that no known limiter gives, and the faults that would explain it. */

@@ -3,7 +3,7 @@ import { grouped } from '#io/grouped.ts';
 import type { Span } from '#judging/limiter/space/decision.ts';
 import { fieldKinds, type Saying, waitOf } from './fields.ts';
 import { type AuditedExchange, tickMs } from './run.ts';
-import { certain, type RetryAfter, type Statement, spanText, undetermined } from './statement.ts';
+import { certain, type RetryAfter, rangeText, type Statement, undetermined } from './statement.ts';
 
 /** What is certain of the limiter, as far as the comparison needs it. */
 export interface Learned {
@@ -242,7 +242,7 @@ function learnedChecks({ limit, windowMs }: Saying, exchange: AuditedExchange, l
   if (windowMs !== undefined && learned.windowMs !== undefined) {
     const [least, most] = learned.windowMs;
     const isRight = windowMs >= least && windowMs <= most;
-    const span = spanText([least / 1_000, most / 1_000], ' s');
+    const span = rangeText([least / 1_000, most / 1_000], ' s');
     const wrong = `said a window of ${secondsText(windowMs)}, but it is ${span}`;
     checks.push({ member: 'window', shown, says: isRight ? undefined : wrong });
   }

@@ -1,10 +1,17 @@
-/** What an audit says of a limiter. A statement is certain if every version that remains agrees. */
+/**
+ * What an audit says of a limiter, and the words that its sentences share. A statement is certain if
+ * every version that remains agrees.
+ */
+import type { Algorithm } from '#judging/limiter/space/families.ts';
 
 /** One answer, with how far it is known and the requests that show it. */
 export interface Statement<Value = unknown> {
   /** The answer; null if it is not known, or if the limiter has none. */
   readonly value: Value | null;
-  /** `certain`: no limiter of a known kind that answers like this one has another value. */
+  /**
+   * `certain`: no limiter of a known kind that answers like this one has another value. `likely` is
+   * for readers of the JSON: no answer has it yet.
+   */
   readonly certainty: 'certain' | 'likely' | 'undetermined';
   /** The answer in words, or why it is not known. */
   readonly sentence: string;
@@ -13,15 +20,7 @@ export interface Statement<Value = unknown> {
 }
 
 /** The algorithms that an audit knows, and its two answers if it finds none. */
-export type AlgorithmValue =
-  | 'fixed_window'
-  | 'aligned_window'
-  | 'sliding_log'
-  | 'sliding_counter'
-  | 'token_bucket'
-  | 'leaky_queue'
-  | 'none_of_these'
-  | 'no_limit_seen';
+export type AlgorithmValue = Algorithm | 'leaky_queue' | 'no_limit_seen';
 
 export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
   fixed_window: 'a fixed window, which the first request opens',
@@ -34,7 +33,10 @@ export const algorithmNames: Readonly<Record<AlgorithmValue, string>> = {
   no_limit_seen: 'no limit',
 };
 
-/** `exact`: this wait is enough, and a shorter one is not. `short`: it is not enough. */
+/**
+ * `exact`: this wait is enough, and a shorter one is not. `sufficient`: it is enough, but a shorter
+ * one may be too. `short`: it is not enough. `unreadable`: neither a number nor a date.
+ */
 export type RetryAfter = 'exact' | 'sufficient' | 'short' | 'absent' | 'unreadable';
 
 /** What an audit says, one statement for each question. */
@@ -113,8 +115,8 @@ export function list(words: readonly string[], join = 'or'): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${join} ${last}`;
 }
 
-/** A span as text, both ends with at most three digits: `1.24 to 2.26 s`. */
-export function spanText([least, most]: readonly [number, number], unit = ''): string {
+/** A range as text, both ends with at most three digits: `1.24 to 2.26 s`. */
+export function rangeText([least, most]: readonly [number, number], unit = ''): string {
   const [from, to] = [least, most].map((each) => Number(each.toPrecision(3)));
   return `${from === to ? from : `${from} to ${to}`}${unit}`;
 }

@@ -17,10 +17,10 @@ import {
   algorithmNames,
   certain,
   list,
+  rangeText,
   roundest,
   type Statement,
   type Statements,
-  spanText,
   undetermined,
 } from './statement.ts';
 
@@ -120,7 +120,7 @@ function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
   const isTokens = algorithm.value === 'token_bucket';
   const limitStatement = isLimitKnown
     ? certain(limit, isTokens ? `a bucket of ${limit} tokens` : `${limit} in a window`, turning)
-    : undetermined(spanText(evidence.limit), turning);
+    : undetermined(rangeText(evidence.limit), turning);
   const seconds = roundest(least, most);
   const isKnown = algorithm.value !== null;
   const notTokens = undetermined(
@@ -131,13 +131,13 @@ function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
   const refillStatement =
     isLimitKnown && isWindowKnown
       ? certain(refill, `${refill} tokens a second`, turning)
-      : undetermined(spanText(perSecond, ' tokens a second'), turning);
+      : undetermined(rangeText(perSecond, ' tokens a second'), turning);
   return {
     algorithm,
     limit: limitStatement,
     window_seconds: isWindowKnown
-      ? certain(seconds, `${seconds} s (${spanText(span, ' s')})`, turning)
-      : undetermined(spanText(span, ' s'), turning),
+      ? certain(seconds, `${seconds} s (${rangeText(span, ' s')})`, turning)
+      : undetermined(rangeText(span, ' s'), turning),
     burst: isTokens ? limitStatement : notTokens,
     refill_per_second: isTokens ? refillStatement : notTokens,
     refusals_spend: isKnown
@@ -152,8 +152,8 @@ function remaining(candidates: readonly Candidate[]): string {
     const limits = each.flatMap(({ version }) => version.limit);
     const seconds = each.flatMap(({ version }) => version.windowMs).map((ms) => ms / 1_000);
     const [fewest, most] = [Math.min(...limits), Math.max(...limits)];
-    const limit = most < anyLimit ? spanText([fewest, most]) : `${fewest} or more`;
-    const span = spanText([Math.min(...seconds), Math.max(...seconds)], ' s');
+    const limit = most < anyLimit ? rangeText([fewest, most]) : `${fewest} or more`;
+    const span = rangeText([Math.min(...seconds), Math.max(...seconds)], ' s');
     return `${kindText(kind)} of ${limit} in ${span}`;
   });
   return `still possible: ${list(kinds)}`;

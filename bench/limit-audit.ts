@@ -23,7 +23,7 @@ import { type AuditEntry, type AuditRun, auditRun } from './recount.ts';
 import {
   boundedClient,
   type ControlClient,
-  type RemoteUser,
+  type RemoteAccount,
   unusedName,
 } from './servers/running-service.ts';
 
@@ -82,7 +82,7 @@ export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
 }
 
 function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
-  const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
+  const users = Array.from({ length: options.accounts }, (_, n) => createAccount(simulator, n));
   const rng = Rng.stream(1, 'limit-audit');
   const record = new RecordReader();
   const realStartMs = performance.now();
@@ -122,7 +122,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   return auditRun(record.entries, documentedLimitsPerMinute, sent);
 }
 
-function createUser(simulator: Simulator, n: number): User {
+function createAccount(simulator: Simulator, n: number): User {
   const number = `+1202556${String(n).padStart(4, '0')}`;
   const { account_id: accountId } = simulator.accounts.create({ name: `audit-${n}` });
   const keys = ['a', 'b'].map((name) => simulator.accounts.createKey(accountId, { name }).key);
@@ -169,12 +169,12 @@ export async function remoteAudit(
 ): Promise<AuditRun> {
   const client = boundedClient(baseUrl);
   const { name, number } = unusedName();
-  const users: RemoteUser[] = [];
-  for (let n = 0; n < userCount; n++) {
-    const ownNumber = `${number.slice(0, -1)}${n}`;
-    users.push(await control.createUser(`${name}-${n}`, ownNumber, keysPerUser));
-  }
+  const users: RemoteAccount[] = [];
   try {
+    for (let n = 0; n < userCount; n++) {
+      const ownNumber = `${number.slice(0, -1)}${n}`;
+      users.push(await control.createAccount(`${name}-${n}`, ownNumber, keysPerUser));
+    }
     const accounts = new Set(users.map(({ accountId }) => accountId));
     const record = new RecordReader();
     const read = async () => record.take(await control.requests(), (id) => accounts.has(id));
@@ -197,7 +197,7 @@ export async function remoteAudit(
     return auditRun(record.entries, documentedLimitsPerMinute, sent);
   } finally {
     client.close();
-    for (const user of users) await control.deleteUser(user);
+    for (const user of users) await control.deleteAccount(user);
   }
 }
 

@@ -18,7 +18,12 @@ import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
-import { boundedClient, controlOf, notReachable, patienceMs } from './servers/running-service.ts';
+import {
+  boundedClient,
+  controlOf,
+  notReachable,
+  replyTimeoutMs,
+} from './servers/running-service.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;
@@ -57,7 +62,7 @@ async function statusOf(url: URL, headers: Readonly<Record<string, string>>): Pr
   client.close();
   if (reply.status !== 0) return reply.status;
   const { failure = 'no reply' } = reply;
-  const why = failure === 'timed out' ? `no answer within ${patienceMs / 1_000} s` : failure;
+  const why = failure === 'timed out' ? `no answer within ${replyTimeoutMs / 1_000} s` : failure;
   throw new CommandError(
     notReachable,
     `${url.origin} is not reachable: ${why}; start it, or name another address`,

@@ -16,7 +16,8 @@ import type { LoadedServer } from './server-process.ts';
 
 /** The exit code of a run whose base_url or control port cannot be used. */
 export const notReachable = 3;
-export const patienceMs = 10_000;
+/** A reply of a running service that takes longer counts as none. */
+export const replyTimeoutMs = 10_000;
 
 /** The service, with an account of the bench if it has a control port and no key is given. */
 export async function runningService(
@@ -26,11 +27,11 @@ export async function runningService(
 ): Promise<LoadedServer> {
   const control = controlOf(options);
   const { name, number } = unusedName();
-  const user = options.apiKey ? undefined : await control?.createUser(name, number, 1);
-  const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
-  const from = options.from ?? user?.from ?? '';
+  const account = options.apiKey ? undefined : await control?.createAccount(name, number, 1);
+  const apiKey = options.apiKey ?? account?.apiKeys[0] ?? '';
+  const from = options.from ?? account?.from ?? '';
   const stop = async () => {
-    if (user !== undefined) await control?.deleteUser(user);
+    if (account !== undefined) await control?.deleteAccount(account);
   };
   const sends = sendMessages(baseUrl, messageCount, { apiKey, from, to: options.to });
   return {
@@ -85,7 +86,13 @@ async function sendMessages(
 export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
   const bound = maxBodyBytes === undefined ? {} : { maxBodyBytes };
   const masks = new Masks();
-  return new Client({ baseUrl: origin, timeoutMs: patienceMs, masks, retries: false, ...bound });
+  return new Client({
+    baseUrl: origin,
+    timeoutMs: replyTimeoutMs,
+    masks,
+    retries: false,
+    ...bound,
+  });
 }
 
 /** Undefined without `--control-url`. */
@@ -93,7 +100,8 @@ export function controlOf(options: BenchOptions): ControlClient | undefined {
   return options.controlUrl && new ControlClient(options.controlUrl, options.controlToken);
 }
 
-export interface RemoteUser {
+/** An account that the bench has created, with the number of its SIM. */
+export interface RemoteAccount {
   readonly accountId: string;
   readonly apiKeys: readonly string[];
   readonly from: string;
@@ -102,7 +110,7 @@ export interface RemoteUser {
 /** Enough for a thousand recorded requests. */
 const mostBytes = 16_777_216;
 
-/** Creates and removes callers on a control port, and reads its record of requests and memory. */
+/** Creates and removes accounts on a control port, and reads its record of requests and memory. */
 export class ControlClient {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
@@ -115,7 +123,7 @@ export class ControlClient {
   }
 
   /** An account with an unlimited plan, its keys and one SIM. */
-  async createUser(name: string, number: string, keyCount: number): Promise<RemoteUser> {
+  async createAccount(name: string, number: string, keyCount: number): Promise<RemoteAccount> {
     const account = await this.#call('accounts.create', '', { name, monthly_quota: 'unlimited' });
     const accountId = String(account['account_id']);
     const apiKeys: string[] = [];
@@ -127,7 +135,7 @@ export class ControlClient {
     return { accountId, apiKeys, from: number };
   }
 
-  async deleteUser({ accountId }: RemoteUser): Promise<void> {
+  async deleteAccount({ accountId }: RemoteAccount): Promise<void> {
     await this.#call('accounts.delete', accountId);
   }
 

@@ -4,6 +4,7 @@
  * budget or the time ended first, 130 interrupted.
  */
 import { setTimeout } from 'node:timers/promises';
+import { requestsForLimit } from '#audit/allowance.ts';
 import { type AuditResult, learn } from '#audit/audit.ts';
 import { differencesFrom, expectValue } from '#audit/report/expectations.ts';
 import { reportHtml } from '#audit/report/html.ts';
@@ -60,8 +61,8 @@ const ownAssumptions: OwnKind = {
 const seconds = (ms: number) => Math.ceil(ms / 1_000);
 /** A request without a reply after this time counts as unanswered. */
 const replyTimeoutMs = 30_000;
-/** An audit needs at most this many windows, and for a limit of N 4 N requests and these. */
-const [mostWindows, extras] = [6, 60];
+/** An audit needs at most this many windows, with the time that its last steps take. */
+const mostWindows = 6;
 const defaultMaxWindowMs = 2 * minuteMs;
 /** A plan that takes no longer is not refused for its time. */
 const acceptedMs = mostWindows * defaultMaxWindowMs;
@@ -188,10 +189,8 @@ function refuseUnreachableLimit(flags: AuditFlags, timeoutMs: number): void {
   const expected = new Map(flags.expect.flat().map(({ name, value }) => [name, Number(value)]));
   const expectedMs = (expected.get('window_seconds') ?? 0) * 1_000;
   const windowMs = Math.max(expectedMs, flags.maxWindow);
-  const needed = {
-    requests: 4 * (expected.get('limit') ?? 0) + extras,
-    ms: mostWindows * windowMs,
-  };
+  const requests = requestsForLimit(expected.get('limit') ?? 0);
+  const needed = { requests, ms: mostWindows * windowMs };
   const isShort = expectedMs > flags.maxWindow || needed.requests > flags.budget;
   if (!isShort && needed.ms <= Math.max(timeoutMs, acceptedMs)) return;
   const budget = Math.max(needed.requests, flags.budget);

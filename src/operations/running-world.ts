@@ -1,7 +1,8 @@
 /**
- * The simulator (one world) as operations see it. A reset or a restore replaces `simulation`, so an
- * operation reads it at each call and never keeps it. Also finds the object that the id in an
- * operation's path refers to; an account may be named instead.
+ * The simulator (one world) as operations see it. They call it `live`, as a past state is a world,
+ * too. A reset or a restore replaces `simulation`, so an operation reads it at each call and never
+ * keeps it. Also finds the object that the id in an operation's path refers to; an account may be
+ * named instead.
  */
 import { z } from 'zod';
 import type { Delivery } from '#contract/request-and-reply.ts';
