@@ -146,7 +146,8 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
     stopped = error.reason;
   }
   steps.keyTests.checkForUncountedRequests();
-  return { seen: { keyTests: steps.keyTests.done, races: races.finish() }, stopped };
+  const { withoutLimit } = races;
+  return { seen: { keyTests: steps.keyTests.done, races: races.finish(), withoutLimit }, stopped };
 }
 
 function newRun({ request, now = Date.now, rate = 50, ...options }: AuditSettings): Run {

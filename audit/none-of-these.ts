@@ -31,9 +31,13 @@ const oftenMixed = 2;
 /** Fewer requests do not show that something spaces them. */
 const fewestSpaced = 8;
 
-/** What is known if no request was refused. Errors may be how this limiter refuses. */
+/**
+ * What is known if no request was refused, or only some of those `atOnce`. Errors may be how this
+ * limiter refuses.
+ */
 export function withoutRefusal(
   exchanges: readonly AuditedExchange[],
+  atOnce: readonly AuditedExchange[],
   advice: Advice,
 ): Statement<AlgorithmValue> {
   const error = exchanges.findLast(({ status }) => status >= 400);
@@ -47,8 +51,21 @@ export function withoutRefusal(
       alike.map(({ number }) => number),
     );
   }
-  const none = `no request of ${exchanges.length} was refused`;
-  return certain('no_limit_seen', `${none}${spacingOf(exchanges)}`);
+  const refused = atOnce.filter(({ outcome }) => outcome === 'refused');
+  if (refused.length > 0) {
+    const lastAtMs = exchanges.at(-1)?.answeredAtMs ?? 0;
+    const perSecond = (1_000 * exchanges.length) / (lastAtMs - (exchanges[0]?.sentAtMs ?? 0));
+    return undetermined(
+      `${exchanges.length} requests passed one by one, ${rangeText([perSecond, perSecond])} a second, but of ${atOnce.length} at once ${refused.length} were refused: replies are too slow for an audit, which asks one by one, to reach this limit${spacingOf(exchanges)}`,
+      refused.map(({ number }) => number),
+    );
+  }
+  const all = [...exchanges, ...atOnce];
+  const some = atOnce.length > 0 ? `, ${atOnce.length} of them at once,` : '';
+  return certain(
+    'no_limit_seen',
+    `no request of ${all.length}${some} was refused${spacingOf(exchanges)}`,
+  );
 }
 
 /** A note if requests pass at even intervals: a queue may delay them. Empty otherwise. */
@@ -63,7 +80,7 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
   // A service that is slow, without a queue, is as slow at the first request.
   const isEven = most - least < 0.2 * usual && waited.length > 0.8 * later.length;
   if (!isEven || tookMs(first) > 0.5 * usual) return '';
-  return `, but after the first (${rangeText([tookMs(first), tookMs(first)])} ms) they were answered ${rangeText([least, most])} ms apart: something delays them to ${rangeText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does; an audit sends one by one, so send many at once to see whether it refuses`;
+  return `, but after the first (${rangeText([tookMs(first), tookMs(first)])} ms) they were answered ${rangeText([least, most])} ms apart: something delays them to ${rangeText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does`;
 }
 
 /** The first answer that no known limiter gives, and the faults that would explain it. */

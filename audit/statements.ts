@@ -7,7 +7,7 @@ import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';
 import { rareLimiters, turningPoints, whyNone, withoutRefusal } from './none-of-these.ts';
-import type { Race } from './race.ts';
+import type { Race, Races } from './race.ts';
 import { algorithmOf, sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
@@ -27,6 +27,7 @@ import {
 export interface Seen extends Askers {
   readonly evidence: Evidence;
   readonly races: readonly Race[];
+  readonly withoutLimit: Races['withoutLimit'];
 }
 
 export function statementsOf(seen: Seen): Statements {
@@ -70,10 +71,14 @@ type Facts = Pick<
 /** A long reason is said once. */
 const saidOnce = undetermined('not learned: see algorithm');
 
-function factsOf({ evidence, exchanges, advice }: Seen): Facts {
-  if (exchanges.every(({ outcome }) => outcome !== 'refused')) {
-    const algorithm = withoutRefusal(exchanges, advice);
-    return { ...all(undetermined(`no request of ${exchanges.length} was refused`)), algorithm };
+function factsOf(seen: Seen): Facts {
+  const { evidence, exchanges, withoutLimit: atOnce, advice } = seen;
+  const isRefused = ({ outcome }: AuditedExchange) => outcome === 'refused';
+  const oneByOne = exchanges.filter((each) => !atOnce.includes(each));
+  if (!oneByOne.some(isRefused)) {
+    const algorithm = withoutRefusal(oneByOne, atOnce, advice);
+    const none = undetermined(`no request of ${exchanges.length} was refused`);
+    return { ...all(atOnce.some(isRefused) ? saidOnce : none), algorithm };
   }
   const turning = turningPoints(evidence);
   const reason = whyUnknown(evidence, advice);
@@ -228,7 +233,10 @@ function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> 
 const openedAgainMs = 1_000;
 
 function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
-  if (race === undefined) return undetermined('no requests were sent at once');
+  if (race === undefined)
+    return undetermined(
+      'not tried: first the audit must know how many may pass, and have them left',
+    );
   const { sent, most, passed } = race;
   const excess = passed - most;
   const shown = sent.map(({ number }) => number);

@@ -1,7 +1,7 @@
 /**
  * The steps of an audit, in order:
  *
- * 1. a burst until the limit;
+ * 1. a burst until the limit; if there is none and replies are slow, many at once, and the end;
  * 2. the time until a request passes again;
  * 3. what comes back if the limit is spent in two parts, or one by one;
  * 4. a burst after a pause, at another time of the window, which also tests who shares the limit;
@@ -77,7 +77,7 @@ export class Steps {
       most: mostInBurst,
       refusals: firmRefusals,
     });
-    if (!first.isRefused) return;
+    if (!first.isRefused) return this.#races.findLimit();
     this.#firstPasses = first.passed;
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
     const lengthMs = (last?.to ?? begin) - begin;

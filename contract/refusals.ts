@@ -3,7 +3,7 @@
  * them. The harness compares a target's refusals with them, so that its discovered assumptions
  * state only differences. Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4.
  */
-import type { limitsAndReplays } from './assumptions/limits-and-replays.ts';
+import type { limitsAndReplays } from './assumptions/limits-and-devices.ts';
 
 interface Refusal {
   readonly status: number;

@@ -146,8 +146,32 @@ test('requests that pass evenly are said to wait, those of a slow service are no
   );
   const slow = await withoutLimit(() => ({ status: 200, ms: 100 }));
   const quick = await withoutLimit(() => ({ status: 200, ms: 1 }));
-  for (const { statements } of [slow, quick])
-    expect(statements.algorithm.sentence).toMatch(/^no request of \d+ was refused$/);
+  for (const [{ statements }, some] of [
+    [slow, ', 50 of them at once,'],
+    [quick, ''],
+  ] as const)
+    expect(statements.algorithm.sentence).toMatch(new RegExp(`^no request of \\d+${some} was`));
+});
+
+test('a limit that slow replies never reach is not called no limit', async () => {
+  const limiter = fixedWindow(9, 300)();
+  let now = 0;
+  const request = async () => {
+    const arrivedMs = now;
+    await Promise.resolve();
+    // Requests at once arrive together.
+    now = Math.max(now, arrivedMs + 60);
+    return { status: limiter(arrivedMs).passes ? 200 : 429 };
+  };
+  const sleep = async (ms: number) => {
+    now += ms;
+  };
+  const { statements } = await learn({ request, now: () => now, sleep, budget: 100 });
+  expect(statements.algorithm.certainty).toBe('undetermined');
+  expect(statements.algorithm.sentence).toBe(
+    '11 requests passed one by one, 16.7 a second, but of 50 at once 42 were refused: replies are too slow for an audit, which asks one by one, to reach this limit',
+  );
+  expect(statements.limit.sentence).toBe('not learned: see algorithm');
 });
 
 const audited = { maxWindow: 10_000, paths: both };
