@@ -77,3 +77,15 @@ test('SEND-7 a new message without a Date shows the clock, if its time is near o
   expect(aheadAfter(-40_000)).toEqual({ least: -40_510, most: -39_500 });
   expect(aheadAfter(-3_600_000)).toBe(unknownOffset);
 });
+
+test.each([
+  ['+12040-01-01T00:00:00Z', 'open'],
+  ['+002040-01-01T00:00:00Z', 'open'],
+  ['+002020-01-01T00:00:00Z', 'invalid'],
+  ['-002040-01-01T00:00:00Z', 'invalid'],
+  ['+12040-02-30T00:00:00Z', 'invalid'],
+] as const)('SEND-7 a service may read the expanded year of %s: %s', (sendAt, expected) => {
+  const sentAt = Date.parse('2026-11-01T00:00:00Z');
+  const sent = { fields: { send_at: sendAt }, sentAt, answeredAt: sentAt } as unknown as Exchange;
+  expect(validityOf(sent, { hasExactTimes: true })[expected]).toContain('send_at');
+});
