@@ -99,8 +99,9 @@ function isPhoneNumber(text: string): boolean {
 
 function checkMessage(value: unknown): Validity {
   if (value === undefined || value === null || typeof value === 'object') return 'invalid';
-  // Some databases cannot keep a null byte.
-  if (typeof value !== 'string' || value.trim() === '' || value.includes('\0')) return 'open';
+  if (typeof value !== 'string' || value.trim() === '') return 'open';
+  // Some databases cannot keep a null byte, and half of a pair of UTF-16 is no character.
+  if (/\0|\p{Cs}/u.test(value)) return 'open';
   if (value.length <= messageMaxCharacters) return 'valid';
   return graphemesIn(value) <= messageMaxCharacters ? 'open' : 'invalid';
 }
