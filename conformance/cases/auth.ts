@@ -11,14 +11,26 @@ const invalidKeyCode = 'auth_invalid_keyy';
 
 export const authCases: readonly Case[] = [
   about('AUTH-1/bearer-key-is-accepted', ['sender'], 2, {
-    sends: 'a send and a read with `Authorization: Bearer <key>`, and without',
-    demands: '202 and 200 with the key, 401 without',
+    sends:
+      'a send and a read with `Authorization: Bearer <key>`, and without; the read also as HEAD, from behind a proxy, and by other spellings of its path',
+    demands: '202 and 200 with the key, 401 without; no spelling that needs no key',
     also: ['SEND-3', 'READ-1'],
     steps: async (t, account) => {
       const { messageId } = await t.mustSend(account);
       await t.read(account, messageId);
       await t.post(paths.send, undefined, t.fields(account));
-      await t.get(paths.read(messageId), undefined);
+      const path = paths.read(messageId);
+      await t.get(path, undefined);
+      await t.get(path, undefined, { 'x-forwarded-for': '127.0.0.1' });
+      await t.request({ method: 'HEAD', path });
+      const capitals = path.replace(/^.*(?=\/sms)/, (start) => start.toUpperCase());
+      for (const other of [
+        path.slice(0, -1),
+        path.replace('/sms', '//sms'),
+        capitals,
+        `${path.slice(0, -1)};a=b/`,
+      ])
+        await t.get(other, undefined);
     },
   }),
   about('AUTH-1/every-endpoint-asks', ['sender', 'device'], 3, {

@@ -6,6 +6,7 @@ import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited-requests.ts';
 import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, type Trial, unknownId } from '../run/trial.ts';
+import { eachWay, sendEachWay } from './senders.ts';
 import { tooLongMessage } from './similar-values.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
@@ -22,16 +23,14 @@ async function sendRepeatedly(t: Trial, account: AccountUnderTest, times: number
 }
 
 export const err1QuotaCases: readonly Case[] = [
-  about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], 3, {
+  about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], 5, {
     spends: { received: 1 },
-    sends:
-      'a message by an account whose quota is spent, under both names of the sender, and by one whose is not; a read, statistics and the list of received messages',
+    sends: `a message by an account whose quota is spent, ${eachWay}, and by one whose is not; a read, statistics and the list of received messages`,
     demands: '402 with code quota_exceeded; 202; no 402 for anything but a send',
     steps: async (t, account) => {
       await t.mustSend(account);
       const spent = await exhaustedAccount(t);
-      await t.send(spent);
-      await t.send(spent, { from: undefined, from_number: spent.from });
+      await sendEachWay(t, spent, spent.from);
       for (const path of [paths.read(unknownId), paths.stats, paths.received])
         await t.get(path, spent.key);
     },

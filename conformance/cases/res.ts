@@ -3,6 +3,7 @@
  * RES-1 to RES-6), and that every body is JSON (rule SVC-4).
  */
 import type { RuleId } from '#contract/rules.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
@@ -50,16 +51,19 @@ function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
   return judging(id, oneMessage, { sends: 'a send, a read of it, a replay of it', demands });
 }
 
-const rulesOfBodies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5'] as const;
+const rulesOfReplies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5', 'RES-6', 'SEND-5'] as const;
 
-/** Cases that judge every body that the run received, so they send nothing. */
-const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) =>
-  about(`${rule}/every-body-of-the-run`, ['sender'], 0, {
+/** Cases that judge every reply that the run received, so they send nothing. */
+const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
+  about(`${rule}/every-body-of-the-run`, rule === 'RES-6' ? ['sender', 'device'] : ['sender'], 0, {
     isLast: true,
     sends: 'nothing more: judges every reply to a send and to a read of the run',
-    demands: `${rule} holds for each Message body`,
+    demands: `${rule} holds for each of them`,
     steps: async (t) => {
-      t.exchanges.push(...t.target.log);
+      // Sends at once have no order, so which of them is the original is for other cases.
+      const isJudged = ({ reply }: Exchange) =>
+        rule !== 'SEND-5' || [400, 500].includes(reply.status);
+      t.exchanges.push(...t.target.log.filter(isJudged));
       if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
     },
   }),

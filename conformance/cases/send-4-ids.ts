@@ -20,7 +20,7 @@ const startLength = 9;
  * The end of an id, of characters that a service might confuse with others, drop, or take for the
  * end of an id.
  */
-const confusableEnd = "Q\u00e9 a&'-:/?#7";
+const confusableEnd = "Q\u00e9 Aa&'-:/?#;,|.=@7";
 /** Texts that some languages take for none, for nothing, or for a member of every object. */
 const idsLikeNone = ['0', 'null', 'false', 'constructor'];
 /** The first id, the similar ones, two UUIDs, the replays of two similar ones, and the last ones. */
@@ -58,7 +58,7 @@ export const send4IdCases: readonly Case[] = [
   }),
   about('SEND-4/nearly-the-same-id', needs, sendsOfSimilarIds, {
     sends:
-      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a hyphen, a quote, what follows a delimiter or a leading zero; "0", "null", "false" and "constructor" twice',
+      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a collision of hashes, a hyphen, a quote, what follows a delimiter or a leading zero; "0", "null", "false" and "constructor" twice',
     demands: '202 for each; those that a service might change then replay their own message',
     steps: async (t) => {
       const digits = idOfDigits(t);
@@ -182,7 +182,11 @@ function similarIds(digits: string): string[] {
     withSplitAccent(id),
     id.replace(' ', '  '),
     id.replace(' ', '%20'),
+    id.replace(' ', '+'),
+    id.replace('-', '_'),
     id.replace('&', '&amp;'),
+    // The same in the hash that Java computes of a text.
+    id.replace('Aa', 'BB'),
     id.replace('-', ''),
     id.replace("'", ''),
     // A wildcard of SQL's LIKE. It also differs only after each of the delimiters.

@@ -137,10 +137,11 @@ export const send7Cases: readonly Case[] = [
     values: (now) => [isoTime(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
   }),
   valueCase('SEND-7/not-a-time', {
-    sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
+    sends:
+      'times that are not ISO 8601: of a mail, of a day that does not exist, seconds and milliseconds since 1970',
     demands: is400,
     values: (now) => [
-      'soon',
+      'Sun, 01 Jan 2040 00:00:00 GMT',
       Math.ceil((now + hourMs) / secondMs),
       '2040-02-31T00:00:00.000Z',
       String(now + hourMs),

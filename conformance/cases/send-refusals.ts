@@ -70,6 +70,7 @@ const wrongTypes: readonly Fields[] = [
   { message: { text: 'x' } },
   { message: ['x'] },
   { message: 'x\0' },
+  { message: 'x\ud83d' },
   { request_id: { id: 7 } },
   { send_at: 'tomorrow' },
   { send_at: '2040-13-45T00:00:00Z' },
@@ -145,7 +146,8 @@ export const refusalCases: readonly Case[] = [
     tries: 5,
   }),
   refusalCase('SEND-5/wrong-types', {
-    sends: 'values of the wrong type in every field, a null byte, and invalid dates',
+    sends:
+      'values of the wrong type in every field, a null byte, half of an emoji, and invalid dates',
     rows: () => wrongTypes,
     tries: wrongTypes.length,
   }),

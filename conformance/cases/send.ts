@@ -90,15 +90,16 @@ export const sendCases: readonly Case[] = [
   }),
   textCase('SEND-3/any-text', {
     sends:
-      'texts with emoji, quotes, a link, code, a line break, other scripts, and that a language may take for none',
+      'texts with emoji, quotes, a link, code, placeholders, white space of many kinds, other scripts, and that a language may take for none or for a number',
     demands: '202 each',
     texts: [
-      '👋 🇺🇸 👩‍👩‍👧',
-      `=1+1 O'Brien' OR 1=1; -- "x" \\ 100% <script>alert(1)</script>&amp; https://example.com/?a=1`,
-      'one\ntwo',
+      '👋 🇺🇸 👩‍👩‍👧 ❤️',
+      `=1+1 O'Brien' OR 1=1; -- "x" \\ 100% <script>alert(1)</script>&amp; https://example.com/?a=1 {{name}} \${name} {0} %s`,
+      'one\r\n\ttwo\u2028three\u00a0four',
       'Жé短 漢字日本語 مرحبا',
       '0',
       'null',
+      '12345',
     ],
   }),
   about('SEND-3/empty-ids-are-no-replay', senderNeeds, 2, {

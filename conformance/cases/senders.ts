@@ -8,10 +8,11 @@ import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { alteredNumbers, twoSegments } from './similar-values.ts';
 
-const eachWay =
+export const eachWay =
   'under both names of the field, with a request_id and a long text, held, and to each send endpoint';
 
-async function sendEachWay(t: Trial, account: AccountUnderTest, from: string | undefined) {
+/** Sends from this number in each way in which a service may check a sender or a quota. */
+export async function sendEachWay(t: Trial, account: AccountUnderTest, from: string | undefined) {
   await t.send(account, { from });
   await t.send(account, { from: undefined, from_number: from });
   await t.send(account, { from, request_id: t.requestId(), message: twoSegments });
@@ -21,12 +22,13 @@ async function sendEachWay(t: Trial, account: AccountUnderTest, from: string | u
 }
 
 export const senderCases: readonly Case[] = [
-  about('AUTH-4/unknown-number', ['sender', 'unknown-from'], 2, {
-    sends: 'a `from` that no SIM has, after one that the account has',
+  about('AUTH-4/unknown-number', ['sender', 'unknown-from'], 5, {
+    spends: { dashboard_send: 1, external_send: 1 },
+    sends: `a number that no SIM has, ${eachWay}, after one that the account has`,
     demands: '403 with code from_number_not_found',
     steps: async (t, account) => {
       await t.mustSend(account);
-      await t.send(account, { from: t.unusedNumber() });
+      await sendEachWay(t, account, t.unusedNumber());
     },
   }),
   about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], 2, {

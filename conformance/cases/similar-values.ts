@@ -22,7 +22,7 @@ export const malformed = [
   '+12345678901234567',
   'abc',
   '',
-  '+',
+  '+1',
   '+1 202 555 0123',
   '+0202555012',
 ];
@@ -109,6 +109,8 @@ export function wrongKeys(valid: string): string[] {
     valid.toUpperCase(),
     valid.slice(0, Math.ceil(valid.length / 2)),
     'wrong',
+    'null',
+    'undefined',
     valid.padEnd(longKeyLength, 'x'),
     ...[' ', ',', ':', ';', '='].map((delimiter) => `${valid}${delimiter}x`),
     `${valid}'"\\`,

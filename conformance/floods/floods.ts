@@ -224,8 +224,10 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
   const to = otherRecipientOf(t.target);
   const toOther = to === undefined ? {} : { to };
   const call = (index: number): Promise<Reply> => {
-    const headers = agentOf(index);
-    if (bucket === 'address') return t.get(paths.received, undefined, headers);
+    const agent = agentOf(index);
+    if (bucket === 'address') return t.get(paths.received, undefined, agent);
+    // The limit of a user does not depend on the address (AUTH-6).
+    const headers = { ...agent, 'x-forwarded-for': `192.0.2.${1 + (index % 2)}` };
     const key = keys[index % 2];
     // Every SIM is used with both keys.
     const sims = account.sims.slice(Math.floor(index / 2) % account.sims.length);

@@ -39,11 +39,15 @@ export function around(one: Ahead | undefined, other: Ahead): Ahead {
 }
 
 /** True if the `Date` confirms this time to a second. Without one, it must be near our own. */
-function isLikely(created: number, { headers, sentAt }: Reply): boolean {
-  const stamped = timeIn(headers['date'] ?? '');
-  if (Number.isNaN(stamped)) return Math.abs(created - sentAt) < withoutDateMs;
+function isLikely(created: number, reply: Reply): boolean {
+  const stamped = timeIn(reply.headers['date'] ?? '');
+  if (Number.isNaN(stamped)) return isNear(created, reply);
   const sinceStampMs = created - stamped;
   return sinceStampMs > -secondMs && sinceStampMs < dateMs + secondMs;
+}
+
+function isNear(created: number, { sentAt }: Reply): boolean {
+  return Math.abs(created - sentAt) < withoutDateMs;
 }
 
 /** The difference of two offsets that replies showed in the same way. */
@@ -80,8 +84,13 @@ export class ClockOffset {
     if (byDate !== undefined) this.#byDate = around(this.#byDate, byDate);
     if (status !== 202) return;
     const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
-    if (Number.isNaN(created) || (this.#needsDate && !isLikely(created, reply))) return;
+    if (Number.isNaN(created)) return;
     const seen = { least: created - answeredAt - clusterMs, most: created - sentAt + clusterMs };
+    if (this.#needsDate && !isLikely(created, reply)) {
+      // A gateway may state the `Date` by its own clock. Then either clock may decide.
+      if (isNear(created, reply)) this.#byDate = around(this.#byDate, seen);
+      return;
+    }
     this.#seen = around(this.#seen, seen);
     this.widest = around(this.widest, seen);
   }

@@ -9,6 +9,7 @@ import {
   isAccepted,
   isMessageSend,
   isSend,
+  methodOf,
   type Sender,
 } from '../evidence/exchange.ts';
 import { isSuccess } from '../evidence/reply.ts';
@@ -39,12 +40,20 @@ function judgeCredentials(trace: Trace, findings: Findings): void {
     if (exchange.caller.key === 'missing')
       findings.judge([exchange], () => verify.status(exchange.reply, 401));
   }
+  // Another method or spelling of a path may be refused in any way.
+  for (const exchange of trace.exchanges.filter(({ caller }) => caller.key === 'missing')) {
+    const { endpoint, method, reply } = exchange;
+    const isMessage = bodyOf(exchange)['message_id'] !== undefined;
+    const isShown = isMessage || (method === 'HEAD' && endpoint === 'read');
+    findings.alsoRequireThat([exchange], !(isShown && isSuccess(reply)), 'nothing without a key');
+  }
 }
 
-/** Requests to documented endpoints that were answered, and not throttled. */
+/** Documented requests that were answered, and not throttled. */
 function answered({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(
-    ({ endpoint, reply }) => endpoint !== undefined && ![0, 429].includes(reply.status),
+    ({ endpoint, method, reply }) =>
+      endpoint !== undefined && method === methodOf(endpoint) && ![0, 429].includes(reply.status),
   );
 }
 
@@ -117,6 +126,7 @@ function judgeUnknownNumbers(trace: Trace, findings: Findings): void {
     if (!isOtherOwn && send.reply.status !== 503)
       findings.judge([send], () => verify.status(send.reply, 403, 400));
   }
+  requireRefusedEverywhere(trace, findings, 'unknown');
   findings.lack('a send from an unknown number');
 }
 
@@ -167,10 +177,19 @@ function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
     findings[isHidden ? 'alsoRequire' : 'judge']([send], () => requireForeignRefusal(send));
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
-  for (const send of trace.recorded === undefined ? anySendsFrom(trace, 'foreign') : [])
-    findings.alsoRequireThat([send], send.reply.status >= 400, 'a refusal at each endpoint');
+  requireRefusedEverywhere(trace, findings, 'foreign');
   requireOwnNumbersAccepted(trace, findings);
   findings.lack("a send from a number that is not the account's");
+}
+
+/** The document shows the codes of one endpoint, but the others refuse the number, too. */
+function requireRefusedEverywhere(
+  trace: Trace,
+  findings: Findings,
+  relation: 'unknown' | 'foreign',
+): void {
+  for (const send of trace.recorded === undefined ? anySendsFrom(trace, relation) : [])
+    findings.alsoRequireThat([send], send.reply.status >= 400, 'a refusal at each endpoint');
 }
 
 /** Another account's number may be refused with either code (`foreignNumber`). */

@@ -17,7 +17,7 @@ export const bodyJudges = {
   'RES-1': judgeBodies(requireSevenStrings),
   'RES-2': judgeBodies(requireIdsAndNumbers),
   'RES-3': judgeBodies(requireRequestId),
-  'RES-4': judgeBodies(requireCreatedAt),
+  'RES-4': judgeCreationTimes,
   'RES-5': judgeBodies(requireStatus),
   'RES-6': judgeDevices,
   'SVC-4': judgeJson,
@@ -144,6 +144,23 @@ function requireRequestId({ body, source, exchange, accepted }: Context): void {
 
 /** Half of a surrogate pair. UTF-8 cannot carry it, so the reply may show another character. */
 const halfOfPair = /\p{Surrogate}/u;
+
+/** RES-4: each time is right in itself, and all times of a run are those of one clock. */
+function judgeCreationTimes(trace: Trace, findings: Findings): void {
+  judgeBodies(requireCreatedAt)(trace, findings);
+  if (trace.recorded !== undefined || trace.hasExactTimes) return;
+  // A send that was tried again may have been accepted at its first try.
+  const sends = trace.exchanges.filter((send) => isAcceptance(send) && !send.isRetried);
+  const aheadOf = (send: Exchange, at: number) =>
+    Date.parse(verify.textOf(bodyOf(send)['created_at'])) - at;
+  const [fast] = sends.toSorted((a, b) => aheadOf(b, b.answeredAt) - aheadOf(a, a.answeredAt));
+  const [slow] = sends.toSorted((a, b) => aheadOf(a, a.sentAt) - aheadOf(b, b.sentAt));
+  if (fast === undefined || slow === undefined) return;
+  const apartMs = aheadOf(fast, fast.answeredAt) - aheadOf(slow, slow.sentAt);
+  if (apartMs <= mostClockErrorMs.exactTimes) return;
+  const actual = `clocks ${Math.round(apartMs / secondMs)} s apart`;
+  findings.judgeThat([slow, fast], false, 'times of creation by one clock', actual);
+}
 
 function requireCreatedAt(context: Context): void {
   const { body, source, exchange, accepted, hasExactTimes, isRecorded } = context;

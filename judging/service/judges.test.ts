@@ -137,7 +137,35 @@ function pageOf(status: number, asked: string): Exchange {
   return { ...one, reply: { ...one.reply, headers, json: undefined, text: '<h1>Bad</h1>' } };
 }
 
+const elsewhere = { ...byDashboard, sender: { is: 'unknown' } } as const;
+const notFound = { code: 'from_number_not_found' };
+const fromUnknown = send(403, notFound, {}, { more: { sender: { is: 'unknown' } } });
+
+/** A request without a key, by a method or path that the document does not name. */
+function keyless(status: number, json: object, more: Partial<Exchange>): Exchange {
+  const unknown = { key: 'missing', isNew: false } as const;
+  return exchange(status, json, { at: 50, more: { headers: {}, caller: unknown, ...more } });
+}
+
+/** Two messages, the second of which was created so much later by its own time. */
+function createdApart(created_at: string): Exchange[] {
+  return [send(202, {}), send(202, { message_id: body.device_id, created_at }, {}, { at: 100 })];
+}
+
 const brokenBy: [RuleId, string, Exchange[]][] = [
+  ['AUTH-1', 'a message by another path', [read({}), keyless(200, body, {})]],
+  [
+    'AUTH-1',
+    'a HEAD that needs no key',
+    [read({}), keyless(200, {}, { method: 'HEAD', endpoint: 'read' })],
+  ],
+  [
+    'AUTH-4',
+    'an unknown number elsewhere',
+    [send(202, {}), fromUnknown, send(202, {}, {}, { more: elsewhere })],
+  ],
+  ['RES-4', 'the times of two clocks', createdApart('2026-03-01T10:00:45.070Z')],
+  ['RES-4', 'a time that stands still', createdApart('2026-03-01T09:59:30.000Z')],
   ['AUTH-5', 'a foreign number elsewhere', [send(202, {}), send(202, {}, {}, { more: foreign })]],
   ['RES-1', 'a field twice', [{ ...sentRead, reply: { ...whole, text: nameTwice } }]],
   ['ERR-3', 'a 429 after the wait', [throttled(0, 1), throttled(2_000, 16)]],
@@ -213,6 +241,32 @@ const inTwelveSeconds = { send_at: '2026-03-01T10:00:12.000Z' };
 const inOneMinute = { send_at: '2026-03-01T10:01:00.000Z' };
 
 const leftAlone: [RuleId, string, Exchange[]][] = [
+  ['RES-4', 'times of clocks that nearly agree', createdApart('2026-03-01T10:00:02.070Z')],
+  ['AUTH-1', 'the page of another path', [read({}), keyless(200, {}, {})]],
+  [
+    'AUTH-1',
+    'a preflight that needs no key',
+    [read({}), keyless(204, {}, { method: 'OPTIONS', endpoint: 'read' })],
+  ],
+  [
+    'AUTH-3',
+    'a method that is refused before the key',
+    [
+      read({}),
+      keyless(401, { code: 'auth_invalid_keyy' }, { endpoint: 'read' }),
+      keyless(405, {}, { method: 'DELETE', endpoint: 'read' }),
+    ],
+  ],
+  [
+    'SEND-5',
+    'a 400 that names an open field before an invalid one',
+    [send(400, { code: 'message' }, { message: ' ', send_at: 'soon' })],
+  ],
+  [
+    'SEND-5',
+    'half of an emoji',
+    [send(202, {}, { message: 'x\ud83d' }), send(400, { code: 'to' }, { to: 'x' })],
+  ],
   [
     'SVC-3',
     'a hold that ends later by a clock that is 40 s behind',

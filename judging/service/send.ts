@@ -77,15 +77,15 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
     for (const checked of checkedSends(trace)) {
       const { exchange, invalid, open } = checked;
       const { reply } = exchange;
+      // A service may name an open field first.
+      const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const isInvalid =
         invalid.length > 0 && invalid.flatMap(namesOf).some((name) => names.includes(name));
       const judge = isShown(exchange) ? 'judge' : 'alsoRequire';
-      if (isInvalid)
-        findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
+      if (isInvalid) findings.judge([exchange], () => verify.invalid(reply, ...mayBeBlamed));
       else if (mustBeAccepted(checked))
         findings[judge]([exchange], () => void verify.accepted(reply));
       if (reply.status !== 400) continue;
-      const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const wronglyBlamed = names.filter(
         (name) =>
           namesField(reply.json, name, { readsProse: false }) && !mayBeBlamed.includes(name),

@@ -77,3 +77,24 @@ test('SEND-7 a new message without a Date shows the clock, if its time is near o
   expect(aheadAfter(-40_000)).toEqual({ least: -40_510, most: -39_500 });
   expect(aheadAfter(-3_600_000)).toBe(unknownOffset);
 });
+
+test('SEND-7 a new message shows the clock of a service behind a gateway with another one', () => {
+  const clock = new ClockOffset({ needsDate: true });
+  const sentAt = Date.parse('2026-11-01T00:00:00Z');
+  const headers = { date: new Date(sentAt).toUTCString() };
+  const json = { created_at: new Date(sentAt + 40_000).toISOString() };
+  clock.note({ status: 202, json, headers, sentAt, answeredAt: sentAt + 10 } as unknown as Reply);
+  expect(clock.ahead).toEqual({ least: -510, most: 40_500 });
+});
+
+test.each([
+  ['+12040-01-01T00:00:00Z', 'open'],
+  ['+002040-01-01T00:00:00Z', 'open'],
+  ['+002020-01-01T00:00:00Z', 'invalid'],
+  ['-002040-01-01T00:00:00Z', 'invalid'],
+  ['+12040-02-30T00:00:00Z', 'invalid'],
+] as const)('SEND-7 a service may read the expanded year of %s: %s', (sendAt, expected) => {
+  const sentAt = Date.parse('2026-11-01T00:00:00Z');
+  const sent = { fields: { send_at: sendAt }, sentAt, answeredAt: sentAt } as unknown as Exchange;
+  expect(validityOf(sent, { hasExactTimes: true })[expected]).toContain('send_at');
+});

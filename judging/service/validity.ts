@@ -99,8 +99,9 @@ function isPhoneNumber(text: string): boolean {
 
 function checkMessage(value: unknown): Validity {
   if (value === undefined || value === null || typeof value === 'object') return 'invalid';
-  // Some databases cannot keep a null byte.
-  if (typeof value !== 'string' || value.trim() === '' || value.includes('\0')) return 'open';
+  if (typeof value !== 'string' || value.trim() === '') return 'open';
+  // Some databases cannot keep a null byte, and half of a pair of UTF-16 is no character.
+  if (/\0|\p{Cs}/u.test(value)) return 'open';
   if (value.length <= messageMaxCharacters) return 'valid';
   return graphemesIn(value) <= messageMaxCharacters ? 'open' : 'invalid';
 }
@@ -148,11 +149,12 @@ function checkSendAt(value: unknown, exchange: Exchange, hasExactTimes: boolean)
 
 /**
  * The instant that the most permissive service would read, or undefined. Some services take a space
- * for the T, a date without a time, or a leap second.
+ * for the T, a date without a time, a leap second, or a year that ISO 8601 expands with a sign.
  */
 function laxInstantOf(text: string): number | undefined {
   const permissive = { sendAtFormats: 'iso8601', sendAtZone: 'any' } as const;
-  const usual = text.replace(' ', 'T').replace(/(:\d\d):60/, '$1:59');
+  const plainYear = text.replace(/^\+0*(\d{4}-)/, '$1').replace(/^\+\d{5,}-/, '9999-');
+  const usual = plainYear.replace(' ', 'T').replace(/(:\d\d):60/, '$1:59');
   return instantOf(usual, permissive) ?? instantOf(`${usual}T00:00:00Z`, permissive);
 }
 

@@ -181,6 +181,16 @@ export const callerDefects: readonly DefectRow[] = [
       'device tasks need no key',
       withoutKey('tasks', ({ id, simulation }) => simulation.world.devices.get(id)?.account?.keys),
     ],
+    'capitals-without-key': [
+      'a path in capitals needs no key',
+      reading(({ request, simulation }) => {
+        const path = request.path.toLowerCase();
+        if (path === request.path || request.authorization !== undefined) return undefined;
+        const message = simulation.world.messages.get(path.split('/')[4] ?? '');
+        const key = message?.account.keys.find(isLive)?.key;
+        return key === undefined ? undefined : { path, authorization: `Bearer ${key}` };
+      }),
+    ],
     'read-without-key': [
       'reading needs no key',
       withoutKey('read', ({ message }) => message?.account.keys),
