@@ -7,7 +7,10 @@ const exclude = [...configDefaults.exclude, 'build/**'];
 
 /** Tests the first load of a module, so it needs a process of its own. */
 const alone = ['src/http/transport/open-transport.test.ts'];
-/** Tests with whole processes or a browser, and long ones: `npm run test:all` runs them, too. */
+/**
+ * Tests with whole processes or a browser, and those that take more than about two seconds of CPU:
+ * `npm run test:all` runs them, too.
+ */
 const system = ['**/*.system.test.ts'];
 /**
  * Tests that install packages, need root, or need the tools of other languages. Each has its own
@@ -20,7 +23,7 @@ const release = ['verify/**/*.release.test.ts'];
  * knows durations only from an earlier run.
  */
 const longest = [
-  'verify/repository/types-and-lint.test.ts',
+  'verify/repository/types-and-lint.system.test.ts',
   'verify/foreign/foreign.system.test.ts',
   'verify/explore/commands.system.test.ts',
   'verify/explore/clients.system.test.ts',
@@ -43,7 +46,7 @@ const longest = [
   'verify/record/redacted.system.test.ts',
   'verify/clients/node-clients.system.test.ts',
   'verify/model/model.test.ts',
-  'src/recording/checkpoint/checkpoints.test.ts',
+  'src/recording/checkpoint/checkpoints.system.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -1,14 +1,14 @@
 /** Lists and values by key, an object with a value for each key, and the value of the last key. */
 
 /** The items of each key, in their order. */
-export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
+export function grouped<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
   for (const item of items) push(groups, keyOf(item), item);
   return groups;
 }
 
 /** Adds the item to the list of the key. */
-export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
+export function push<T, K>(lists: Map<K, T[]>, key: K, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);

@@ -13,20 +13,29 @@ const shortestSecret = 4;
 export class Masks {
   /** What to show instead, by key. */
   readonly #secrets = new Map<string, string>();
-  /** Finds any secret: one search is six times faster than one for each of sixty. */
+  /** The first characters of all secrets: few, as the keys of a service begin alike. */
+  readonly #starts = new Set<string>();
+  /** Finds any start. To find any of hundreds of secrets costs more, as each new one changes how. */
+  #anyStart: RegExp | undefined;
+  /** Finds any secret; made when a text may have one. */
   #anySecret: RegExp | undefined;
 
   /** Masks this key in all further records, in any letter case. */
   hide(key: string): void {
     if (key.length < shortestSecret) return;
     const prefix = shownStart(key);
-    for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, prefix);
-    this.#anySecret = anyOf([...this.#secrets.keys()]);
+    for (const form of [key, key.toLowerCase(), key.toUpperCase()]) {
+      this.#secrets.set(form, prefix);
+      this.#starts.add(form.slice(0, shortestSecret));
+    }
+    this.#anyStart = new RegExp(anyOf([...this.#starts]), '');
+    this.#anySecret = undefined;
   }
 
   /** The text without full keys. */
   clean(text: string): string {
-    if (this.#anySecret === undefined) return text;
+    if (this.#anyStart?.test(text) !== true) return text;
+    this.#anySecret ??= anyOf([...this.#secrets.keys()]);
     return text.replace(this.#anySecret, (secret) => this.#secrets.get(secret) ?? '');
   }
 

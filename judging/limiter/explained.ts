@@ -29,6 +29,17 @@ const hypotheses: readonly Hypothesis[] = (Object.keys(models) as Refill[]).flat
   ),
 );
 
+/** Those that differ for this bucket: most have no error and no replay, so that a quarter is left. */
+function hypothesesAbout({ exchanges, isOfAddress }: Bucket): readonly Hypothesis[] {
+  const hasErrors = isOfAddress || exchanges.some((each) => isError(each) && !isRefused(each));
+  const hasReplays = exchanges.some(isReplay);
+  return hypotheses.filter(
+    ({ errorsSpend, replaysSpend }) => (errorsSpend || hasErrors) && (replaysSpend || hasReplays),
+  );
+}
+
+const isError = ({ reply }: Exchange) => reply.status >= 400;
+
 /** A reply that a hypothesis cannot explain. */
 export interface Unexplained {
   readonly exchange: Exchange;
@@ -51,7 +62,7 @@ export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplaine
   const { exchanges, limit } = bucket;
   if (exchanges.length <= limit && !exchanges.some(isRefused)) return undefined;
   let best: Unexplained | undefined;
-  for (const hypothesis of hypotheses) {
+  for (const hypothesis of hypothesesAbout(bucket)) {
     for (const found of contradictions(hypothesis, bucket, others)) {
       if (found === undefined) return undefined;
       if (best === undefined || isClearer(found, best, limit)) best = found;
@@ -89,7 +100,7 @@ function* contradictions(
       !isRefused(exchange) &&
       exchange.reply.status !== 0 &&
       (replaysSpend || !isReplay(exchange)) &&
-      (errorsSpend || exchange.reply.status < 400),
+      (errorsSpend || !isError(exchange)),
   );
   const doubtful = exchanges.flatMap((exchange) =>
     Array.from({ length: triesWithoutReply(exchange) }, () => exchange),
@@ -147,7 +158,7 @@ function triesWithoutReply({ reply }: Exchange): number {
   return reply.interruptions + (reply.status === 0 ? 1 : 0);
 }
 
-/** A refusal, and the requests that may have spent a token before it. */
+/** A refusal, and the requests that may have spent a token before it, by the time of their replies. */
 interface Refused {
   readonly refusal: Exchange;
   readonly spenders: readonly Exchange[];
@@ -166,8 +177,8 @@ function firstOfRefusals(bucket: SplitBucket, refusal: Exchange): Refused {
   const answeredAt = Math.max(...simultaneous.map((each) => each.answeredAt));
   const earlier = refusalsSpend ? refused.filter((each) => each.answeredAt < refusal.sentAt) : [];
   // An earlier try of the refused request itself may have spent the token.
-  const spenders = [...granted, ...earlier, ...doubtful].filter(
-    (spender) => spender.sentAt <= answeredAt + spanErrorMs,
-  );
+  const spenders = [...granted, ...earlier, ...doubtful]
+    .filter((spender) => spender.sentAt <= answeredAt + spanErrorMs)
+    .sort((one, other) => one.answeredAt - other.answeredAt);
   return { refusal: { ...refusal, sentAt, answeredAt }, spenders };
 }

@@ -6,6 +6,7 @@
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
+import { grouped } from '#io/grouped.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import {
   type Excess,
@@ -145,8 +146,9 @@ function hasTokenOfLastMinute(
   };
 }
 
+/** How many of these, which are in the order of their replies, were answered later. */
 function countAfter(from: number, spenders: readonly Exchange[]): number {
-  return spenders.filter(({ answeredAt }) => answeredAt > from).length;
+  return spenders.length - 1 - spenders.findLastIndex(({ answeredAt }) => answeredAt <= from);
 }
 
 /**
@@ -175,16 +177,17 @@ interface Counter extends Minutes {
 function counterExcess(bucket: SplitBucket, counter: Counter): Excess | undefined {
   const { granted, refused, limit, refusalsSpend } = bucket;
   const { phaseMs, errorMs, mostCounted } = counter;
-  for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phaseMs)))) {
-    const within = (exchanges: readonly Exchange[], from: number) =>
-      exchanges.filter(
-        ({ sentAt, answeredAt }) =>
-          sentAt >= from + errorMs && answeredAt < from + minuteMs - errorMs,
-      );
-    const spent = refusalsSpend ? [...granted, ...refused] : granted;
-    const last = Math.min(within(spent, start - minuteMs).length, mostCounted);
-    const current = within(granted, start).toSorted((a, b) => a.answeredAt - b.answeredAt);
-    const refusals = refusalsSpend ? within(refused, start) : [];
+  const passes = byMinute(granted, counter);
+  const spendingRefusals = byMinute(refusalsSpend ? refused : [], counter);
+  const spentIn = (minute: number) =>
+    (passes.get(minute)?.length ?? 0) + (spendingRefusals.get(minute)?.length ?? 0);
+  for (const [minute, passed] of passes) {
+    const start = minute * minuteMs + phaseMs;
+    const last = Math.min(spentIn(minute - 1), mostCounted);
+    // All of them together do not reach the limit.
+    if (last + Math.min(spentIn(minute), mostCounted) < limit) continue;
+    const current = passed.toSorted((a, b) => a.answeredAt - b.answeredAt);
+    const refusals = spendingRefusals.get(minute) ?? [];
     // The request that the limiter counted last found all others counted.
     const at = current.findIndex(({ sentAt, answeredAt }, i) => {
       const share = Math.max(0, (start + minuteMs - errorMs - answeredAt) / minuteMs);
@@ -196,6 +199,18 @@ function counterExcess(bucket: SplitBucket, counter: Counter): Excess | undefine
     if (exchange !== undefined) return excessOf(exchange, current.slice(0, at + 1));
   }
   return undefined;
+}
+
+/** What certainly came within one minute of the clock, by the number of the minute. */
+function byMinute(
+  exchanges: readonly Exchange[],
+  { phaseMs, errorMs }: Minutes,
+): ReadonlyMap<number, readonly Exchange[]> {
+  const minuteOf = (at: number) => Math.floor((at - phaseMs) / minuteMs);
+  const certain = exchanges.filter(
+    ({ sentAt, answeredAt }) => minuteOf(sentAt - errorMs) === minuteOf(answeredAt + errorMs),
+  );
+  return grouped(certain, ({ sentAt }) => minuteOf(sentAt));
 }
 
 function hasCounterToken(

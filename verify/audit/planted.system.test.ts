@@ -42,7 +42,7 @@ const past = [
 ];
 
 // `SMSTWIN_RUNS=3` tries all of them.
-test.each(sample(past, 11))(
+test.each(sample(past, 8))(
   '$name of $limit in $windowMs ms is learned, with $requests requests before',
   async (row) => {
     const bench = new LimitedServer(perKey(row.make));

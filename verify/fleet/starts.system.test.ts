@@ -14,6 +14,7 @@ import {
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { listen } from '../testkit/processes/listen.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
@@ -206,7 +207,11 @@ test.each([['serve'], ['fleet'], ['fleet --wide']])(
     });
     let seen = '';
     // The signal may arrive after the first one, and the process may end before the last one.
-    while (!isAnswered) seen += `${await health().catch(() => 'closed')}, `;
+    while (!isAnswered) {
+      seen += `${await health().catch(() => 'closed')}, `;
+      // Without a pause, the loop and the process would compute all the time.
+      await pause(20);
+    }
     expect(seen).toMatch(/^(ready, )*(503 draining, )+(closed, )?$/);
     expect([(await answer).status, (await served.ended).code]).toEqual([200, 0]);
   },

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { FleetFixture } from './fleet-fixture.ts';
 
 const worlds = Number(process.env['SMSTWIN_WORLDS'] ?? 12);
-const clients = Number(process.env['SMSTWIN_CLIENTS'] ?? 4);
+const clients = Number(process.env['SMSTWIN_CLIENTS'] ?? 2);
 const program = fileURLToPath(new URL('./world-client.ts', import.meta.url));
 
 test(`${worlds} worlds of ${clients} processes are exact, and leave no entry in a map`, async () => {

@@ -69,8 +69,8 @@ const answersAboutLimits = [
   { replaySpends: 'nothing', gateOrder: 'validate_first' },
 ] as const;
 
-// `SMSTWIN_RUNS=2` tries all of them.
-test.concurrent.each(sample(answersAboutLimits, 4))(
+// `SMSTWIN_RUNS=4` tries all of them.
+test.concurrent.each(sample(answersAboutLimits, 2))(
   'no rule of limits fails or stays unexercised under %j',
   async (assumptions) => {
     const plan = { rate, assumptions };

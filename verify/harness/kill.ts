@@ -61,6 +61,36 @@ export async function tryDefect(
   };
 }
 
+/**
+ * The same with a control port, but only as far as some case of the rule fails. First run those
+ * that no earlier defect fails, together, so that each case meets every defect until one fails it;
+ * then the others one by one, from the one that most defects fail.
+ */
+export async function tryInTurn(
+  defect: Pick<Defect, 'name' | 'rule'>,
+  earlier: ReadonlyMap<unknown, Kill>,
+): Promise<Kill> {
+  const startedMs = performance.now();
+  const failing = [...earlier.values()].flatMap(({ caughtBy }) => caughtBy);
+  const timesOf = (id: string) => failing.filter((each) => each === id).length;
+  const cases = allCases.flatMap((one) =>
+    'run' in one || one.subject !== defect.rule ? [] : [one.id],
+  );
+  const inTurn = [
+    cases.filter((id) => timesOf(id) === 0),
+    ...cases
+      .filter((id) => timesOf(id) > 0)
+      .sort((one, other) => timesOf(other) - timesOf(one))
+      .map((id) => [id]),
+  ].filter((ids) => ids.length > 0);
+  for (const ids of inTurn) {
+    const caughtBy = idsOfFailures(await resultsOn(defect.name, ids, withControl));
+    const tookMs = Math.round(performance.now() - startedMs);
+    if (caughtBy.length > 0) return { caughtBy, elsewhere: [], verdicts: [], tookMs };
+  }
+  return tryDefect(defect);
+}
+
 /** The results of these rules' cases on a simulator with the defect. */
 async function resultsOn(
   name: string,

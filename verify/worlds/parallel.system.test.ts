@@ -1,6 +1,6 @@
 /**
  * Many test processes share one server: the recipes of `docs/testing.md` for parallel workers, run
- * by 16 workers of Vitest and by 8 processes of pytest at once.
+ * by 8 workers of Vitest and by 4 processes of pytest at once; `SMSTWIN_RUNS=2` doubles both.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { runs } from '../testkit/runs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'docs/testing.md'), 'utf8');
@@ -18,8 +19,8 @@ const recipe = (name: string) => {
   return text;
 };
 
-const workers = 16;
-const processes = 8;
+const workers = runs(8);
+const processes = runs(4);
 let folder: string;
 let server: ServedProcess;
 
@@ -37,7 +38,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('16 workers of Vitest and 8 of pytest meet their limits exactly, on one server', async () => {
+test('workers of Vitest and of pytest meet their limits exactly, on one server', async () => {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const flags = ['--root', folder, '--pool', 'forks', '--maxWorkers', `${workers}`];
   const children = [

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
 
-const messages = 200_000;
+const messages = 150_000;
 
-test('200,000 queued messages are restored, and fail together when their SIM is deactivated', () => {
+test('150,000 queued messages are restored, and fail together when their SIM is deactivated', () => {
   const settings: SettingsInput = {
     clock: 'manual',
     noLimits: true,

@@ -1,6 +1,6 @@
 /**
- * `npm run types` and `npm run lint`. They are tests, so that they run beside the others: started
- * one after the other, each would leave a core idle.
+ * `npm run types` and `npm run lint`, which are quick by themselves. They are tests, so that they
+ * run beside the others: started one after the other, each would leave a core idle.
  */
 import { exec } from 'node:child_process';
 import { promisify } from 'node:util';
