@@ -24,7 +24,7 @@ async function sendRepeatedly(t: Trial, account: AccountUnderTest, times: number
 
 export const err1QuotaCases: readonly Case[] = [
   about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], 5, {
-    spends: { received: 1 },
+    spends: { dashboard_send: 1, external_send: 1, received: 1 },
     sends: `a message by an account whose quota is spent, ${eachWay}, and by one whose is not; a read, statistics and the list of received messages`,
     demands: '402 with code quota_exceeded; 202; no 402 for anything but a send',
     steps: async (t, account) => {
