@@ -184,14 +184,22 @@ export class Fleet {
   #holdRequestsAtRestarts({ shards, routes, haproxy }: FleetParts, wide?: WideWorld): void {
     for (const shard of shards) {
       const entry = { map: 'held' as const, key: shard.name };
-      shard.onEnded = () => haproxy.change([{ ...entry, value: '1' }]);
-      shard.onRestarted = async () => {
+      shard.onEnded = () => this.#unlessStopping(() => haproxy.change([{ ...entry, value: '1' }]));
+      const resume = async () => {
         await routes.readShard(shard);
         await wide?.resume(shard);
         // A change that is under way holds all shards, and releases them at its end.
         if (wide?.isHolding !== true) await haproxy.change([{ ...entry, value: undefined }]);
       };
+      shard.onRestarted = () => this.#unlessStopping(resume);
     }
+  }
+
+  /** Ignores errors once the fleet stops: HAProxy ends before the shards. */
+  async #unlessStopping(change: () => Promise<void>): Promise<void> {
+    await change().catch((error: unknown) => {
+      if (!this.#isStopping) throw error;
+    });
   }
 
   /** Returns the URL of the control port; null if the fleet has none. */

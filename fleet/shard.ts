@@ -261,7 +261,7 @@ export class Shard {
         `shard ${index} ended (${end}); its requests wait up to ${timeoutMs} ms for its return`,
       );
       await this.onEnded();
-      while (!(await this.#tryStart(process)) && !this.#isStopping) await pause(restartPauseMs);
+      while (!this.#isStopping && !(await this.#tryStart(process))) await pause(restartPauseMs);
       if (this.#isStopping) return;
       this.#state = 'resuming';
       await this.onRestarted();

@@ -239,7 +239,7 @@ export function readValue<Value>(name: string, text: string, parse: (text: strin
     return value;
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
-    const isSecret = /[-_](?:token|key)$/i.test(name);
+    const isSecret = /[-_](?:token|key|header|caller)$/i.test(name);
     const flagAndValue = text === '' || isSecret ? name : `${name} ${withoutPassword(text)}`;
     const hint = text === '' ? '; the value is empty' : '';
     throw new UsageError(oneLine(`${flagAndValue}: ${error.message}${hint}`));

@@ -42,6 +42,8 @@ test.each([
   [[silent, '--vary-path', 'other', '--dry-run'], /expected a path or a query, such as \/other or/],
   [[silent, '--vary-path', '//other', '--dry-run'], /expected a path or a query, such as \/other/],
   [[silent, '--body', '@/no/such/file', '--dry-run'], /^--body \/no\/such\/file: /],
+  [[silent, '--header', 'X-Api-Key=secret'], /^--header: expected 'Name: value'$/],
+  [[silent, '--caller', 'secret'], /^--caller: expected/],
   [[silent, 'more'], /^unexpected argument 'more'/],
 ])('%j is refused', async (argv, message) => {
   const refusal = { exitCode: 2, message: expect.stringMatching(message) };

@@ -126,8 +126,7 @@ export function writeDiscovered(file: string, { answers }: Discovered): void {
 }
 
 /**
- * The exit code of `interfaces.md` section 5. If several apply, the one that says most about the
- * target wins.
+ * The exit code of `conform`. If several apply, the one that says most about the target wins.
  */
 export function exitCode(run: Run, weighed: Weighed, required: readonly string[]): number {
   if (run.isInterrupted) return 130;

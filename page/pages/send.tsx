@@ -147,7 +147,7 @@ function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
             Watch this message
           </a>
         )}
-        {(method === 'GET' || body) && (
+        {(method === 'GET' ? !body : method === 'POST' && body) && (
           <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
         )}
       </div>
