@@ -23,6 +23,7 @@ export class Evidence {
   /** True if requests that are not among the decisions may have counted. */
   mayLackRequests = false;
   readonly #search: Search;
+  // Places in `decisions`, in this order: completeFrom <= recentFrom <= searched.
   /** The index of the first decision since the last restart. */
   #recentFrom = 0;
   /** From the decision with this index on, each request that counts is among the decisions. */
@@ -127,7 +128,10 @@ export class Evidence {
     return this.mayLackRequests || this.#updated().needsEarlier;
   }
 
-  /** True if the candidates allow for earlier requests in every window that remains. */
+  /**
+   * True if the candidates allow for earlier requests in every window that remains: the audit has
+   * taken `watchedWindows` of the longest of them.
+   */
   get allowsForEarlier(): boolean {
     const similarMs = this.#search.similarMs(this.memoryMs);
     return similarMs <= this.#watchedMs || this.#watchedMs === this.longestMs;
@@ -145,12 +149,18 @@ export class Evidence {
    */
   isConsistentWith(omitted: readonly Omitted[]): boolean {
     const decisions = [...this.decisions];
-    for (const list of omitted.toReversed())
-      decisions.splice(this.#indexAfter(list[0]), 0, ...decisionsAtOnce(list));
+    let [recentFrom, completeFrom] = [this.#recentFrom, this.#completeFrom];
+    for (const list of omitted.toReversed()) {
+      const at = this.#indexAfter(list[0]);
+      const inserted = decisionsAtOnce(list);
+      decisions.splice(at, 0, ...inserted);
+      if (at < recentFrom) recentFrom += inserted.length;
+      if (at < completeFrom) completeFrom += inserted.length;
+    }
     const { memoryMs } = this;
-    const recent = decisions.slice(this.#recentFrom);
+    const recent = decisions.slice(recentFrom);
     if (this.#search.isExplained(recent, memoryMs, this.longestMs, undefined)) return true;
-    const complete = decisions.slice(this.#completeFrom);
+    const complete = decisions.slice(completeFrom);
     const longestMs = Math.min(this.#search.similarMs(memoryMs), this.#watchedMs);
     return this.#search.isExplained(complete, memoryMs, longestMs, this.#completeSinceMs);
   }

@@ -235,7 +235,10 @@ export class Shard {
     return new ShardUnavailable(this.#isStopping ? stopping : late);
   }
 
-  /** If it is starting again, waits until the fleet has brought it up to date. */
+  /**
+   * While its process starts, waits until the fleet has brought it up to date. A request during
+   * `resuming` passes: it is how the fleet does that.
+   */
   async #untilStarted(untilMs: number): Promise<void> {
     if (this.#state !== 'starting') return;
     const isDown = () => this.#state === 'starting' || this.#state === 'resuming';

@@ -117,6 +117,7 @@ function unreadableWaits(refusals: readonly ClientExchange[]): readonly Notice[]
   return [noticeOf(what, unread)];
 }
 
+/** Retries that hardly wait, after refusals that name no wait. */
 function tightLoops(series: Series): readonly Notice[] {
   return series.flatMap((requests) => {
     const tight = requests.filter((later, index) => {
@@ -130,6 +131,7 @@ function tightLoops(series: Series): readonly Notice[] {
   });
 }
 
+/** Retries that came before the wait which another error than a 429 had named. */
 function hurriedRetries(series: Series): readonly Notice[] {
   const retries = series.flatMap((requests) =>
     otherErrors.flatMap((status) => retriesOf(requests, status)),
@@ -141,6 +143,7 @@ function hurriedRetries(series: Series): readonly Notice[] {
   });
 }
 
+/** Early retries that CLIENT-1 takes for sends that were on their way. */
 function excusedRetries(series: Series, graceMs: number): readonly Notice[] {
   const excused = series
     .flatMap((requests) => retriesOf(requests, 429))
@@ -253,7 +256,7 @@ function coveredFinding(refused: ClientExchange, exchange: ClientExchange): Find
   );
 }
 
-/** Tells the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
+/** Distinguishes the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
 class PossibleRetries {
   readonly #lacksSends: boolean;
   readonly #names: IntentNames;

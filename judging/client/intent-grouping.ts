@@ -41,7 +41,7 @@ import {
 
 const sendsPerSlice = 50;
 
-/** Yields after every 50 sends, so that a running simulator can serve meanwhile. */
+/** Yields at every 50th send, so that a running simulator can serve meanwhile. */
 export function groupingOf(
   sends: readonly ClientExchange[],
   knowledge: Knowledge,

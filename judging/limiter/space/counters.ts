@@ -1,6 +1,10 @@
 /**
  * Limiters that count requests in windows of equal length: windows of a clock, and counters that
  * add a share of the last window. `windows.ts` has the counter whose windows a request opens.
+ *
+ * A pass can only raise the lowest possible limit, and a refusal can only lower the highest. So
+ * three passes and a refusal, all surely in one window of the clock, permit a limit of 3 alone. If
+ * a border may lie between the first two passes, the other two permit a limit of 2, too.
  */
 import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
 import { type Group, type History, judgedIn, type Part, type PossibleLimits } from './history.ts';
@@ -112,7 +116,7 @@ function leastLimit(count: Count, at: number, least: number): number {
   const decision = count.history.decisions.all[at] as Decision;
   const [lowest, last] = windowsOf(count, decision);
   const first = Math.max(lowest, count.firstWindow);
-  const known = last > first ? Math.max(least, leastAnywhere(count, decision, at)) : least;
+  const known = last > first ? Math.max(least, leastAtAnyPhase(count, decision, at)) : least;
   if (last - lowest > manyWindows) return known;
   let bound = Number.POSITIVE_INFINITY;
   for (let window = first; window <= last && bound > known; window += 1)
@@ -125,7 +129,7 @@ function mostLimit(count: Count, at: number, most: number): number {
   const decision = count.history.decisions.all[at] as Decision;
   const [lowest, last] = windowsOf(count, decision);
   const first = Math.max(lowest, count.firstWindow);
-  const known = last > first ? Math.min(most, mostAnywhere(count, decision, at)) : most;
+  const known = last > first ? Math.min(most, mostAtAnyPhase(count, decision, at)) : most;
   if (last - lowest > manyWindows) return known;
   let bound = 0;
   for (let window = first; window <= last && bound < known; window += 1)
@@ -134,13 +138,13 @@ function mostLimit(count: Count, at: number, most: number): number {
 }
 
 /** When the window of this number begins, at the earliest. */
-function earliest({ version: { windowMs, phase }, origin }: Count, window: number): number {
+function earliestBegin({ version: { windowMs, phase }, origin }: Count, window: number): number {
   const windows = phase[0] + window;
   return origin + windows * windowMs[windows < 0 ? 1 : 0];
 }
 
 /** When the window of this number begins, at the latest. */
-function latest({ version: { windowMs, phase }, origin }: Count, window: number): number {
+function latestBegin({ version: { windowMs, phase }, origin }: Count, window: number): number {
   const windows = phase[1] + window;
   return origin + windows * windowMs[windows < 0 ? 0 : 1];
 }
@@ -157,19 +161,19 @@ export function windowsOf(
 }
 
 function mayBeIn(count: Count, { from, to }: Decision, window: number): boolean {
-  return to >= earliest(count, window) && from < latest(count, window + 1);
+  return to >= earliestBegin(count, window) && from < latestBegin(count, window + 1);
 }
 
 /** The first decision before `until` that is surely in this window. */
 function firstSurelyIn(count: Count, window: number, until: number): number {
   const { begin, firstWindow, history } = count;
   if (window === firstWindow) return begin;
-  return history.decisions.firstFrom(latest(count, window), begin, until);
+  return history.decisions.firstFrom(latestBegin(count, window), begin, until);
 }
 
 /** The first decision before `until` that may be in this window. */
 function firstPossiblyIn(count: Count, window: number, until: number): number {
-  return count.history.decisions.firstTo(earliest(count, window), count.begin, until);
+  return count.history.decisions.firstTo(earliestBegin(count, window), count.begin, until);
 }
 
 /** The least that this window may count before `until`, with its share of the one before. */
@@ -222,7 +226,7 @@ function shareOf({ isSliding }: Count, restMs: number, windowMs: number): number
 function leastIn(count: Count, decision: Decision, at: number, window: number): number {
   if (!mayBeIn(count, decision, window)) return Number.POSITIVE_INFINITY;
   const { history, version, isSliding } = count;
-  const [begin, end] = [latest(count, window), earliest(count, window + 1)];
+  const [begin, end] = [latestBegin(count, window), earliestBegin(count, window + 1)];
   const share = shareOf(count, end - decision.to, version.windowMs[1]);
   const least = leastCount(count, window, at, share);
   const first = firstSurelyIn(count, window, at);
@@ -237,9 +241,9 @@ function leastIn(count: Count, decision: Decision, at: number, window: number): 
 function mostIn(count: Count, decision: Decision, at: number, window: number): number {
   if (!mayBeIn(count, decision, window)) return 0;
   const { knownSince, windowMs, refusalsSpend } = count.version;
-  if (earliest(count, window) < knownSince) return Number.POSITIVE_INFINITY;
-  const share = shareOf(count, latest(count, window + 1) - decision.from, windowMs[0]);
-  const isKnown = share === 0 || earliest(count, window - 1) >= knownSince;
+  if (earliestBegin(count, window) < knownSince) return Number.POSITIVE_INFINITY;
+  const share = shareOf(count, latestBegin(count, window + 1) - decision.from, windowMs[0]);
+  const isKnown = share === 0 || earliestBegin(count, window - 1) >= knownSince;
   if (isKnown) return mostCount(count, window, at, share);
   // Others passed in the last window, no more than the limit; how often they were refused is open.
   if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
@@ -248,7 +252,7 @@ function mostIn(count: Count, decision: Decision, at: number, window: number): n
 }
 
 /** Wherever the windows begin: the lowest limit that lets these requests pass. */
-function leastAnywhere(count: Count, { to }: Decision, at: number): number {
+function leastAtAnyPhase(count: Count, { to }: Decision, at: number): number {
   const { decisions } = count.history;
   const [shortest] = count.version.windowMs;
   const first = Math.min(at, decisions.firstFrom(to - shortest, count.begin, at));
@@ -260,7 +264,7 @@ function leastAnywhere(count: Count, { to }: Decision, at: number): number {
 }
 
 /** Wherever the windows begin: no more were spent in those that can refuse this decision. */
-function mostAnywhere(count: Count, { from }: Decision, at: number): number {
+function mostAtAnyPhase(count: Count, { from }: Decision, at: number): number {
   const { version, begin, isSliding } = count;
   const reachMs = version.windowMs[1] * (isSliding ? 2 : 1);
   if (from - reachMs < version.knownSince) return Number.POSITIVE_INFINITY;

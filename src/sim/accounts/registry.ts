@@ -109,7 +109,7 @@ export class Registry {
     account.name = name;
   }
 
-  /** The only writer of a quota. */
+  /** Only this method changes a quota later. */
   setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
     account.monthlyQuota = monthlyQuota;
   }
