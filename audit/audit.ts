@@ -146,8 +146,11 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
     stopped = error.reason;
   }
   steps.keyTests.checkForUncountedRequests();
-  const { withoutLimit } = races;
-  return { seen: { keyTests: steps.keyTests.done, races: races.finish(), withoutLimit }, stopped };
+  const { atOnceForLimit } = races;
+  return {
+    seen: { keyTests: steps.keyTests.done, races: races.finish(), atOnceForLimit },
+    stopped,
+  };
 }
 
 function newRun({ request, now = Date.now, rate = 50, ...options }: AuditSettings): Run {

@@ -26,8 +26,8 @@ export class Races {
   readonly #subject: Subject;
   readonly #evidence: Evidence;
   readonly #done: Race[] = [];
-  /** What was sent at once after nothing was refused. */
-  withoutLimit: readonly AuditedExchange[] = [];
+  /** What was sent at once to find a limit, after no request one by one was refused. */
+  atOnceForLimit: readonly AuditedExchange[] = [];
   /** Races in which more requests passed than any version that remained permits. */
   readonly #unexplained: Omitted[] = [];
 
@@ -37,13 +37,13 @@ export class Races {
     this.#evidence = evidence;
   }
 
-  /** If one by one is slower than the audit's pace, a limit may show only to requests at once. */
+  /** Sends many at once if slow replies keep requests one by one below the pace of the audit. */
   async findLimit(): Promise<void> {
     const { paceMs, budget } = this.#run.settings;
     const count = Math.min(mostInRace, budget - this.#run.requests);
     if (this.#run.replyMs <= paceMs || count < 1) return;
     this.#run.doing('many at once, as one by one they may be too slow for a limit');
-    this.withoutLimit = await this.#run.race(this.#subject, count);
+    this.atOnceForLimit = await this.#run.race(this.#subject, count);
   }
 
   /** `pause` waits until the whole limit has come back. */

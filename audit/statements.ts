@@ -27,7 +27,7 @@ import {
 export interface Seen extends Askers {
   readonly evidence: Evidence;
   readonly races: readonly Race[];
-  readonly withoutLimit: Races['withoutLimit'];
+  readonly atOnceForLimit: Races['atOnceForLimit'];
 }
 
 export function statementsOf(seen: Seen): Statements {
@@ -72,7 +72,7 @@ type Facts = Pick<
 const saidOnce = undetermined('not learned: see algorithm');
 
 function factsOf(seen: Seen): Facts {
-  const { evidence, exchanges, withoutLimit: atOnce, advice } = seen;
+  const { evidence, exchanges, atOnceForLimit: atOnce, advice } = seen;
   const isRefused = ({ outcome }: AuditedExchange) => outcome === 'refused';
   const oneByOne = exchanges.filter((each) => !atOnce.includes(each));
   if (!oneByOne.some(isRefused)) {
@@ -235,7 +235,7 @@ const openedAgainMs = 1_000;
 function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
   if (race === undefined)
     return undetermined(
-      'not tried: first the audit must know how many may pass, and have them left',
+      'not tried: the audit must first know how many may pass, and have more requests left',
     );
   const { sent, most, passed } = race;
   const excess = passed - most;

@@ -60,7 +60,7 @@ const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
     sends: 'nothing more: judges every reply to a send and to a read of the run',
     demands: `${rule} holds for each of them`,
     steps: async (t) => {
-      // Sends at once have no order, so which of them is the original is for other cases.
+      // SEND-5 also judges replays, but of sends at once the log does not show which came first.
       const isJudged = ({ reply }: Exchange) =>
         rule !== 'SEND-5' || [400, 500].includes(reply.status);
       t.exchanges.push(...t.target.log.filter(isJudged));
