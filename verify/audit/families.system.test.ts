@@ -5,14 +5,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { algorithmOf } from '#audit/remaining.ts';
-import type { Decision, Version } from '#judging/limiter/space/decision.ts';
-import { families, rareFamilies } from '#judging/limiter/space/families.ts';
+import { type Decision, type Version, withLimit } from '#judging/limiter/space/decision.ts';
+import { type Family, families, rareFamilies } from '#judging/limiter/space/families.ts';
 import { Decisions, History } from '#judging/limiter/space/history.ts';
 import {
   alignedWindow,
   fixedWindow,
   prolonged,
   slidingCounter,
+  slidingCounterFromFirst,
   slidingLog,
   tokenBucket,
 } from './limiters.ts';
@@ -23,6 +24,12 @@ const planted = [
   ['sliding_log', 'free', slidingLog],
   ['sliding_log', 'spend', (n: number, ms: number) => slidingLog(n, ms, true)],
   ['sliding_counter', 'free', slidingCounter],
+  ['sliding_counter_from_first', 'free', slidingCounterFromFirst],
+  [
+    'sliding_counter_from_first',
+    'spend',
+    (n: number, ms: number) => slidingCounterFromFirst(n, ms, true),
+  ],
   ['sliding_counter_capped', 'spend', (n: number, ms: number) => slidingCounter(n, ms, true)],
   ['token_bucket', 'free', tokenBucket],
   ['token_bucket', 'spend', (n: number, ms: number) => tokenBucket(n, ms, true)],
@@ -69,8 +76,10 @@ function decided([, , make]: Planted, run: RunOf<typeof runs>): Decision[] {
   return decisions.slice(Math.min(run.unknown, run.requests.length));
 }
 
-function versionOf([, refusals]: Planted, run: RunOf<typeof runs>, first: number): Version {
-  const { windowMs, wider, phaseWidth } = run;
+function versionOf([name, refusals]: Planted, run: RunOf<typeof runs>, first: number): Version {
+  const { windowMs, wider } = run;
+  // An unknown request may have opened windows at any time.
+  const phaseWidth = name === 'sliding_counter_from_first' ? 1 : run.phaseWidth;
   const place = (((-run.begin % windowMs) + windowMs) % windowMs) / windowMs;
   return {
     limit: [1, 20],
@@ -79,6 +88,27 @@ function versionOf([, refusals]: Planted, run: RunOf<typeof runs>, first: number
     refusalsSpend: refusals === 'spend',
     knownSince: run.unknown === 0 ? Number.NEGATIVE_INFINITY : first,
   };
+}
+
+/** The limits that permit the decisions, judged after each of them. */
+function limitOneByOne(family: Family, whole: Version, list: readonly Decision[]) {
+  const decisions = new Decisions();
+  const history = new History(decisions, 0);
+  let version: Version | undefined = whole;
+  for (const decision of list) {
+    const since = Math.max(0, history.groups.length - 1);
+    const one: Version = version;
+    // A question about the future changes nothing.
+    history.followedBy([{ ...decision, passed: !decision.passed }], (part) =>
+      family.possibleLimits(history, one, part),
+    );
+    decisions.add(decision);
+    history.add();
+    const limit = family.possibleLimits(history, one, { ...history.whole, since });
+    version = withLimit(one, limit);
+    if (version === undefined) return undefined;
+  }
+  return version.limit;
 }
 
 const rows = planted.map((row) => {
@@ -95,9 +125,11 @@ test.each(rows)('$name $refusals permits what such a limiter decides', ({ row, f
       const decisions = decided(row, run);
       const history = History.of(decisions);
       const version = versionOf(row, run, decisions[0]?.to ?? 0);
-      const limit = family.possibleLimits(history, version, history.whole);
-      expect(limit?.[0]).toBeLessThanOrEqual(run.limit);
-      expect(limit?.[1]).toBeGreaterThanOrEqual(run.limit);
+      const whole = family.possibleLimits(history, version, history.whole);
+      for (const limit of [whole, limitOneByOne(family, version, decisions)]) {
+        expect(limit?.[0]).toBeLessThanOrEqual(run.limit);
+        expect(limit?.[1]).toBeGreaterThanOrEqual(run.limit);
+      }
     }),
     { numRuns: 300 },
   );
@@ -114,27 +146,9 @@ test.each(families.map((family) => ({ family, name: family.name, refusals: famil
           run,
           list[0]?.from ?? 0,
         );
-        const decisions = new Decisions();
-        const history = new History(decisions, 0);
-        let version: Version | undefined = first;
-        for (const decision of list) {
-          const since = Math.max(0, history.groups.length - 1);
-          if (version !== undefined) {
-            // A question about the future changes nothing.
-            const one = version;
-            history.followedBy([{ ...decision, passed: !decision.passed }], (part) =>
-              family.possibleLimits(history, one, part),
-            );
-          }
-          decisions.add(decision);
-          history.add();
-          const limit: Version['limit'] | undefined =
-            version && family.possibleLimits(history, version, { ...history.whole, since });
-          const isSame = limit?.[0] === version?.limit[0] && limit?.[1] === version?.limit[1];
-          if (!isSame) version = version && limit && { ...version, limit };
-        }
+        const history = History.of(list);
         const anew = family.possibleLimits(history, { ...first }, history.whole);
-        expect(version?.limit).toEqual(anew);
+        expect(limitOneByOne(family, first, list)).toEqual(anew);
       }),
       { numRuns: 200 },
     );
@@ -190,6 +204,19 @@ test('a log gives a token back after exactly its window', () => {
   for (const windowMs of [11.9999, 12, 12.0001])
     expect(limitsOf('sliding_log', windowMs, list)?.[0]).not.toBe(1);
 });
+
+test.each([
+  ['sliding_log', 100, 7],
+  ['aligned_window', 100, 5],
+  ['sliding_counter', 100, 5],
+] as const)(
+  'of many at once, a %s of %d ms lets its limit pass in each window',
+  (name, ms, least) => {
+    // 14 passed within 150 ms: in two windows, or with windows of a clock in three.
+    const list = Array.from({ length: 14 }, () => ({ from: 0, to: 150, passed: true, count: 1 }));
+    expect(limitsOf(name, ms, list)?.[0]).toBe(least);
+  },
+);
 
 test.each([
   ['block', 1, ['fixed_window']],

@@ -56,6 +56,22 @@ export const tokenBucket = modelled('continuous');
 /** Windows of the clock, with a share of the previous one. */
 export const slidingCounter = modelled('sliding_counter');
 
+/** A sliding counter whose first window is opened by a request after a window without any. */
+export const slidingCounterFromFirst =
+  (limit: number, windowMs: number, refusalsSpend = false) =>
+  () => {
+    let [begin, last, current] = [Number.NEGATIVE_INFINITY, 0, 0];
+    return (now: number) => {
+      const windows = Math.floor((now - begin) / windowMs);
+      if (windows >= 2) [begin, last, current] = [now, 0, 0];
+      if (windows === 1) [begin, last, current] = [begin + windowMs, current, 0];
+      const share = 1 - (now - begin) / windowMs;
+      const passes = Math.floor(current + share * last) < limit;
+      if (passes || refusalsSpend) current += 1;
+      return passes ? pass : refuse(windowMs);
+    };
+  };
+
 /** A window that each request prolongs, also a refused one. */
 export const prolonged = (limit: number, windowMs: number) => () => {
   let [last, count] = [Number.NEGATIVE_INFINITY, 0];

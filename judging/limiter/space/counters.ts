@@ -6,22 +6,24 @@
  * three passes and a refusal, all surely in one window of the clock, permit a limit of 3 alone. If
  * a border may lie between the first two passes, the other two permit a limit of 2, too.
  */
-import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
+import { type Decision, hullOf, type Span, spanOf, type Version, withLimit } from './decision.ts';
 import { type Group, type History, judgedIn, type Part, type PossibleLimits } from './history.ts';
 
 /** N requests in each window of a clock. */
 export const alignedWindow: PossibleLimits = (history, version, part) =>
-  limitsByWindows(history, version, part, { isSliding: false });
+  limitsByWindows(countOf(history, version, part, { isSliding: false }), version.limit, part);
 
 /** The last window counts by the share of it that the sliding window still covers. */
-export const slidingCounter = alwaysRounded((rounding, history, version, part) =>
-  limitsByWindows(history, version, part, { isSliding: true, rounding }),
-);
+export const slidingCounter = alwaysRounded((rounding, history, version, part) => {
+  const count = countOf(history, version, part, { isSliding: true, rounding });
+  return limitsByWindows(count, version.limit, part);
+});
 
 /** The same, which counts refusals too, but no more than the limit in one window. */
-export const cappedSlidingCounter = alwaysRounded((rounding, history, version, part) =>
-  limitsByWindows(history, version, part, { isSliding: true, isCapped: true, rounding }),
-);
+export const cappedSlidingCounter = alwaysRounded((rounding, history, version, part) => {
+  const how = { isSliding: true, isCapped: true, rounding };
+  return limitsByWindows(countOf(history, version, part, how), version.limit, part);
+});
 
 /** If a decision may lie in more windows than this, one of them explains it. */
 const manyWindows = 24;
@@ -36,11 +38,11 @@ type LimitsByRounding = (
   ...of: Parameters<PossibleLimits>
 ) => ReturnType<PossibleLimits>;
 
-/** The limits that permit the groups before `until`, by the number of the rounding. */
+/** The versions that permit the groups before `until`, by the number of the rounding. */
 interface Judged {
   readonly groups: readonly Group[];
   readonly until: number;
-  readonly limits: readonly (Span | undefined)[];
+  readonly versions: readonly (Version | undefined)[];
 }
 
 /** A counter rounds the same way each time. With a low limit, only that tells it from others. */
@@ -54,23 +56,25 @@ export function alwaysRounded(limitsOf: LimitsByRounding): PossibleLimits {
     const judgedUntil = (until: number, before: Judged): Judged => {
       if (before.until === until) return before;
       const rest = { ...part, since: before.until, until };
-      const limitsWith = (known: Span | undefined, number: number) => {
+      const versionWith = (known: Version | undefined, number: number) => {
         const rounding = roundings[number] as number;
-        return known && limitsOf([rounding, rounding], history, { ...version, limit: known }, rest);
+        return known && withLimit(known, limitsOf([rounding, rounding], history, known, rest));
       };
-      return { groups, until, limits: before.limits.map(limitsWith) };
+      return { groups, until, versions: before.versions.map(versionWith) };
     };
     const saved = judged.get(version);
     const isUsable = saved?.groups === groups && saved.until <= part.since;
-    const none = { groups, until: part.begin, limits: roundings.map(() => version.limit) };
+    // Each rounding has a version of its own, because judges keep what they know by version.
+    const anew = roundings.map(() => ({ ...version }));
+    const none = { groups, until: part.begin, versions: anew };
     const before = judgedUntil(part.since, isUsable ? saved : none);
     judged.set(version, before);
-    return hullOf(judgedUntil(part.until, before).limits);
+    return hullOf(judgedUntil(part.until, before).versions.map((each) => each?.limit));
   };
 }
 
 /** What a count by windows looks at. */
-interface Count {
+export interface Count {
   readonly history: History;
   readonly version: Version;
   /** The number of the first decision that counts. */
@@ -85,20 +89,28 @@ interface Count {
   readonly firstWindow: number;
 }
 
-/** The limits that permit the groups of a part. */
-export function limitsByWindows(
+/** A count of what the groups from `begin` on have spent. */
+export function countOf(
   history: History,
   version: Version,
-  { begin, since, until }: Part,
+  { begin }: Pick<Part, 'begin'>,
   how: Partial<Count> & Pick<Count, 'isSliding'>,
-): Span | undefined {
-  const { groups, decisions, suspect } = history;
-  const first = groups[begin]?.first ?? 0;
+): Count {
   const { isSliding, isCapped = false, rounding = anyRounding, origin = 0 } = how;
   const { firstWindow = Number.NEGATIVE_INFINITY } = how;
-  const windows = { isSliding, isCapped, rounding, origin, firstWindow };
-  const count: Count = { ...windows, history, version, begin: first };
-  let [least, most] = version.limit;
+  const first = history.groups[begin]?.first ?? 0;
+  return { history, version, begin: first, isSliding, isCapped, rounding, origin, firstWindow };
+}
+
+/** The limits, of those in the span, that permit the groups of a part. */
+export function limitsByWindows(
+  count: Count,
+  limit: Span,
+  { since, until }: Pick<Part, 'since' | 'until'>,
+): Span | undefined {
+  const { history } = count;
+  const { groups, decisions, suspect } = history;
+  let [least, most] = limit;
   // The suspect comes first, in place of the group before the part.
   for (let next = since - 1; next < until && least <= most; next += 1) {
     const group = next < since ? suspect : next;
@@ -252,10 +264,11 @@ function mostIn(count: Count, decision: Decision, at: number, window: number): n
 }
 
 /** Wherever the windows begin: the lowest limit that lets these requests pass. */
-function leastAtAnyPhase(count: Count, { to }: Decision, at: number): number {
+function leastAtAnyPhase(count: Count, { from, to }: Decision, at: number): number {
   const { decisions } = count.history;
   const [shortest] = count.version.windowMs;
-  const first = Math.min(at, decisions.firstFrom(to - shortest, count.begin, at));
+  const since = Math.min(from, to - shortest);
+  const first = Math.min(at, decisions.firstFrom(since, count.begin, at));
   const windows = (to - (decisions.all[first] as Decision).from) / shortest;
   const passes = decisions.passedBetween(first, at + 1);
   // Just after a border the last window still counts nearly whole.

@@ -28,6 +28,13 @@ export interface Version {
   readonly knownSince: number;
 }
 
+/** The version with this limit: the same object if it has it, since judges know it by that. */
+export function withLimit(version: Version, limit: Span | undefined): Version | undefined {
+  if (limit === undefined) return undefined;
+  const isSame = limit[0] === version.limit[0] && limit[1] === version.limit[1];
+  return isSame ? version : { ...version, limit };
+}
+
 /** The span, or undefined if it is empty. */
 export function spanOf(least: number, most: number): Span | undefined {
   return least <= most ? [least, most] : undefined;

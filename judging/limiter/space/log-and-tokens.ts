@@ -13,11 +13,13 @@ export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part)
     const i = judgedIn(groups[g] as Group);
     const { from, to, passed } = all[i] as Decision;
     if (passed) {
-      const certain = firstThat(begin, i, (at) => to - (all[at] as Decision).from < shortest);
-      const isInside = to - from < shortest;
-      const until = isInside ? i + 1 : i;
-      const spent = decisions.spentBetween(certain, until, refusalsSpend);
-      least = Math.max(least, isInside ? spent : spent + 1);
+      // As many windows as the time takes in which this request was decided: usually one.
+      const windows = Math.floor((to - from) / shortest) + 1;
+      const reachMs = windows * shortest;
+      const certain = firstThat(begin, i, (at) => to - (all[at] as Decision).from < reachMs);
+      const spends = refusalsSpend && windows === 1;
+      const spent = decisions.spentBetween(certain, i + 1, spends);
+      least = Math.max(least, Math.ceil(spent / windows));
     } else if (from - longest >= knownSince) {
       const possible = firstThat(begin, i, (at) => from - (all[at] as Decision).to < longest);
       most = Math.min(most, decisions.spentBetween(possible, i, refusalsSpend));

@@ -7,7 +7,7 @@
  * A span is kept whole while the version in its middle is possible: cutting it would drop nothing
  * yet. One with an impossible middle is cut until it is too fine to matter.
  */
-import type { Decision, Span, Version } from './decision.ts';
+import { type Decision, type Span, type Version, withLimit } from './decision.ts';
 import { type Family, families } from './families.ts';
 import { Histories, type History, type Part, shortestWindowMs } from './history.ts';
 
@@ -189,7 +189,10 @@ function cutUntil(width: Widths, group: readonly Candidate[], histories: Histori
     const span = left.pop();
     if (span === undefined) break;
     const wanted = span.middle === undefined ? width : widthIfPossible;
-    const { cutsLeft, halves } = nextCut(span.version, wanted, histories.lengthMs);
+    // Windows that a request opens go on until the next one opens others: for a few windows.
+    const isBrief = span.family.isFromFirst && span.middle !== undefined;
+    const lengthMs = isBrief ? span.version.windowMs[0] : histories.lengthMs;
+    const { cutsLeft, halves } = nextCut(span.version, wanted, lengthMs);
     if (cutsLeft <= 0) {
       done.push(span);
       continue;
@@ -202,11 +205,10 @@ function cutUntil(width: Widths, group: readonly Candidate[], histories: Histori
 
 /** The version with the limits that permit the decisions. */
 function permitted(one: OneVersion, history: History, part: Part): OneVersion | undefined {
-  const { family, version } = one;
-  const limit = family.possibleLimits(history, version, part);
-  if (limit === undefined) return undefined;
-  const isSame = limit[0] === version.limit[0] && limit[1] === version.limit[1];
-  return isSame ? one : { family, version: { ...version, limit } };
+  const { family } = one;
+  const limit = family.possibleLimits(history, one.version, part);
+  const version = withLimit(one.version, limit);
+  return version && (version === one.version ? one : { family, version });
 }
 
 /** True if the version permits this part of the decisions. */

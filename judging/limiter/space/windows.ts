@@ -2,7 +2,7 @@
  * Limiters whose window a request opens. A window may have been opened by several of the requests,
  * so every window that may be open is followed from decision to decision.
  */
-import { alwaysRounded, limitsByWindows, windowsOf } from './counters.ts';
+import { alwaysRounded, type Count, countOf, limitsByWindows, windowsOf } from './counters.ts';
 import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
 import type { Group, History, Part, PossibleLimits } from './history.ts';
 
@@ -16,32 +16,24 @@ export const prolongedWindow: PossibleLimits = (history, version, part) =>
 
 /**
  * A sliding counter whose first window is opened by a request after a window without any. Where a
- * window may or may not have had one, either may explain what follows: `openers` are the groups
- * whose windows may go on.
+ * window may or may not have had one, either may explain what follows: the windows of each request
+ * that may have opened some are followed, as far as they permit what was decided.
  */
-export const slidingCounterFromFirst = alwaysRounded(
-  (rounding, history, version, { since, until }) => {
-    const { groups } = history;
-    let limit: Span | undefined = version.limit;
-    // Before a pause that is surely long enough, nothing matters.
-    const pauseBefore = (at: number) => (groups[at] as Group).from - (groups[at - 1] as Group).to;
-    let at = Math.min(since, until - 1);
-    while (at > 0 && pauseBefore(at) < 2 * version.windowMs[1]) at -= 1;
-    const isKnown = at > 0 || version.knownSince === Number.NEGATIVE_INFINITY;
-    let openers: readonly number[] = [isKnown ? at : unknownOpener];
-    for (let end = at; at < until && limit !== undefined; at = end) {
-      openers = openersAt(history, version, openers, at);
-      end = at + 1;
-      // What one has opened is judged together as far as no other may open windows.
-      const isSame = () => openersAt(history, version, openers, end) === openers;
-      while (openers.length === 1 && end < until && isSame()) end += 1;
-      const part = { since: Math.max(at, since), until: end };
-      if (end > since)
-        limit = limitsByOpeners(history, { ...version, limit }, openers, part, rounding);
-    }
-    return limit;
-  },
-);
+export const slidingCounterFromFirst = alwaysRounded((rounding, history, version, part) => {
+  const { since, until } = part;
+  if (until === 0) return version.limit;
+  const base = countOf(history, version, { begin: 0 }, { isSliding: true, rounding });
+  let { at, opened } = openedBefore(base, part);
+  while (at < until && opened.length > 0) {
+    if (at === since && since > 0) openedSoFar.set(version, { groups: history.groups, at, opened });
+    opened = openedAt(base, opened, at);
+    // As far as no other may open windows, groups are judged together.
+    const end = sameUntil(base, opened, at, at < since ? since : until);
+    opened = permittedBy(opened, { since: at, until: end });
+    at = end;
+  }
+  return hullOf(opened.map(({ limit }) => limit));
+});
 
 /** A window that may be open after a decision. */
 interface OpenWindow {
@@ -150,78 +142,116 @@ function hullOfTwo(one: Span, other: Span): Span {
   return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
 }
 
-/** Stands for a request before all that are known: it opened windows at the version's phase. */
-const unknownOpener = -1;
-/** Stands for one of many that may have opened windows: they begin at any phase. */
-const anyOpener = -2;
+/** Windows that go on from the request that opened the first of them. */
+interface OpenedWindows {
+  /** The limits that permit all decisions up to here. */
+  readonly limit: Span;
+  readonly count: Count;
+}
+
+/** What may be open before group `at`. */
+interface OpenedSoFar {
+  readonly groups: readonly Group[];
+  readonly at: number;
+  readonly opened: readonly OpenedWindows[];
+}
+
+/** An update continues here. */
+const openedSoFar = new WeakMap<Version, OpenedSoFar>();
 /** If more may have opened windows than this, following each takes most of the time of an audit. */
-const mostOpeners = 8;
-/** The openers whose windows may go on at this group, and the group itself if it may open one. */
-function openersAt(
-  history: History,
-  version: Version,
-  openers: readonly number[],
+const mostOpened = 3;
+
+/** What may be open before the part, or before a group in front of it. */
+function openedBefore(base: Count, { since, until }: Part): Pick<OpenedSoFar, 'at' | 'opened'> {
+  const { groups } = base.history;
+  const { limit, windowMs, knownSince } = base.version;
+  const saved = openedSoFar.get(base.version);
+  if (saved?.groups === groups && saved.at <= since) return saved;
+  // Before a pause that is surely long enough, nothing matters.
+  const pauseBefore = (at: number) => (groups[at] as Group).from - (groups[at - 1] as Group).to;
+  let at = Math.min(since, until - 1);
+  while (at > 0 && pauseBefore(at) < 2 * windowMs[1]) at -= 1;
+  // Otherwise, a request before all that are known opened windows at the version's phase.
+  const isKnown = knownSince === Number.NEGATIVE_INFINITY;
+  return { at, opened: [{ limit, count: isKnown ? countFrom(base, at) : base }] };
+}
+
+/** The count of the windows that the first request of this group opens. */
+function countFrom(base: Count, at: number): Count {
+  const { history, version } = base;
+  const { limit, windowMs, refusalsSpend } = version;
+  const { first } = history.groups[at] as Group;
+  const { from, to } = history.decisions.all[first] as Decision;
+  const phase: Span = [0, Math.min(1, (to - from) / windowMs[1])];
+  // The windows that it opens hold nothing from before it.
+  const knownSince = Number.NEGATIVE_INFINITY;
+  const opened: Version = { limit, windowMs, phase, refusalsSpend, knownSince };
+  return { ...base, version: opened, begin: first, origin: from, firstWindow: 0 };
+}
+
+/** The windows that may go on at this group, and those that it may open. */
+function openedAt(
+  base: Count,
+  opened: readonly OpenedWindows[],
   at: number,
-): readonly number[] {
-  const { windowMs } = version;
-  const [before, after] = [history.groups[at - 1], history.groups[at] as Group];
-  if (before === undefined || after.to - before.from < windowMs[0]) return openers;
-  if (after.from - before.to >= 2 * windowMs[1]) return [at];
-  let mayOpen = false;
-  const going = openers.filter((opener) => {
-    const windowsOf = windowsSince(history, version, opener);
-    const [earlier, later] = [windowsOf(before), windowsOf(after)];
-    // A window without a request in between ends the windows of an opener.
-    mayOpen ||= later[1] >= earlier[0] + 2;
-    return opener === at || later[0] <= earlier[1] + 1;
-  });
-  if (mayOpen) return going.length < mostOpeners ? [...going, at] : [anyOpener];
-  return going.length === openers.length ? openers : going;
+): readonly OpenedWindows[] {
+  const { groups } = base.history;
+  const [before, after] = [groups[at - 1], groups[at] as Group];
+  const ended = opened.filter(({ count }) => mayHaveEnded(count, before, after));
+  if (ended.length === 0 || before === undefined) return opened;
+  const going = opened.filter(({ count }) => mayGoOn(count, before, after));
+  // The first request of a window passes.
+  if (!after.passed) return going;
+  if (going.length < mostOpened) return [...going, joined(ended, countFrom(base, at))];
+  // One of many may have opened the windows: they begin at any phase.
+  const version = { ...base.version, phase: [0, 1] as const };
+  return [joined([...going, ...ended], { ...base, version })];
 }
 
-/** The numbers of the windows that may hold a decision, if this group has opened the first. */
-function windowsSince(history: History, version: Version, opener: number) {
-  if (opener < 0)
-    return (decision: Decision) =>
-      windowsOf({ version: openedBefore(version, opener), origin: 0 }, decision);
-  const { windowMs } = version;
-  const opening = openingOf(history, opener);
-  return ({ from, to }: Decision): Span => [
-    Math.max(0, Math.floor((from - opening.to) / windowMs[1])),
-    Math.max(0, Math.floor((to - opening.from) / windowMs[0])),
-  ];
+/** True if a window without a request may lie between the two: it ends the windows that go on. */
+function mayHaveEnded(count: Count, before: Decision | undefined, after: Decision): boolean {
+  if (before === undefined || after.to - before.from < count.version.windowMs[0]) return false;
+  const [earliest] = windowsOf(count, before);
+  const [, last] = windowsOf(count, after);
+  return last >= Math.max(earliest, count.firstWindow) + 2;
 }
 
-function openedBefore(version: Version, opener: number): Version {
-  return opener === anyOpener ? { ...version, phase: [0, 1] } : version;
+/** True if each window between the two may hold one of them. */
+function mayGoOn(count: Count, before: Decision, after: Decision): boolean {
+  if (after.from - before.to >= 2 * count.version.windowMs[1]) return false;
+  const [, latest] = windowsOf(count, before);
+  const [next] = windowsOf(count, after);
+  return next <= latest + 1;
 }
 
-/** The decision that opened windows. */
-function openingOf({ groups, decisions }: History, opener: number): Decision {
-  return decisions.all[(groups[opener] as Group).first] as Decision;
+/** The group before which no other may open windows; the next one if several may have. */
+function sameUntil(
+  { history: { groups } }: Count,
+  opened: readonly OpenedWindows[],
+  at: number,
+  until: number,
+): number {
+  let end = at + 1;
+  const [one, ...others] = opened;
+  if (one === undefined || others.length > 0) return end;
+  while (end < until && !mayHaveEnded(one.count, groups[end - 1], groups[end] as Group)) end += 1;
+  return end;
 }
 
-/** The limits that permit the groups, if one of these has opened the windows. */
-function limitsByOpeners(
-  history: History,
-  version: Version,
-  openers: readonly number[],
+/** Those that permit the groups, with the limits that do. */
+function permittedBy(
+  opened: readonly OpenedWindows[],
   judged: Pick<Part, 'since' | 'until'>,
-  rounding: Span,
-): Span | undefined {
-  const spans = openers.map((begin) => {
-    const part = { begin: Math.max(0, begin), ...judged };
-    if (begin < 0)
-      return limitsByWindows(history, openedBefore(version, begin), part, {
-        isSliding: true,
-        rounding,
-      });
-    const { from, to } = openingOf(history, begin);
-    const phase: Span = [0, Math.min(1, (to - from) / version.windowMs[1])];
-    const how = { isSliding: true, rounding, origin: from, firstWindow: 0 };
-    // The windows that it opens hold nothing from before it.
-    const opened = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
-    return limitsByWindows(history, opened, part, how);
-  });
-  return hullOf(spans);
+): OpenedWindows[] {
+  const permitted: OpenedWindows[] = [];
+  for (const { limit: before, count } of opened) {
+    const limit = limitsByWindows(count, before, judged);
+    if (limit !== undefined) permitted.push({ limit, count });
+  }
+  return permitted;
+}
+
+/** What any of these permits, with another count. */
+function joined(opened: readonly OpenedWindows[], count: Count): OpenedWindows {
+  return { limit: opened.map(({ limit }) => limit).reduce(hullOfTwo), count };
 }
