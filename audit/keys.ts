@@ -1,7 +1,7 @@
 /** Tests which other callers and paths share the limit of the first caller. */
 import type { Evidence, Omitted } from './evidence.ts';
-import { usualLimit } from './remaining.ts';
-import type { AuditedExchange, Run, Subject } from './run.ts';
+import { usualLimit, weighted } from './remaining.ts';
+import { type AuditedExchange, decisionOf, type Run, type Subject } from './run.ts';
 
 /** Who is asked. */
 export interface Subjects {
@@ -147,6 +147,29 @@ export class KeyTests {
     );
   }
 
+  /**
+   * True if another caller with a limit of its own would show that, by all that remains: no shared
+   * limit lets so many requests of the other pass between two refusals of the first.
+   */
+  canShow(firstPasses: number): boolean {
+    const { replyMs } = this.#run;
+    const count = askedOfOther(this.#limitOf(firstPasses));
+    const from = this.#run.now();
+    const until = from + replyMs * (count + 1);
+    const further = [
+      { from, to: from + replyMs, passed: false, count: 1 },
+      { from: from + replyMs, to: until, passed: true, count },
+      { from: until, to: until + replyMs, passed: false, count: 1 },
+    ];
+    const sample = weighted(this.#evidence.candidates);
+    return !sample.some(({ candidate }) => this.#evidence.permits(candidate, further));
+  }
+
+  /** Where a window ended in the first burst, more than the limit passed. */
+  #limitOf(firstPasses: number): number {
+    return Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
+  }
+
   /** Asks which other subjects are refused while the first is, unless that is known. */
   async make(firstPasses: number): Promise<void> {
     this.#isOfOne = firstPasses === 1;
@@ -155,8 +178,7 @@ export class KeyTests {
     this.#run.doing('who shares the limit');
     // Asked once: on a busy machine the answer takes longer than a short window.
     const { limit: limits, memoryMs } = this.#evidence;
-    // Where a window ended in the first burst, more than the limit passed.
-    const limit = Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
+    const limit = this.#limitOf(firstPasses);
     const known = { limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
@@ -201,15 +223,20 @@ export class KeyTests {
     let isSpent = this.#isJustRefused;
     // A window may end meanwhile: then the limit is spent twice.
     for (let i = 0; i <= 2 * limit && !isSpent; i += 1) isSpent = await asked.isFirstRefused();
-    // One less than the limit: if all of a shared limit came back, the first subject then passes.
-    const most = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
-    const sent = await asked.askOther(Math.min(Math.max(1, limit - 1), most));
+    const sent = await asked.askOther(askedOfOther(limit));
     const isFirstRefused = await asked.isFirstRefused();
     if (!isSpent) return 'unclear';
     if (isRefused(sent[0])) return mayBeSpent ? 'unclear' : 'shared';
     if (!isFirstRefused || isRefused(sent.at(-1))) return 'unclear';
     // While the first is refused, another with a limit of its own still has a request left.
-    return limit > 1 && isRefused((await asked.askOther(1))[0]) ? 'unclear' : 'own';
+    if (limit > 1 && isRefused((await asked.askOther(1))[0])) return 'unclear';
+    return this.#mayShare(asked) ? 'unclear' : 'own';
+  }
+
+  /** True if a limiter explains the requests of a test as those of one limit. */
+  #mayShare({ all }: Asked): boolean {
+    const further = all.filter(({ outcome }) => outcome !== 'broken').map(decisionOf);
+    return this.#evidence.candidates.some((each) => this.#evidence.permits(each, further));
   }
 
   /** True if the first subject was refused, and no time has passed since. */
@@ -233,6 +260,12 @@ export class KeyTests {
         alike.some((one) => isSame(each, one)),
     ).length;
   }
+}
+
+/** One less than the limit: if all of a shared limit came back, the first subject then passes. */
+function askedOfOther(limit: number): number {
+  const most = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
+  return Math.min(Math.max(1, limit - 1), most);
 }
 
 /** True if a test found that this subject shares the limit. */

@@ -46,6 +46,15 @@ export class Races {
     this.atOnceForLimit = await this.#run.race(this.#subject, count);
   }
 
+  /** Sends many at once. All of them are evidence, if a limiter that remains explains them. */
+  async raceForEvidence(most: number): Promise<void> {
+    const sent = await this.#run.race(this.#subject, Math.min(most, halfRace));
+    const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
+    const { length } = this.#evidence.decisions;
+    if (this.#evidence.couldPass(length, passed, timesOf(sent))) this.#evidence.addTogether(sent);
+    else this.#unexplained.push(sent);
+  }
+
   /** `pause` waits until the whole limit has come back. */
   async race(recovery: Recovery, pause: () => Promise<void>): Promise<void> {
     await pause();
@@ -60,6 +69,8 @@ export class Races {
     const sent = await this.#run.race(this.#subject, Math.min(ready, halfRace) + excess);
     const passes = sent.filter(({ outcome }) => outcome === 'passed');
     const passed = passes.length;
+    // If nothing of the limit had come back, the race shows nothing.
+    if (passed === 0) return;
     const most = mostPasses(this.#evidence, timesOf(sent));
     if (passed <= most) {
       this.#done.push({ sent, most, passed });

@@ -85,7 +85,7 @@ export class Steps {
     if (await this.#recovery.recover(begin, doublingWaits())) {
       await this.#watchPartsReturn(lengthMs);
       await this.#burstAfterPause();
-      await this.#askAfterSilence();
+      await this.#askIfSlow(lengthMs);
     }
     await this.#separateAll();
     if (this.keyTests.done.length === 0 && this.#hasOtherSubjects) {
@@ -135,7 +135,8 @@ export class Steps {
   /** Step 4: after a pause, one request, the burst, and then one request from time to time. */
   async #burstAfterPause(): Promise<void> {
     this.#freshBursts += 1;
-    await this.#pause();
+    // In short windows, in turn a part of the limit.
+    await this.#pause(this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow);
     const windowMs = this.#allowance.windowMs[1];
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
@@ -146,25 +147,33 @@ export class Steps {
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
-    await this.keyTests.make(this.#firstPasses);
+    if (this.keyTests.canShow(this.#firstPasses)) await this.keyTests.make(this.#firstPasses);
     await this.#recovery.watchReturn(begin, windowMs, 1);
   }
 
-  /** Step 4 if replies are slow: short windows may explain all that was asked without a pause. */
-  async #askAfterSilence(): Promise<void> {
+  /**
+   * Step 4 if replies are slow: short windows may explain all that was asked without a pause, and
+   * all that was asked one by one. `lengthMs`: how long the first burst took.
+   */
+  async #askIfSlow(lengthMs: number): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
     if (this.#run.replyMs < windowMs / fewestQuickReplies || !this.#evidence.isKnown) return;
     await this.#pause();
     await experiments.askAfterSilence(this.#tools, windowMs);
+    const { settings, requests } = this.#run;
+    if (lengthMs < windowMs || requests + this.#firstPasses > settings.budget) return;
+    this.#run.doing('a pause, so that much of the limit comes back');
+    await this.#run.until(this.#run.now() + lengthMs);
+    this.#run.doing('many at once, as short windows may let one by one pass');
+    await this.#races.raceForEvidence(this.#firstPasses);
   }
 
-  /** Waits until the limit, or in short windows in turn a part of it, has come back, and longer. */
-  async #pause(): Promise<void> {
+  /** Waits until the limit has come back, and longer. */
+  async #pause(isWhole = true): Promise<void> {
     const [, likely] = this.#allowance.windowMs;
     this.#run.doing('a pause, until requests have come back');
     // In windows of a clock, the next bursts then begin at other places.
     const share = (this.#freshBursts * experiments.goldenShare) % 1;
-    const isWhole = this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow;
     const whole = this.#evidence.isCounter ? counterWindows : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
@@ -224,7 +233,10 @@ export class Steps {
     const isUseful = isWanted && this.#allowance.affords(this.#freshBurstCost);
     // Another test of the callers takes a few short windows, whatever else is known.
     const isUntested =
-      this.#evidence.isKnown && isShort && this.keyTests.areNeeded(this.#firstPasses);
+      this.#evidence.isKnown &&
+      isShort &&
+      this.keyTests.areNeeded(this.#firstPasses) &&
+      this.keyTests.canShow(this.#firstPasses);
     if (!isUseful && !isUntested) return false;
     await this.#burstAfterPause();
     return true;

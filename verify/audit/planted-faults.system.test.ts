@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
   },
   {
     fault: 'two workers with a counter each',
-    bench: () => new LimitedServer(workers(window, 7)),
+    bench: () => new LimitedServer(workers(window, 8)),
     ...none,
     says: 'several counters share the requests',
   },
