@@ -3,7 +3,7 @@
  * RES-1 to RES-6), and that every body is JSON (rule SVC-4).
  */
 import type { RuleId } from '#contract/rules.ts';
-import type { Exchange } from '#judging/evidence/exchange.ts';
+import { type Exchange, methodOf } from '#judging/evidence/exchange.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
@@ -72,8 +72,10 @@ const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
     sends: 'nothing more: judges the replies of the run that the rule is about',
     demands: `${rule} holds for each of them`,
     steps: async (t) => {
-      const isJudged = ({ reply }: Exchange) =>
-        judgedStatuses[rule]?.includes(reply.status) ?? true;
+      const isJudged = ({ reply, endpoint, method }: Exchange) =>
+        endpoint !== undefined &&
+        method === methodOf(endpoint) &&
+        (judgedStatuses[rule]?.includes(reply.status) ?? true);
       t.exchanges.push(...t.target.log.filter(isJudged));
       if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
     },
