@@ -194,6 +194,7 @@ function newTarget(
     turns: new Map(),
     waitedOut: new Set(),
     log: [],
+    underWay: new Set(),
   };
 }
 

@@ -1,16 +1,24 @@
 /** Cases about reads, unknown ids and the paths of the service. Rules: READ-1, READ-2, VER-1. */
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
-import { isAccepted, isMessageSend, isRead, messageIdOf } from '#judging/evidence/exchange.ts';
+import {
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isRead,
+  messageIdOf,
+} from '#judging/evidence/exchange.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { paths, type Trial, unknownId } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
-/** Ids of another version of UUIDs, of other forms, too long, and that no database stores as text. */
+/** Ids of another version and in other spellings of UUIDs, too long, and that are no text. */
 const malformedIds = [
   'c232ab00-9414-11ec-b3c8-9f6bdeced846',
+  'F47AC10B-58CC-4372-A567-0E02B2C3D479',
+  'f47ac10b58cc4372a5670e02b2c3d479',
   'not-an-id',
   '1',
   "1'",
@@ -74,13 +82,14 @@ const readersHeaders: readonly Readonly<Record<string, string>>[] = [
 /** This many random reads find a loss of one message in five with a probability of 99.9998 %. */
 const readsAtTheEnd = 60;
 
-/**
- * Reads messages of all other cases. Judges only those since the last broken connection: a target
- * that restarted may have lost earlier ones.
- */
+/** The run since the last broken connection: a target that restarted may have lost the rest. */
+export function sinceLastBreak({ target: { log } }: Trial): readonly Exchange[] {
+  return log.slice(log.findLastIndex(({ reply }) => reply.interruptions > 0) + 1);
+}
+
+/** Reads messages of all other cases. */
 async function readSomeOfTheRun(t: Trial): Promise<void> {
-  const { log } = t.target;
-  const since = log.slice(log.findLastIndex(({ reply }) => reply.interruptions > 0) + 1);
+  const since = sinceLastBreak(t);
   const sends = since.filter((exchange) => isMessageSend(exchange) && isAccepted(exchange));
   if (sends.length === 0) t.lack('other cases whose messages are accepted');
   const ids = new Set(sends.map(messageIdOf));

@@ -3,13 +3,14 @@
  * RES-1 to RES-6), and that every body is JSON (rule SVC-4).
  */
 import type { RuleId } from '#contract/rules.ts';
-import type { Exchange } from '#judging/evidence/exchange.ts';
+import { type Exchange, methodOf } from '#judging/evidence/exchange.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { about, type Case, judging, replyEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import {
   type AccountUnderTest,
   type Fields,
+  paths,
   sendPaths,
   type Trial,
   unknownId,
@@ -51,18 +52,30 @@ function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
   return judging(id, oneMessage, { sends: 'a send, a read of it, a replay of it', demands });
 }
 
-const rulesOfReplies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5', 'RES-6', 'SEND-5'] as const;
+/** The statuses that a rule judges; all of them, where a rule has none. */
+const judgedStatuses: Partial<Record<RuleId, readonly number[]>> = {
+  // SEND-5 also judges replays, but of sends at once the log does not show which came first.
+  'SEND-5': [400, 500],
+  // Not what a server in front of the service may answer by itself.
+  'SVC-4': [200, 202, 401, 402, 403, 429],
+};
+
+const rulesOfReplies = [
+  ...(['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5', 'RES-6'] as const),
+  ...(['SEND-5', 'SVC-4'] as const),
+];
 
 /** Cases that judge every reply that the run received, so they send nothing. */
 const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>
   about(`${rule}/every-body-of-the-run`, rule === 'RES-6' ? ['sender', 'device'] : ['sender'], 0, {
     isLast: true,
-    sends: 'nothing more: judges every reply to a send and to a read of the run',
+    sends: 'nothing more: judges the replies of the run that the rule is about',
     demands: `${rule} holds for each of them`,
     steps: async (t) => {
-      // SEND-5 also judges replays, but of sends at once the log does not show which came first.
-      const isJudged = ({ reply }: Exchange) =>
-        rule !== 'SEND-5' || [400, 500].includes(reply.status);
+      const isJudged = ({ reply, endpoint, method }: Exchange) =>
+        endpoint !== undefined &&
+        method === methodOf(endpoint) &&
+        (judgedStatuses[rule]?.includes(reply.status) ?? true);
       t.exchanges.push(...t.target.log.filter(isJudged));
       if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
     },
@@ -193,7 +206,9 @@ export const resCases: readonly Case[] = [
     steps: async (t, account) => {
       const fields = t.fields(account, { request_id: t.requestId() });
       const { messageId } = await t.mustSend(account, fields);
-      for (const path of sendPaths) await t.post(path, account.key, fields);
+      // Where endpoints share ids, the same id would only show replays.
+      for (const path of sendPaths)
+        await t.post(path, account.key, path === paths.send ? fields : t.fields(account));
       for (const path of readPaths(account, messageId)) await t.get(path, account.key);
     },
   }),

@@ -19,6 +19,8 @@ const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 /** Reads go on for this long after a hold in real time, so that a late message is explained. */
 const readAfterHoldMs = 52 * secondMs;
 const yearMs = 365 * dayMs;
+/** A hold to the end of a minute is at least this long. */
+const leastHoldMs = 15 * secondMs;
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 
@@ -210,15 +212,19 @@ export const send7Cases: readonly Case[] = [
       await t.read(account, messageId);
     },
   }),
-  about('SEND-7/nothing-ends-a-hold', ['sender'], 9, {
-    waitSeconds: onePollSeconds,
+  about('SEND-7/nothing-ends-a-hold', ['sender'], 10, {
+    waitSeconds: onePollSeconds + leastHoldMs / secondMs,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint, and under `from_number` for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour; then a poll for tasks, a replay and an immediate message',
+      'messages held for an hour by each send endpoint, and under `from_number` for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, and to the 59th second of the minute; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
       const heldIds = await holdMessages(t, account, fields);
+      // With a control port, `holds-to-the-second` tests it.
+      const last = t.hasControl ? undefined : await lastSecondOfMinute(t);
+      if (last !== undefined)
+        heldIds.push((await t.mustSend(account, { send_at: last })).messageId);
       const readAll = async () => {
         for (const id of heldIds) await t.read(account, id);
       };
@@ -234,6 +240,21 @@ export const send7Cases: readonly Case[] = [
     },
   }),
 ];
+
+/**
+ * The 59th second of a minute of the target's clock, which has begun: a service that drops the
+ * seconds ends such a hold at once. Undefined if the clock is not known.
+ */
+async function lastSecondOfMinute(t: Trial): Promise<string | undefined> {
+  const { least, most } = t.ahead;
+  if (most - least > leastHoldMs / 3) return undefined;
+  const intoMs = (t.now() + most) % minuteMs;
+  if (intoMs < most - least) await t.pause(most - least - intoMs, 'the next minute');
+  else if (intoMs > minuteMs - leastHoldMs)
+    await t.pause(minuteMs - intoMs + most - least, 'the next minute');
+  const minuteStart = Math.floor((t.now() + most) / minuteMs) * minuteMs;
+  return isoTime(minuteStart + minuteMs - secondMs);
+}
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */
 async function holdMessages(

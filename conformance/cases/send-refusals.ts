@@ -8,6 +8,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
+import { isNoRecipient } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
 import * as similar from './similar-values.ts';
 
@@ -35,7 +36,7 @@ function refusalCase(
     demands: '400 that names the failing field',
     steps: async (t, account) => {
       const all = rows({ to: t.recipient, from: account.from });
-      const chosen = allowedRows(t, t.someOf(all, tries));
+      const chosen = t.someOf(allowedRows(t, all), tries);
       if (chosen.length < all.length) {
         t.describeSends(
           `${sends}: ${chosen.length} of ${all.length}, by --seed: ${chosen.map(shownFields).join(', ')}`,
@@ -50,7 +51,8 @@ function refusalCase(
 
 /** The rows that may be sent: --allow-to permits only its own recipients. */
 function allowedRows(t: Trial, rows: readonly Fields[]): readonly Fields[] {
-  const allowed = rows.filter((fields) => t.target.allowTo === undefined || !('to' in fields));
+  const { allowTo } = t.target;
+  const allowed = rows.filter(({ to }) => allowTo === undefined || isNoRecipient(to));
   if (allowed.length === 0) t.lack('recipients outside --allow-to');
   return allowed;
 }
@@ -142,8 +144,9 @@ export const refusalCases: readonly Case[] = [
       { to: `${to}\u0000` },
       { from: `${from}\u00a0` },
       { from: `${from}\n` },
+      { from: similar.inWideDigits(from) },
     ],
-    tries: 5,
+    tries: 6,
   }),
   refusalCase('SEND-5/wrong-types', {
     sends:

@@ -114,6 +114,14 @@ export const sendCases: readonly Case[] = [
     demands: '202 both times, with different message_ids',
     texts: ['conformance', 'conformance'],
   }),
+  about('SEND-3/any-key-of-the-account', ['sender', 'other-key'], 1, {
+    sends: 'a message with the second key of the account',
+    demands: "202: the number is the account's",
+    steps: async (t, account) => {
+      const { key } = await t.secondKey(account);
+      await t.send({ ...account, key });
+    },
+  }),
   about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], 4, {
     sends:
       'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',

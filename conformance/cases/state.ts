@@ -9,13 +9,14 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { textOf } from '#judging/service/expectations.ts';
+import { finalStatuses, historiesIn } from '#judging/service/histories.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging, type RequiredEvidence } from '../run/case.ts';
 import { paths, type Trial } from '../run/trial.ts';
 import { readUntilReported, sendUntilHandedOut } from '../steps/tasks.ts';
 import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
 import { recipients } from '../target/target.ts';
-import { similarIdsOf } from './read.ts';
+import { similarIdsOf, sinceLastBreak } from './read.ts';
 
 /** A case that judges the watched messages. */
 function watchedCase(
@@ -38,6 +39,23 @@ async function readLongAfter(t: Trial, numbers: readonly string[]): Promise<void
   for (const pause of [5 * pollIntervalMs(t), dayMs, 30 * dayMs]) {
     await t.advance(pause);
     for (const { account, messageId } of messages) await t.read(account, messageId);
+  }
+}
+
+/** The most messages that are read once more at the end of a run. */
+const mostReadAgain = 30;
+
+/** Reads messages that have ended. Judges that read and the first one that showed the end. */
+async function readEndedOfTheRun(t: Trial): Promise<void> {
+  const ended = historiesIn({ exchanges: sinceLastBreak(t) }).flatMap((history) => {
+    const end = history.sightings.find(({ status }) => finalStatuses.includes(status));
+    return end === undefined ? [] : [{ ...history, end: end.exchange }];
+  });
+  if (ended.length === 0) t.lack('other cases that see a message end');
+  for (const { start, end, messageId } of ended.slice(0, mostReadAgain)) {
+    t.exchanges.push(start, end);
+    const { authorization = '' } = end.headers;
+    await t.request({ method: 'GET', path: paths.read(messageId), headers: { authorization } });
   }
 }
 
@@ -181,6 +199,12 @@ export const stateCases: readonly Case[] = [
       if (t.hasControl) await readLongAfter(t, [t.recipient]);
     },
   },
+  about('STATE-5/every-end-of-the-run', ['sender'], 0, {
+    isLast: true,
+    sends: `reads of up to ${mostReadAgain} messages that other cases saw end`,
+    demands: 'each is still delivered or still failed',
+    steps: readEndedOfTheRun,
+  }),
   about('STATE-5/failed-is-final', ['fresh', 'clock'], 3, {
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',

@@ -2,29 +2,33 @@
  * The steps before a flood: wait for a full bucket and the middle of a minute, open connections, and
  * send what must spend no token. Rules: LIMIT-7, AUTH-6.
  */
+import { documentedLimits } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
-import { flood } from './limited-requests.ts';
+import { flood, isRefused, recentRequests } from './limited-requests.ts';
 
 /** After this time without requests, every permitted bucket is full. */
 export const fullAgainMs = 2 * minuteMs + 1_000;
 /** Connections that a flood uses at the same time. */
 const atOnce = 16;
 
-/** Waits until a flood may start, opens connections, and sends what must spend no token. */
+/**
+ * Waits until a flood may start, opens connections, and sends what must spend no token. True if a
+ * user was answered 429 for an unknown reason.
+ */
 export async function prepareFlood(
   t: Trial,
   account: AccountUnderTest,
   bucket: Bucket,
   requests: number,
-): Promise<void> {
+): Promise<boolean> {
   if (isSending(bucket)) refuseBeyondBudget(t, requests);
   if (t.hasControl) await t.pause(fullAgainMs, 'a full bucket');
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
-  if (bucket === 'address') await callWithKeys(t, account);
+  return bucket === 'address' && (await callWithKeys(t, account));
 }
 
 /** True if `--max-sends` leaves this many sends. */
@@ -69,12 +73,19 @@ async function warmUp(t: Trial, account: AccountUnderTest): Promise<void> {
     await flood(2 * atOnce, () => t.get(paths.stats, account.key));
 }
 
-/** The numbers of calls before the flood of the address, with a valid and with a revoked key. */
+/**
+ * The numbers of calls before the flood of the address, with a valid and with a revoked key. Together
+ * they exceed the limit of the user, if a revoked key spends from it, too.
+ */
 const userTimes = 20;
-const revokedTimes = 30;
+const revokedTimes = documentedLimits.received - userTimes + 5;
 
-/** Calls from one address: with a revoked key, if the run has one, and with a valid one (AUTH-6). */
-async function callWithKeys(t: Trial, account: AccountUnderTest): Promise<void> {
+/**
+ * Calls from one address: with a revoked key, if the run has one, and with a valid one (AUTH-6).
+ * True if the valid one was answered 429 although the run had left room for it.
+ */
+async function callWithKeys(t: Trial, account: AccountUnderTest): Promise<boolean> {
+  const spent = recentRequests(t, 'received', account).length;
   let key = t.target.flags.revokedKey;
   if (t.hasControl) {
     const revoked = await t.secondKey(account);
@@ -82,5 +93,6 @@ async function callWithKeys(t: Trial, account: AccountUnderTest): Promise<void> 
     key = revoked.key;
   }
   if (key !== undefined) await flood(revokedTimes, () => t.get(paths.received, key));
-  await flood(userTimes, () => t.get(paths.received, account.key));
+  const replies = await flood(userTimes, () => t.get(paths.received, account.key));
+  return spent + userTimes <= documentedLimits.received && replies.some(isRefused);
 }

@@ -150,7 +150,8 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   // Tokens return during the flood only if they return one by one. A refusal then names a short wait.
   const isGradual = refusals.every((refusal) => (waitIn(refusal) ?? 0) < 2);
   const returned = isGradual ? (tookMs / minuteMs) * limit : 0;
-  const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
+  const isOtherRefused = caller.isUserRefused || whileEmpty?.isOtherRefused === true;
+  const hasTooFew = passes + spentEarlier < limit || isOtherRefused;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = beganAt - startedAt >= longestReachMs;
   const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);
@@ -217,7 +218,7 @@ interface Sent {
 async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
   const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
   const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
-  await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
+  const isUserRefused = await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
   // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
   const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);
   const sent: Sent[] = [];
@@ -248,7 +249,7 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
     sent.push({ body, reply });
     return reply;
   };
-  return { call, sent };
+  return { call, sent, isUserRefused };
 }
 
 /** The run's own requests to this bucket within the last minute that may have spent a token. */

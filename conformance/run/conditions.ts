@@ -6,6 +6,7 @@ import { type LimitedEndpoint, ruleOfLimit, type SendEndpoint } from '#contract/
 import { minuteMs } from '#contract/time.ts';
 import { counted } from '#io/terminal.ts';
 import { type Exchange, isSend } from '#judging/evidence/exchange.ts';
+import { decidedBy } from '#judging/limiter/bucket.ts';
 import { unexplained } from '#judging/limiter/explained.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import type { Result } from '#judging/report/result.ts';
@@ -66,8 +67,7 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
 export function otherTraffic({ log, waitedOut, startedAt, client }: Target): Result | undefined {
   const otherMessages = messagesOfOthers(log);
   // By now the log has the requests that were still in flight when a 429 came.
-  const inOrder = log.toSorted((a, b) => a.sentAt - b.sentAt);
-  const refused = [...waitedOut].filter((each) => !isExplained(each, inOrder, startedAt));
+  const refused = [...waitedOut].filter((each) => !isExplained(each, log, startedAt));
   const refusedSends = refused.filter(isSend);
   const [refusedSend] = refusedSends;
   if (otherMessages === 0 && client.lag.times === 0 && refusedSend !== undefined)
@@ -99,24 +99,23 @@ const explainsForMs = 3 * minuteMs;
 
 /**
  * True if the run's own requests may explain a 429, as a permitted limiter counts them. What was
- * spent before the run may explain it in its first minute. `log`: in the order of sending.
+ * spent before the run may explain it in its first minute.
  */
 function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: number): boolean {
   const { caller, sentAt, ahead } = refused;
   const endpoint = refused.endpoint as LimitedEndpoint;
   if (sentAt - startedAt <= minuteMs) return true;
-  const exchanges = log.filter(
+  const recent = log.filter(
     (each) =>
       each.endpoint === endpoint &&
       each.caller.account === caller.account &&
-      each.sentAt > sentAt - explainsForMs &&
-      each.sentAt <= refused.answeredAt,
+      each.sentAt > sentAt - explainsForMs,
   );
   const bucket = {
     endpoint,
     limit: limitOf(endpoint),
     isOfAddress: false,
-    exchanges,
+    exchanges: decidedBy(recent, refused.answeredAt),
     knownSince: Math.max(startedAt, sentAt - explainsForMs),
     hasExactTimes: false,
     spanErrorMs: 0,

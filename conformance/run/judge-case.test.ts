@@ -4,10 +4,11 @@ import { documentedLimits } from '#contract/limits.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import type { Result } from '#judging/report/result.ts';
 import { stateCases } from '../cases/state.ts';
+import { RunFacts } from '../target/run-facts.ts';
 import type { Target } from '../target/target.ts';
 import type { Case } from './case.ts';
 import { judgeAgain } from './judge-case.ts';
-import { Trial } from './trial.ts';
+import { paths, Trial } from './trial.ts';
 
 const limitCase: Case = {
   id: 'LIMIT-1/flood',
@@ -45,12 +46,66 @@ test.each([
   const sent = documentedLimits.send + 31;
   const log = [reading(119_000, 0), ...floods, reading(195_000, sent)];
   const client = { masks: { clean: String } };
-  const trial = new Trial({ log, startedAt: 0, client } as unknown as Target);
+  const trial = new Trial({ log, startedAt: 0, client, underWay: new Set() } as unknown as Target);
   trial.exchanges.push(...floods);
   const first = judgeAgain(limitCase, { result: { durationMs: 7 } as Result, trial });
   expect(first.verdict).toBe('failed');
   log.push(reading(250_000, sent + others));
   expect(judgeAgain(limitCase, { result: first, trial })).toMatchObject({ verdict, durationMs: 7 });
+});
+
+const dashboard = { ...send, endpoint: 'dashboard_send' };
+
+/** A dashboard send at this time after the start of a flood. */
+function dashboardSend(at: number, tookMs: number, status: number): Exchange {
+  const reply = { status, headers: { 'retry-after': '59' }, interruptions: 0 };
+  return { ...dashboard, sentAt: 200_000 + at, answeredAt: 200_000 + at + tookMs, reply } as never;
+}
+
+/** The verdict of a case that sends one request to the dashboard while another floods it. */
+function verdictAmid(flood: readonly Exchange[], own: Exchange, more: object = {}) {
+  const client = { masks: { clean: String } };
+  // The statistics show no other client.
+  const readings = [270_000, 320_000].map((at) => reading(at, flood.length));
+  const log = [reading(119_000, 0), ...flood, own, ...readings];
+  const target = { log, startedAt: 0, underWay: new Set(), client, ...more };
+  const trial = new Trial(target as unknown as Target);
+  trial.exchanges.push(own);
+  const otherCase: Case = { ...limitCase, id: 'LIMIT-7/others', subject: 'LIMIT-7' };
+  const judge = () => judgeAgain(otherCase, { result: { durationMs: 7 } as Result, trial }).verdict;
+  return { trial, judge };
+}
+
+const manyPass = (times: number) =>
+  Array.from({ length: times }, (_, i) => dashboardSend(i * 10, 5, 202));
+
+test.each([
+  [118, 'passed'],
+  [117, 'failed'],
+])(
+  'LIMIT-7 a flood of another case that goes on after the own request, after %i',
+  (passed, verdict) => {
+    const slowRefusal = dashboardSend(1_190, 300, 429);
+    const last = dashboardSend(1_210, 5, 202);
+    const flood = [...manyPass(passed), last, slowRefusal];
+    expect(verdictAmid(flood, dashboardSend(1_195, 5, 202)).judge()).toBe(verdict);
+  },
+);
+
+test.each([
+  [118, 'passed'],
+  [117, 'failed'],
+])('LIMIT-7 a request that is still open may have spent twice, after %i', (passed, verdict) => {
+  const client = {
+    baseUrl: 'http://localhost',
+    masks: { clean: String, record: () => ({}) },
+    request: () => new Promise<never>(() => {}),
+  };
+  const clock = { now: () => 201_150 };
+  const more = { client, clock, facts: new RunFacts({ apiKey: 'key' }, true) };
+  const { trial, judge } = verdictAmid(manyPass(passed), dashboardSend(1_200, 5, 429), more);
+  void trial.post(paths.dashboard_send, 'key', {});
+  expect(judge()).toBe(verdict);
 });
 
 /** A read of the message of `watchedSend`. */
@@ -78,7 +133,12 @@ test.each(lives)('a message that is read as %s: %o', (statuses, verdicts) => {
   const reads = statuses.split(' ').map((status, i) => readAt((i + 1) * 20_000, status));
   const exchanges = [watchedSend, ...reads];
   const client = { masks: { clean: String } };
-  const trial = new Trial({ log: exchanges, startedAt: 0, client } as unknown as Target);
+  const trial = new Trial({
+    log: exchanges,
+    startedAt: 0,
+    client,
+    underWay: new Set(),
+  } as unknown as Target);
   trial.exchanges.push(...exchanges);
   for (const [id, verdict] of Object.entries(verdicts)) {
     const ruleCase = stateCases.find((one) => one.id === id);

@@ -8,6 +8,7 @@ import { type Exchange, exchangeOf, routeIn } from '#judging/evidence/exchange.t
 import type { Reply, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { bearerHeader } from '../target/client.ts';
+import { noReply } from '../target/connections.ts';
 import { type Target, tooLong } from '../target/target.ts';
 import type { Bucket, Spends } from './budget.ts';
 
@@ -85,7 +86,17 @@ export class RecordedRequests {
   }
 
   async #once(options: RequestOptions): Promise<Reply> {
-    const reply = await this.target.client.request(options);
+    const { client, clock, underWay } = this.target;
+    const request = { options, sentAt: clock.now() };
+    underWay.add(request);
+    try {
+      return this.#note(options, await client.request(options));
+    } finally {
+      underWay.delete(request);
+    }
+  }
+
+  #note(options: RequestOptions, reply: Reply): Reply {
     this.reported.push(reply.exchange);
     const exchange = exchangeOf(options, reply, this.target.facts);
     this.exchanges.push(exchange);
@@ -94,6 +105,18 @@ export class RecordedRequests {
     this.interruptions += reply.interruptions;
     if (reply.isUnusable === true) this.unusableReply ??= reply;
     return reply;
+  }
+
+  /** The run's requests without a reply so far: each may have spent, also at an earlier try. */
+  protected underWay(): Exchange[] {
+    const { client, clock, facts, underWay } = this.target;
+    return [...underWay].map(({ options, sentAt }) => {
+      const answeredAt = clock.now();
+      const outcome = { ...noReply, failure: 'no reply yet' };
+      const exchange = client.masks.record(client.baseUrl, options, outcome, answeredAt - sentAt);
+      const reply = { ...outcome, interruptions: 1, sentAt, answeredAt, exchange };
+      return exchangeOf(options, reply, facts);
+    });
   }
 
   /** Notes for the schedule that a request may have spent from a bucket. */

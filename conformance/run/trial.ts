@@ -236,9 +236,11 @@ export class Trial extends RecordedRequests {
   /** What the judges look at. */
   trace(): Trace {
     const { log, startedAt } = this.target;
+    // With a control port, the requests of other cases spend from other accounts.
+    const underWay = this.hasControl ? [] : this.underWay();
     return {
       exchanges: this.exchanges.toSorted((a, b) => a.sentAt - b.sentAt),
-      log,
+      log: underWay.length === 0 ? log : [...log, ...underWay],
       listings: this.listings,
       createdKeys: this.createdKeys,
       knownSince: this.hasControl ? Number.NEGATIVE_INFINITY : startedAt,

@@ -180,7 +180,12 @@ function isToOneOf(allowed: readonly string[], body: string): boolean {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return !body.includes('"to"') && !body.includes('to=');
   const { to } = parsed as { readonly to?: unknown };
-  return to === undefined || (typeof to === 'string' && allowed.includes(to));
+  return isNoRecipient(to) || (typeof to === 'string' && allowed.includes(to));
+}
+
+/** True for a `to` that names no recipient, so that --allow-to need not list it. */
+export function isNoRecipient(to: unknown): boolean {
+  return to === undefined || to === null;
 }
 
 /** The time between two checks whether this process is late. */

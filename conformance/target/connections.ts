@@ -158,7 +158,8 @@ export class Connections {
   }
 }
 
-const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined };
+/** The outcome of a request that has no reply. */
+export const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined };
 
 /** True if brackets outside strings nest deeper than any reply of the service. */
 function isDeeplyNested(text: string): boolean {

@@ -4,6 +4,7 @@
  * missing.
  */
 import type { Exchange } from '#judging/evidence/exchange.ts';
+import type { RequestOptions } from '#judging/evidence/reply.ts';
 import type { BucketLedger } from '../run/budget.ts';
 import type { Client, Clock } from './client.ts';
 import type { Control } from './control.ts';
@@ -63,6 +64,8 @@ export interface Target extends Capabilities {
   readonly waitedOut: Set<Exchange>;
   /** All exchanges of the run. */
   readonly log: Exchange[];
+  /** Requests that wait for their replies. */
+  readonly underWay: Set<{ readonly options: RequestOptions; readonly sentAt: number }>;
   /** When the run began, by `clock`. */
   readonly startedAt: number;
   readonly signal: AbortSignal;

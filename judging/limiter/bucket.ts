@@ -5,7 +5,7 @@
 import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Ahead, unknownOffset } from '../evidence/clock-offset.ts';
-import type { Exchange } from '../evidence/exchange.ts';
+import { type Exchange, isRefused } from '../evidence/exchange.ts';
 
 /** The requests that spend from one limit: those to one endpoint from one account or address. */
 export interface Bucket {
@@ -24,6 +24,21 @@ export interface Bucket {
   readonly spanErrorMs: number;
   /** The target's clock minus ours, as far as replies have shown it. */
   readonly ahead?: Ahead | undefined;
+}
+
+/**
+ * The requests to a bucket up to this time, in the order in which they were sent. While one of them
+ * waits for its 429, later ones may take the last tokens, so the list goes on until it is answered.
+ */
+export function decidedBy(requests: readonly Exchange[], untilMs: number): Exchange[] {
+  let latest = untilMs;
+  return requests
+    .toSorted((a, b) => a.sentAt - b.sentAt)
+    .filter((request) => {
+      const isIn = request.sentAt <= latest;
+      if (isIn && isRefused(request)) latest = Math.max(latest, request.answeredAt);
+      return isIn;
+    });
 }
 
 /** A bucket under one hypothesis of what spends from it. */

@@ -12,7 +12,7 @@ import { isSuccess } from '../evidence/reply.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
-import type { Bucket } from './bucket.ts';
+import { type Bucket, decidedBy } from './bucket.ts';
 import { passedBefore, type Unexplained, unexplained } from './explained.ts';
 import { longestReachMs } from './models.ts';
 import { othersIn } from './other-traffic.ts';
@@ -59,11 +59,8 @@ export function bucketsOf(trace: Trace): Bucket[] {
     const isInBucket = (one: Exchange) =>
       one.endpoint === endpoint && ownerOf(one.caller) === ownerOf(first.caller);
     const last = trace.exchanges.findLast(isInBucket) ?? first;
-    const ofBucket = trace.log.filter(isInBucket);
-    const exchanges = ofBucket.filter(
-      ({ answeredAt, sentAt }) =>
-        answeredAt > first.sentAt - lookBackMs && sentAt <= last.answeredAt,
-    );
+    const ofBucket = decidedBy(trace.log.filter(isInBucket), last.answeredAt);
+    const exchanges = ofBucket.filter(({ answeredAt }) => answeredAt > first.sentAt - lookBackMs);
     const isCut = exchanges[0] !== ofBucket[0];
     const knownSince = first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince;
     return {

@@ -124,6 +124,11 @@ const answered402 = exchange(
   { more: { endpoint: 'read', caller: { ...caller, quota: 0 } } },
 );
 
+/** A message that the dashboard accepts under a quota of so many. */
+function dashboardSend(quota: number): Exchange {
+  return send(202, {}, {}, { more: { ...byDashboard, caller: { ...caller, quota } } });
+}
+
 function withOddKey(status: number): Exchange {
   const headers = { authorization: `Bearer one'` };
   const unknown = { key: 'wrong', isNew: false } as const;
@@ -179,6 +184,7 @@ const brokenBy: [RuleId, string, Exchange[]][] = [
   ['SEND-7', 'a hold in small letters', [send(202, {}, smallLetters), sendingSoon]],
   ['SEND-7', 'refused microseconds', [send(400, { code: 'send_at' }, inMicroseconds)]],
   ['ERR-1', 'a read that a spent quota refuses', [read({}), answered402]],
+  ['ERR-1', 'a message of the dashboard beyond the quota', [dashboardSend(0)]],
   ['AUTH-3', 'a key with a quote that is answered 500', [read({}), withOddKey(500)]],
   [
     'SEND-4',
@@ -241,6 +247,7 @@ const inTwelveSeconds = { send_at: '2026-03-01T10:00:12.000Z' };
 const inOneMinute = { send_at: '2026-03-01T10:01:00.000Z' };
 
 const leftAlone: [RuleId, string, Exchange[]][] = [
+  ['ERR-1', 'a message of the dashboard within the quota', [dashboardSend(1)]],
   ['RES-4', 'times of clocks that nearly agree', createdApart('2026-03-01T10:00:02.070Z')],
   ['AUTH-1', 'the page of another path', [read({}), keyless(200, {}, {})]],
   [

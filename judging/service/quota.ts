@@ -20,8 +20,14 @@ function judgeQuotas(trace: Trace, findings: Findings): void {
     const isValid = invalid.length + open.length === 0;
     if (isNewMessage && isValid && send.reply.status !== 0 && quota !== undefined)
       judgeSend(trace, send, quota, findings);
-    const isOther = send.method === 'GET' && quota !== undefined;
-    if (isOther) findings.alsoRequireThat([send], send.reply.status !== 402, 'no 402 for a GET');
+    if (quota === undefined) continue;
+    // The document shows the code of one endpoint, but the others queue no message beyond it either.
+    if (isAccepted(send) && isSend(send) && !isMessageSend(send)) {
+      const isWithin = countedFor(trace, send).certain < quota;
+      findings.alsoRequireThat([send], isWithin, `no message beyond a quota of ${quota}`);
+    }
+    if (send.method === 'GET')
+      findings.alsoRequireThat([send], send.reply.status !== 402, 'no 402 for a GET');
   }
   judgeNotQueued(trace, findings, [402]);
 }

@@ -146,6 +146,15 @@ export const quotaDefects: readonly DefectRow[] = [
         return acceptAnyway({ key, fields, simulation }, device) ?? reply;
       }),
     ],
+    'quota-of-one-endpoint': [
+      'the dashboard send needs no quota',
+      refusing(402, (exchange) => {
+        const { reply, endpoint, key, fields, device, simulation } = exchange;
+        if (endpoint !== 'dashboard_send' || fields === undefined) return reply;
+        if (key === undefined || device === undefined) return reply;
+        return acceptAnyway({ key, fields, simulation }, device) ?? reply;
+      }),
+    ],
     'quota-stops-reads': [
       'an account whose quota is spent is answered 402 by every endpoint',
       replying(

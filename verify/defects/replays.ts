@@ -9,7 +9,14 @@ import { findReplay } from '#src/sim/sends/send.ts';
 import { readSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
 import { type AnsweredCall, isReplay, messageOf, objectOf, type SendCall } from './call.ts';
-import { answeringSends, invalid, refusal, replying, understanding } from './combinators.ts';
+import {
+  answeringSends,
+  handling,
+  invalid,
+  refusal,
+  replying,
+  understanding,
+} from './combinators.ts';
 import { because, breaking, type DefectRow, type Planted } from './planted.ts';
 import {
   comparingIdsAs,
@@ -71,6 +78,22 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
     understanding(({ request_id: id }) => (id === '0' ? { request_id: undefined } : {})),
   ],
   'replay-answers-202': ['a replay is answered 202', changingReplays(() => ({ status: 202 }))],
+  'replay-of-a-refusal': [
+    'a send under the request_id of a refused one is queued, and answered 200',
+    handling(() => {
+      const refused = new Set<string>();
+      return ({ key, fields, request }, next) => {
+        const handled = next(request);
+        const { reply } = handled;
+        const requestId = fields?.['request_id'];
+        if (key === undefined || requestId === undefined) return handled;
+        const id = `${key.account.accountId} ${requestId}`;
+        if (reply.status >= 400 && reply.status !== 429) refused.add(id);
+        const isSecond = reply.status === 202 && refused.has(id);
+        return isSecond ? { ...handled, reply: { ...reply, status: 200 } } : handled;
+      };
+    }),
+  ],
   'replay-current-status': [
     'a replay shows the current status instead of the first body',
     changingReplays((exchange) => {

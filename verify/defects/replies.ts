@@ -127,6 +127,13 @@ export const replyDefects: readonly DefectRow[] = [
         return { ...reply, headers: { ...reply.headers, 'content-type': 'text/html' } };
       }, isRead),
     ],
+    'dashboard-content-type': [
+      'a new message of the dashboard is declared as text/html',
+      replying(
+        ({ reply }) => ({ ...reply, headers: { ...reply.headers, 'content-type': 'text/html' } }),
+        ({ endpoint, reply }) => endpoint === 'dashboard_send' && reply.status === 202,
+      ),
+    ],
     'not-found-html': ['a 404 is an HTML page', refusing(404, asPage)],
     'throttle-html': [
       'a 429 has an HTML body',

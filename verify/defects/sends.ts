@@ -141,6 +141,14 @@ export const sendDefects: readonly DefectRow[] = [
           : undefined,
       ),
     ],
+    'send-by-first-key': [
+      'only the first key of an account may send',
+      answeringSends((call) =>
+        call.key === call.key.account.keys[0]
+          ? undefined
+          : refusal({ kind: 'number_access_denied' }, call),
+      ),
+    ],
     'empty-id-replays': ['an empty request_id is replayed', answeringAgain('', 200)],
     'send-deduplicated': [
       'the same message twice within a minute is one',

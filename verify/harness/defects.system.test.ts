@@ -29,9 +29,6 @@ const ofThisLength = { minLength: count, maxLength: count };
 const draw = fc.shuffledSubarray([...defects], ofThisLength);
 const [chosen = []] = SMSTWIN_SAMPLE === undefined ? [defects] : fc.sample(draw, { seed });
 
-/** Its replays fail `SEND-4/refused-is-no-original` only by ids that other cases have used. */
-const needsAllCases = 'replay-shared-across-accounts';
-
 const kills = new Map<Defect, Kill>();
 
 afterAll(() => {
@@ -45,7 +42,7 @@ if (!hasControl) vi.setConfig({ maxConcurrency: 48 });
 const testOf = hasControl ? test : test.concurrent;
 
 testOf.each(chosen)('$rule $name', async (defect) => {
-  let kill = await (SMSTWIN_MATRIX === undefined && defect.name !== needsAllCases
+  let kill = await (SMSTWIN_MATRIX === undefined
     ? tryInTurn(defect, kills)
     : tryDefect(defect, access, hasControl));
   // A busy machine delays requests, so fewer cases can judge: once more, in real time.
