@@ -106,17 +106,20 @@ function accusations(
 
 type Service = readonly [name: string, record: () => Promise<RecordedRun>];
 
+/** Without the floods of the limits, of which the usual simulator has all. */
+const rules = runs(1) > 1 ? [] : ['SEND', 'RES', 'READ-1', 'READ-2', 'AUTH-1', 'AUTH-3', 'STATE'];
+
 const services: readonly Service[] = [
   ...singleAnswers().map(
     (answers): Service => [
       `simulator ${JSON.stringify(answers)}`,
-      () => recordSimulator([], answers),
+      () => recordSimulator(rules, answers),
     ],
   ),
   ...Object.entries(variations).map(
     ([name, variation]): Service => [
       `foreign server "${name}"`,
-      () => recordForeign(variation, []),
+      () => recordForeign(variation, rules),
     ],
   ),
 ];
@@ -133,10 +136,13 @@ describe.each([usual, ...sample(services, 1)])('the traffic of the %s', (name, r
     if (name === 'simulator') expect(passed).toHaveLength(39);
     // What is judged by one function passes both ways.
     const passedBefore = report.results.filter(({ verdict }) => verdict === 'passed');
-    expect(passedBefore.map(({ subject }) => subject)).toEqual(expect.arrayContaining([...passed]));
+    const selected = new Set(report.results.map(({ subject }) => subject));
+    expect(passedBefore.map(({ subject }) => subject)).toEqual(
+      expect.arrayContaining(passed.filter((id) => selected.has(id))),
+    );
     const withCuts = judge(journal, { isComplete: true, joined: [] });
     expect(withCuts.complaints).toEqual([]);
-    expect(withCuts.passed.length).toBeGreaterThan(30);
+    expect(withCuts.passed.length).toBeGreaterThan(name === 'simulator' ? 30 : 15);
     for (let one = 0; one < runs(1); one++)
       expect(accusations(exchanges, joined, rng), `mutation ${one}`).toEqual([]);
   });
