@@ -9,7 +9,7 @@ import type { TrafficExchange } from '#contract/exchange.ts';
 import { Rng } from '#src/sim/random.ts';
 import { variations } from '../foreign/variation.ts';
 import { singleAnswers } from '../harness/against-simulator.ts';
-import { failures } from '../testkit/conform-run.ts';
+import { type ConformReport, failures } from '../testkit/conform-run.ts';
 import { runs, sample, seed } from '../testkit/runs.ts';
 import { judge } from './judge.ts';
 import { type RecordedRun, recordForeign, recordSimulator } from './recorded-run.ts';
@@ -125,6 +125,15 @@ const services: readonly Service[] = [
 ];
 const usual: Service = ['simulator', () => recordSimulator([])];
 
+/** The JSON report of a whole run is at most 500 KB, with the exchanges of what passed. */
+function expectShort({ reportBytes, results }: ConformReport): void {
+  expect(reportBytes).toBeLessThanOrEqual(500_000);
+  const shown = results.filter(
+    ({ verdict, exchanges = [] }) => verdict === 'passed' && exchanges.length > 0,
+  );
+  expect(shown.length).toBeGreaterThan(150);
+}
+
 describe.each([usual, ...sample(services, 1)])('the traffic of the %s', (name, record) => {
   const rng = Rng.stream(seed, name);
 
@@ -133,7 +142,10 @@ describe.each([usual, ...sample(services, 1)])('the traffic of the %s', (name, r
     expect(failures(report.results)).toEqual([]);
     const { complaints, passed } = judge(exchanges, { isComplete: true, joined });
     expect(complaints).toEqual([]);
-    if (name === 'simulator') expect(passed).toHaveLength(39);
+    if (name === 'simulator') {
+      expect(passed).toHaveLength(39);
+      expectShort(report);
+    }
     // What is judged by one function passes both ways.
     const passedBefore = report.results.filter(({ verdict }) => verdict === 'passed');
     const selected = new Set(report.results.map(({ subject }) => subject));
