@@ -6,9 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import type { Result } from '#judging/report/result.ts';
 import { allFlags, type Fake, fake, run } from '#verify/harness/fake-servers.ts';
-import { runConform, startOwnSimulator } from '#verify/testkit/conform-run.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-weekly-'));
@@ -210,16 +208,4 @@ test('a busy harness judges no limit, and says so', async () => {
   expect(out).toContain('the harness stood still 1 time');
   expect(out).not.toContain('FAILED');
   expect(code).not.toBe(1);
-});
-
-test('a whole run that passes is a JSON report of at most 500 KB', async () => {
-  const report = ['--report', `json=${file('whole')}`];
-  const startOwn = () => startOwnSimulator({ clock: 'manual' });
-  expect(await runConform(report, { startOwn })).toMatchObject({ code: 0 });
-  const text = readFileSync(file('whole'), 'utf8');
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(500_000);
-  const passed = JSON.parse(text).results.filter(({ verdict }: Result) => verdict === 'passed');
-  expect(passed.filter(({ exchanges }: Result) => exchanges.length > 0).length).toBeGreaterThan(
-    150,
-  );
 });

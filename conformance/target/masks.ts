@@ -13,30 +13,43 @@ const shortestSecret = 4;
 export class Masks {
   /** What to show instead, by key. */
   readonly #secrets = new Map<string, string>();
+  /** The lengths of all secrets, the longest first: a secret may begin with another one. */
+  #lengths: readonly number[] = [];
   /** The first characters of all secrets: few, as the keys of a service begin alike. */
   readonly #starts = new Set<string>();
   /** Finds any start. To find any of hundreds of secrets costs more, as each new one changes how. */
   #anyStart: RegExp | undefined;
-  /** Finds any secret; made when a text may have one. */
-  #anySecret: RegExp | undefined;
 
   /** Masks this key in all further records, in any letter case. */
   hide(key: string): void {
     if (key.length < shortestSecret) return;
     const prefix = shownStart(key);
+    const startsBefore = this.#starts.size;
     for (const form of [key, key.toLowerCase(), key.toUpperCase()]) {
       this.#secrets.set(form, prefix);
       this.#starts.add(form.slice(0, shortestSecret));
+      if (!this.#lengths.includes(form.length))
+        this.#lengths = [...this.#lengths, form.length].sort((one, other) => other - one);
     }
-    this.#anyStart = new RegExp(anyOf([...this.#starts]), '');
-    this.#anySecret = undefined;
+    if (this.#starts.size > startsBefore) this.#anyStart = anyOf([...this.#starts]);
   }
 
   /** The text without full keys. */
   clean(text: string): string {
-    if (this.#anyStart?.test(text) !== true) return text;
-    this.#anySecret ??= anyOf([...this.#secrets.keys()]);
-    return text.replace(this.#anySecret, (secret) => this.#secrets.get(secret) ?? '');
+    const start = this.#anyStart;
+    if (start === undefined) return text;
+    let cleaned = '';
+    let from = 0;
+    start.lastIndex = 0;
+    while (start.test(text)) {
+      const at = start.lastIndex - shortestSecret;
+      const length = this.#lengths.find((one) => this.#secrets.has(text.slice(at, at + one)));
+      start.lastIndex = at + (length ?? 1);
+      if (length === undefined) continue;
+      cleaned += text.slice(from, at) + this.#secrets.get(text.slice(at, at + length));
+      from = at + length;
+    }
+    return from === 0 ? text : cleaned + text.slice(from);
   }
 
   /** The exchange for reports. Masks before it cuts: half a key would not be found. */

@@ -1,4 +1,4 @@
-/** All Node clients, the right ones under more seeds. */
+/** All Node clients. */
 import { nodeClients } from './catalogue.ts';
 import { testNodeClients } from './node-tests.ts';
 

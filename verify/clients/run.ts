@@ -96,16 +96,14 @@ const languages = {
 export async function runForeign(
   language: keyof typeof languages,
   clients: readonly ClientRow[],
-  seedsOf: (client: ClientRow) => readonly number[],
+  seeds: readonly number[],
 ): Promise<Run[]> {
   const { settings, playAll } = languages[language];
   const server = new Simulator(settings, { journal: false });
   // Node's server answers HTTP/1.0 too.
   await server.listen({ control: {}, transport: 'node' });
   try {
-    const runs = clients.flatMap((client) =>
-      seedsOf(client).map((seed) => newWorld(server, client, seed)),
-    );
+    const runs = clients.flatMap((client) => seeds.map((seed) => newWorld(server, client, seed)));
     await playAll(runs);
     return runs.map(ended);
   } finally {

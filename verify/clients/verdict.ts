@@ -10,15 +10,15 @@ import { readIntentsFile } from '#judging/client/intents-file.ts';
 import { judge, type RefereeReport } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';
 import { Rng } from '#src/sim/random.ts';
-import type { ClientRow } from './client.ts';
+import { runs } from '../testkit/runs.ts';
 import type { Run } from './run.ts';
 
 /**
- * The seeds under which a client runs. A right client gets more, because only a rare course of
- * events might make the referee fail it. `SMSTWIN_SEEDS` overrides their number.
+ * The seeds under which a client runs: one, or `SMSTWIN_SEEDS`, as only a rare course of events might
+ * make the referee fail a right client (`npm run clients`).
  */
-export function seedsOf({ rule }: ClientRow, { wrong = 1, right = 2 } = {}): number[] {
-  const count = Number(process.env['SMSTWIN_SEEDS'] ?? (rule === undefined ? right : wrong));
+export function seedsOf(): number[] {
+  const count = Number(process.env['SMSTWIN_SEEDS'] ?? 1);
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
@@ -60,7 +60,7 @@ function brokenRules({ rules }: RefereeReport): Map<string, string> {
   );
 }
 
-const cutsPerRun = 6;
+const cutsPerRun = runs(3);
 
 /** The rules that a journal breaks when it is cut, alternately within a line and at its end. */
 function brokenWhenCut({ client, seed, journal }: Run): string[] {

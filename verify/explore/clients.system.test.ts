@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../testkit/doc-commands.ts';
 import { loader, program } from '../testkit/processes/program.ts';
+import { runs } from '../testkit/runs.ts';
 import { clientPath, runExplore } from './explore-process.ts';
 
 let folder = '';
@@ -25,16 +26,19 @@ const languages = {
 const flags = ['--slow', '100ms', '--jobs', '4'];
 
 /**
- * All of them would take a minute on a busy machine; one fault of each kind: refused, reply lost,
- * no reply.
+ * A reply that refuses and one that is lost: each run is a process. `planted.system.test.ts` explores the
+ * same client in this process under all faults.
  */
-const some = 'throttle,lost_response,hang';
+const some = 'throttle,lost_response';
 
 const bugs = [
   { bug: 'reset-taken-for-success', faults: 'refuse,reset', cause: 'not_accepted', size: 1 },
   { bug: 'impatient-with-second-429', faults: 'throttle,refuse', cause: 'CLIENT-1', size: 2 },
   { bug: 'new-id-after-third-close', faults: 'refuse,lost_response', cause: 'CLIENT-5', size: 3 },
 ] as const;
+
+/** Three faults take a hundred processes, and are found in this process, too: `SMSTWIN_RUNS=2`. */
+const chosen = bugs.filter(({ size }) => size <= runs(2));
 
 // The search is the same for each language: one shows what the other does, in a minute less.
 describe.each(Object.entries(languages))('%s', (language, command) => {
@@ -58,7 +62,7 @@ describe.each(Object.entries(languages))('%s', (language, command) => {
     },
   );
 
-  test.each(language === 'node' ? bugs : bugs.filter(({ size }) => size === 1))(
+  test.each(language === 'node' ? chosen : bugs.filter(({ size }) => size === 1))(
     '$bug is found with $size faults, and its schedule repeats it',
     async (planted) => {
       const { bug, faults, cause, size } = planted;

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clientPath, runExplore } from './explore-process.ts';
+import { clientPath, runExplore, runExploreProcess } from './explore-process.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -254,7 +254,7 @@ test('a budget that ends first: 6, and it says how far it got', async () => {
 
 test('an interrupt: 130, with what was found', async () => {
   const out = join(folder, 'interrupted');
-  const { exitCode, ...text } = await runExplore(
+  const { exitCode, ...text } = await runExploreProcess(
     ['--out', out, '--jobs', '1', '--', ...patient, 'impatient-with-second-429'],
     (child) => {
       child.stderr?.once('data', () => child.kill('SIGINT'));
@@ -280,7 +280,7 @@ const { run } = await import(${JSON.stringify(clientPath('patient.mjs'))});
 const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
 await run({ fetch, baseUrl, apiKey, from }, 'reset-taken-for-success', 1);`,
   );
-  const { exitCode, ...text } = await runExplore([
+  const { exitCode, ...text } = await runExploreProcess([
     '--depth',
     '1',
     '--faults',

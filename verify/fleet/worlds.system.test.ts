@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { FleetFixture } from './fleet-fixture.ts';
 
-const worlds = Number(process.env['SMSTWIN_WORLDS'] ?? 12);
+const worlds = Number(process.env['SMSTWIN_WORLDS'] ?? 6);
 const clients = Number(process.env['SMSTWIN_CLIENTS'] ?? 2);
 const program = fileURLToPath(new URL('./world-client.ts', import.meta.url));
 

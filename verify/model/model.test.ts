@@ -10,7 +10,7 @@ import { checkSequences } from './random-runs.ts';
 
 test('simulator and model agree over random sequences', () => {
   // `npm run test:deep` plays more and longer ones, and checks the whole state after every step.
-  checkSequences({ sequences: runs(100), soundEvery: 10, maxSteps: 25 });
+  checkSequences({ sequences: runs(60), soundEvery: 10, maxSteps: 25 });
 });
 
 test('SEND-7 SVC-3 a held message is picked up at the first poll after its hold', () => {

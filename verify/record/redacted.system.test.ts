@@ -64,16 +64,17 @@ const rules = ['SEND', 'RES', 'READ-1', 'READ-2', 'AUTH-1', 'AUTH-3', 'STATE', '
 
 const fewRules = ['SEND', 'RES', 'READ-1'];
 
+/** A wrong one comes first: it has verdicts of both kinds. */
 const services: readonly (readonly [string, () => Promise<RecordedRun>])[] = [
+  ...['replay-other-spacing', 'replay-per-text'].map(
+    (name) => [`a service that is wrong: ${name}`, () => recordSimulator(rules, {}, name)] as const,
+  ),
   ['a sound service', () => recordSimulator(rules)],
   ['a service in other words', () => recordForeign(variations['odd'] ?? expect.fail(), fewRules)],
-  ...['replay-other-spacing', 'replay-per-text'].map(
-    (name) =>
-      [`a service that is wrong: ${name}`, () => recordSimulator(fewRules, {}, name)] as const,
-  ),
 ];
 
-test.each(sample(services, 2))(
+// `SMSTWIN_RUNS=4` records all of them.
+test.each(sample(services, 1))(
   '%s is judged by redacted traffic as by plain traffic',
   { timeout: 300_000 },
   async (_, record) => {

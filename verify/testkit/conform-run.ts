@@ -17,6 +17,7 @@ export interface CaseResult {
   readonly reason?: string;
   readonly expected?: string;
   readonly actual?: string;
+  readonly exchanges?: readonly unknown[];
 }
 
 /** What the command printed, and its exit code. */
@@ -28,6 +29,8 @@ export interface Printed {
 
 export interface ConformReport extends Printed {
   readonly exitCode: number;
+  /** The length of the JSON report. */
+  readonly reportBytes: number;
   readonly counts: Readonly<Record<string, number>>;
   /** Requests to send endpoints. */
   readonly sends: number;
@@ -60,7 +63,9 @@ export async function runConformWithReport(
   const file = join(folder, 'report.json');
   const printed = await runConform([...argv, '--report', `json=${file}`], io);
   try {
-    return { ...JSON.parse(await readFile(file, 'utf8')), ...printed } as ConformReport;
+    const text = await readFile(file, 'utf8');
+    const reportBytes = Buffer.byteLength(text);
+    return { ...JSON.parse(text), ...printed, reportBytes } as ConformReport;
   } catch (error) {
     throw new Error(`${argv.join(' ')}: ${String(error)} ${printed.err}`);
   } finally {
