@@ -80,25 +80,25 @@ export async function watch(
   messages: readonly WatchedMessage[],
   { forMs, afterEndMs = forMs, successor, onChange }: WatchPlan,
 ): Promise<WatchedMessage[]> {
-  const all = [...messages];
-  const [first] = messages;
-  let sentAt = t.now();
-  let last = first;
-  let now = sentAt;
-  let end = sentAt + forMs;
+  const successors: WatchedMessage[] = [];
+  let lastSentAt = t.now();
+  let now = lastSentAt;
+  let end = now + forMs;
   for (let round = 0; now < end && round < mostRounds; round += 1) {
-    now = await nextRead(t, sentAt, now, end);
+    now = await nextRead(t, lastSentAt, now, end);
+    const all = [...messages, ...successors];
     for (const message of all) await readStatus(t, message, now, onChange);
-    const isAwaited =
-      successor !== undefined &&
-      (last === first || (all.length - messages.length < mostSuccessors && isOurPickup(t, last)));
-    if (isAwaited && (last?.statuses.length ?? 0) > 1 && !isPolling(t)) {
-      last = await successor();
-      all.push(last);
-      sentAt = t.now();
-    } else if (!isAwaited && all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
+    const last = successors.at(-1) ?? messages[0];
+    const mayFollowAgain = successors.length < mostSuccessors && isOurPickup(t, last);
+    const isOneMoreDue = successors.length === 0 || mayFollowAgain;
+    if (successor === undefined || !isOneMoreDue) {
+      if (all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
+    } else if ((last?.statuses.length ?? 0) > 1 && !isPolling(t)) {
+      successors.push(await successor());
+      lastSentAt = t.now();
+    }
   }
-  return all;
+  return [...messages, ...successors];
 }
 
 /**
@@ -123,12 +123,10 @@ export const watched: Recording<WatchedMessage[]> = {
         successor,
       });
     }
+    const scripted = [recipients.delivered, ...fates.map(({ to }) => to)];
     // Each message has its own SIM, so that none waits behind another (`sendsPerPoll`).
-    const others = t.target.allowTo === undefined ? fates.map(({ to }) => to) : [t.recipient];
-    for (const to of [recipients.delivered, ...others]) {
-      if (t.target.allowTo === undefined || to === t.recipient)
-        messages.push(await sendToWatch(t, await t.account(), { to }));
-    }
+    for (const to of t.target.allowTo === undefined ? scripted : [t.recipient])
+      messages.push(await sendToWatch(t, await t.account(), { to }));
     return watch(t, messages, {
       forMs: 8 * pollIntervalMs(t) + 45_000,
       afterEndMs: 2 * pollIntervalMs(t),

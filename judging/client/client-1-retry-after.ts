@@ -33,8 +33,14 @@ export const retryAfter = {
   'CLIENT-17': (record) => judgeRetries(record, 503),
 } satisfies Judges;
 
-/** `first`: the first refusal since the last answer; the client cannot know of `refused` alone. */
-type Retry = readonly [refused: ClientExchange, retry: ClientExchange, first: ClientExchange];
+/** A request after a refusal that its client had seen. */
+interface Retry {
+  readonly request: ClientExchange;
+  /** The latest of these refusals. */
+  readonly refused: ClientExchange;
+  /** The first of them since the last answer of another kind. */
+  readonly firstRefused: ClientExchange;
+}
 
 /** True for a refusal with this status whose `Retry-After` the client saw and could read. */
 function hasSeenWait({ reply, retryAfterMs, isSeen }: ClientExchange, status: number): boolean {
@@ -56,9 +62,11 @@ function judgeRetries(record: ClientRecord, status: 429 | 503): Judgement {
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
     .filter(
-      (one) => !wasOnItsWay(one, record.graceMs) && !record.unclear.mayDecide(one[0], one[1]),
+      (retry) =>
+        !wasOnItsWay(retry, record.graceMs) &&
+        !record.unclear.mayDecide(retry.refused, retry.request),
     );
-  return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
+  return judgement(retries, isEarly, earlyFinding);
 }
 
 type Series = readonly (readonly ClientExchange[])[];
@@ -136,10 +144,10 @@ function hurriedRetries(series: Series): readonly Notice[] {
   const retries = series.flatMap((requests) =>
     otherErrors.flatMap((status) => retriesOf(requests, status)),
   );
-  const hurried = retries.filter(([refused, retry]) => isDuringWait(refused, retry));
-  return hurried.slice(0, shownExchanges).map(([refused, retry]) => {
+  const hurried = retries.filter(isEarly);
+  return hurried.slice(0, shownExchanges).map(({ refused, request }) => {
     const what = `the retry of a ${refused.reply.status} came before its Retry-After (${refused.retryAfter}) was over`;
-    return noticeOf(what, [refused, retry]);
+    return noticeOf(what, [refused, request]);
   });
 }
 
@@ -147,11 +155,15 @@ function hurriedRetries(series: Series): readonly Notice[] {
 function excusedRetries(series: Series, graceMs: number): readonly Notice[] {
   const excused = series
     .flatMap((requests) => retriesOf(requests, 429))
-    .filter((one) => wasOnItsWay(one, graceMs) && isDuringWait(one[0], one[1]));
+    .filter((retry) => wasOnItsWay(retry, graceMs) && isEarly(retry));
   const [first] = excused;
   if (first === undefined) return [];
   const what = `${counted(excused.length, 'send')} of an id that got a 429 came on another connection within ${spanText(graceMs)} of it: on the way already, or too early a retry on a connection of its own (--grace 0s judges that)`;
-  return [noticeOf(what, [first[0], ...excused.map(([, retry]) => retry)])];
+  return [noticeOf(what, [first.refused, ...excused.map(({ request }) => request)])];
+}
+
+function isEarly({ refused, request }: Retry): boolean {
+  return isDuringWait(refused, request);
 }
 
 /** True if the request certainly came before the wait was over. */
@@ -163,28 +175,28 @@ function isDuringWait(refused: ClientExchange, later: ClientExchange): boolean {
  * True for a send of the same id that another worker of the client had sent already. One that makes
  * a connection for each of its retries is found at the first that comes after the grace.
  */
-function wasOnItsWay([refused, retry, first]: Retry, graceMs: number): boolean {
+function wasOnItsWay({ request, refused, firstRefused }: Retry, graceMs: number): boolean {
   const id = requestIdOf(refused);
   return (
     refused.reply.status === 429 &&
     id !== undefined &&
-    requestIdOf(retry) === id &&
-    retry.connection !== undefined &&
-    [first, refused].every(
+    requestIdOf(request) === id &&
+    request.connection !== undefined &&
+    [firstRefused, refused].every(
       ({ connection, answeredAt }) =>
         connection !== undefined &&
-        connection !== retry.connection &&
-        retry.sentAt <= answeredAt + graceMs,
+        connection !== request.connection &&
+        request.sentAt <= answeredAt + graceMs,
     )
   );
 }
 
-function earlyFinding([refused, retry]: Retry): Finding {
-  const early = spanText(waitEndMs(refused) - retry.sentAt);
+function earlyFinding({ refused, request }: Retry): Finding {
+  const early = spanText(waitEndMs(refused) - request.sentAt);
   const { reply, retryAfter: header } = refused;
   return finding(
     `the retry arrived ${early} before the ${reply.status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
-    [refused, retry],
+    [refused, request],
   );
 }
 
@@ -194,23 +206,24 @@ function adviceOn({ retryAfter: header = '' }: ClientExchange): string {
     : 'wait that many seconds, counted from the reply';
 }
 
-/** Each request with the latest refusal of this status that its client had seen. */
+/** The requests of a series that follow refusals of this status. */
 function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
   const retries: Retry[] = [];
   let refused: ClientExchange | undefined;
-  let first: ClientExchange | undefined;
+  let firstRefused: ClientExchange | undefined;
   let notSeenYet: ClientExchange[] = [];
-  for (const exchange of series) {
-    refused = notSeenYet.findLast((earlier) => wasKnownTo(exchange, earlier)) ?? refused;
-    notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(exchange, earlier));
-    first ??= refused;
-    if (refused !== undefined && first !== undefined) retries.push([refused, exchange, first]);
+  for (const request of series) {
+    refused = notSeenYet.findLast((earlier) => wasKnownTo(request, earlier)) ?? refused;
+    notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(request, earlier));
+    firstRefused ??= refused;
+    if (refused !== undefined && firstRefused !== undefined)
+      retries.push({ request, refused, firstRefused });
     // An answer that is neither a 429 nor an error of the service ends the wait.
-    if (exchange.reply.status !== 429 && exchange.reply.status < 500 && exchange.isSeen) {
+    if (request.reply.status !== 429 && request.reply.status < 500 && request.isSeen) {
       refused = undefined;
-      first = undefined;
+      firstRefused = undefined;
     }
-    if (hasSeenWait(exchange, status)) notSeenYet.push(exchange);
+    if (hasSeenWait(request, status)) notSeenYet.push(request);
   }
   return retries;
 }

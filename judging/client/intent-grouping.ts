@@ -41,7 +41,7 @@ import {
 
 const sendsPerSlice = 50;
 
-/** Yields at every 50th send, so that a running simulator can serve meanwhile. */
+/** Yields after every 50 sends, so that a running simulator can serve meanwhile. */
 export function groupingOf(
   sends: readonly ClientExchange[],
   knowledge: Knowledge,
@@ -94,7 +94,7 @@ class Grouping {
   *run(): Generator<undefined, Intents> {
     for (const [index, send] of this.#sends.entries()) {
       this.#place(send, this.#uses[index]);
-      if (index % sendsPerSlice === 0) yield;
+      if ((index + 1) % sendsPerSlice === 0) yield;
     }
     if (this.#isPartial) this.#markOpenAttempts();
     const unattributable = this.#all.reduce((sum, intent) => sum + unattributableIn(intent), 0);
