@@ -5,7 +5,7 @@
  */
 import { minuteMs } from '#contract/time.ts';
 import type { Capabilities } from '../target/target.ts';
-import { type Bucket, entriesOf, type Spends, sendsIn } from './budget.ts';
+import { type Bucket, entriesOf, limitOf, type Spends, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
 import type { Recording } from './recording.ts';
 
@@ -48,9 +48,26 @@ export function itemsOf(cases: readonly AnyCase[], capabilities: Capabilities): 
   const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
   return [
     ...[...first, ...floodGroups].map(recordingItem),
-    ...cases.toSorted(byRankAndSends).map((each) => itemOfCase(each, groups)),
+    ...cases.filter(isLarge).map((each) => {
+      const item = itemOfCase(each, groups);
+      return { ...item, after: [...item.after, ...floodGroups.map(idOfGroup)] };
+    }),
+    ...cases
+      .filter((each) => !isLarge(each))
+      .toSorted(byRankAndSends)
+      .map((each) => itemOfCase(each, groups)),
     ...idle.map(recordingItem),
   ];
+}
+
+/**
+ * From this share of a limit on, a case is large. Small ones would take what comes back of a limit
+ * until none is left, so large ones come before them; they follow the floods, which need it whole.
+ */
+const leastLargeShare = 0.25;
+
+function isLarge({ spends }: AnyCase): boolean {
+  return entriesOf(spends).some(([bucket, count]) => count >= limitOf(bucket) * leastLargeShare);
 }
 
 type Groups = readonly (readonly Recording[])[];

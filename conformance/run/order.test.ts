@@ -156,3 +156,15 @@ test('recordings for idle time come last, and their cases wait for them', () => 
   expect(items.slice(-2)).toEqual([itemWith('an early request for received'), early]);
   expect(items.find(({ case: one }) => one !== undefined)?.after).toContain(early?.id);
 });
+
+test('a case that spends much of a limit follows the floods, and comes before small ones', () => {
+  const named = ['SEND-3/any-text', 'SEND-4/fifty-at-once', 'LIMIT-1/120-pass'];
+  const list = itemsOf(
+    allCases.filter(({ id }) => named.includes(id)),
+    capabilities,
+  );
+  const ids = list.filter((one) => one.case !== undefined).map(({ id }) => id);
+  expect(ids[0]).toBe('SEND-4/fifty-at-once');
+  const flood = list.find(({ fullBuckets }) => fullBuckets.includes('send'));
+  expect(list.find(({ id }) => id === ids[0])?.after).toEqual([flood?.id]);
+});
