@@ -23,16 +23,17 @@ export const slidingCounterFromFirst = alwaysRounded((rounding, history, version
   const { since, until } = part;
   if (until === 0) return version.limit;
   const base = countOf(history, version, { begin: 0 }, { isSliding: true, rounding });
-  let { at, opened } = openedBefore(base, part);
-  while (at < until && opened.length > 0) {
-    if (at === since && since > 0) openedSoFar.set(version, { groups: history.groups, at, opened });
-    opened = openedAt(base, opened, at);
+  const { groups } = history;
+  let { at, windows } = openedBefore(base, part);
+  while (at < until && windows.length > 0) {
+    if (at === since && since > 0) openedSoFar.set(version, { groups, at, windows });
+    const opened = openedAt(base, windows, at);
     // As far as no other may open windows, groups are judged together.
     const end = sameUntil(base, opened, at, at < since ? since : until);
-    opened = permittedBy(opened, { since: at, until: end });
+    windows = permittedBy(opened, { since: at, until: end });
     at = end;
   }
-  return hullOf(opened.map(({ limit }) => limit));
+  return hullOf(windows.map(({ limit }) => limit));
 });
 
 /** A window that may be open after a decision. */
@@ -47,14 +48,14 @@ interface OpenWindow {
 }
 
 /** The windows that may be open before group `at`. */
-interface Checkpoint {
+interface Checkpoint<Window> {
   readonly groups: readonly Group[];
   readonly at: number;
-  readonly windows: readonly OpenWindow[];
+  readonly windows: readonly Window[];
 }
 
 /** An update judges from the last group on, which may still grow, so it continues before that one. */
-const checkpoints = new WeakMap<Version, Checkpoint>();
+const checkpoints = new WeakMap<Version, Checkpoint<OpenWindow>>();
 
 /** `prolongs`: true if a decision moves the end of the window. */
 function possibleLimits(
@@ -149,20 +150,13 @@ interface OpenedWindows {
   readonly count: Count;
 }
 
-/** What may be open before group `at`. */
-interface OpenedSoFar {
-  readonly groups: readonly Group[];
-  readonly at: number;
-  readonly opened: readonly OpenedWindows[];
-}
-
 /** An update continues here. */
-const openedSoFar = new WeakMap<Version, OpenedSoFar>();
+const openedSoFar = new WeakMap<Version, Checkpoint<OpenedWindows>>();
 /** If more may have opened windows than this, following each takes most of the time of an audit. */
 const mostOpened = 3;
 
 /** What may be open before the part, or before a group in front of it. */
-function openedBefore(base: Count, { since, until }: Part): Pick<OpenedSoFar, 'at' | 'opened'> {
+function openedBefore(base: Count, { since, until }: Part): Checkpoint<OpenedWindows> {
   const { groups } = base.history;
   const { limit, windowMs, knownSince } = base.version;
   const saved = openedSoFar.get(base.version);
@@ -173,7 +167,7 @@ function openedBefore(base: Count, { since, until }: Part): Pick<OpenedSoFar, 'a
   while (at > 0 && pauseBefore(at) < 2 * windowMs[1]) at -= 1;
   // Otherwise, a request before all that are known opened windows at the version's phase.
   const isKnown = knownSince === Number.NEGATIVE_INFINITY;
-  return { at, opened: [{ limit, count: isKnown ? countFrom(base, at) : base }] };
+  return { groups, at, windows: [{ limit, count: isKnown ? countFrom(base, at) : base }] };
 }
 
 /** The count of the windows that the first request of this group opens. */
