@@ -4,8 +4,8 @@
  * 1. a burst until the limit; if there is none and replies are slow, many at once, and the end;
  * 2. the time until a request passes again;
  * 3. what comes back if the limit is spent in two parts, or one by one;
- * 4. a burst after a pause, at another time of the window, which also tests who shares the limit;
- *    if replies are slow, a request after a silence;
+ * 4. a burst after a pause, at another time of the window, which also tests who shares the limit, if
+ *    that can show it; if replies are slow, a request after a silence, and many at once;
  * 5. again and again, the burst that separates most of the versions that remain;
  * 6. a race;
  * 7. the time until a request passes again, once more; if nothing explains the answers, a burst.
