@@ -49,7 +49,7 @@ const longest = [
   'src/sim/store/retention.system.test.ts',
   'src/recording/state/snapshot.system.test.ts',
   'verify/clients/node-clients.system.test.ts',
-  'verify/model/model.test.ts',
+  'verify/model/model.system.test.ts',
   'src/recording/checkpoint/checkpoints.system.test.ts',
 ];
 

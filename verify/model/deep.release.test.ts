@@ -1,5 +1,5 @@
 /**
- * More and longer sequences than in `model.test.ts`, with a look at the whole state after every
+ * More and longer sequences than in `model.system.test.ts`, with a look at the whole state after every
  * step.
  */
 import { test } from 'vitest';
