@@ -61,11 +61,8 @@ function judgeRetries(record: ClientRecord, status: 429 | 503): Judgement {
   if (!refusalsOf(record).some((refusal) => hasSeenWait(refusal, status))) return notExercised;
   const retries = seriesOf(record)
     .flatMap((requests) => retriesOf(requests, status))
-    .filter(
-      (retry) =>
-        !wasOnItsWay(retry, record.graceMs) &&
-        !record.unclear.mayDecide(retry.refused, retry.request),
-    );
+    .filter((retry) => !wasOnItsWay(retry, record.graceMs))
+    .filter(({ refused, request }) => !record.unclear.mayDecide(refused, request));
   return judgement(retries, isEarly, earlyFinding);
 }
 
@@ -162,13 +159,9 @@ function excusedRetries(series: Series, graceMs: number): readonly Notice[] {
   return [noticeOf(what, [first.refused, ...excused.map(({ request }) => request)])];
 }
 
-function isEarly({ refused, request }: Retry): boolean {
-  return isDuringWait(refused, request);
-}
-
 /** True if the request certainly came before the wait was over. */
-function isDuringWait(refused: ClientExchange, later: ClientExchange): boolean {
-  return areWithin(refused.retryAfterMs ?? 0, refused, later);
+function isEarly({ refused, request }: Pick<Retry, 'refused' | 'request'>): boolean {
+  return areWithin(refused.retryAfterMs ?? 0, refused, request);
 }
 
 /**
@@ -242,7 +235,7 @@ function holdsBackOthers(record: ClientRecord): Judgement {
   for (const exchange of exchanges) {
     const key = `${exchange.caller.name} ${exchange.endpoint}`;
     const refused = refusals.get(key);
-    const isCovered = refused !== undefined && isDuringWait(refused, exchange);
+    const isCovered = refused !== undefined && isEarly({ refused, request: exchange });
     const openMs = refused === undefined ? 0 : refused.answeredAt - refused.sentAt;
     if (
       isCovered &&
