@@ -148,8 +148,8 @@ export class KeyTests {
   }
 
   /**
-   * True if another caller with a limit of its own would show that, by all that remains: no shared
-   * limit lets so many requests of the other pass between two refusals of the first.
+   * True if a test would show that another caller has a limit of its own: by a sample of what
+   * remains, no shared limit lets the test's requests pass between two refusals of the first.
    */
   canShow(firstPasses: number): boolean {
     const { replyMs } = this.#run;
@@ -165,7 +165,7 @@ export class KeyTests {
     return !sample.some(({ candidate }) => this.#evidence.permits(candidate, further));
   }
 
-  /** Where a window ended in the first burst, more than the limit passed. */
+  /** The limit that tests go by: more may have passed at first, where a window ended meanwhile. */
   #limitOf(firstPasses: number): number {
     return Math.min(firstPasses, usualLimit(this.#evidence) || firstPasses);
   }
@@ -262,7 +262,10 @@ export class KeyTests {
   }
 }
 
-/** One less than the limit: if all of a shared limit came back, the first subject then passes. */
+/**
+ * How many requests of another caller a test sends: less than the limit, so that the first caller
+ * passes after them if all of a shared limit came back.
+ */
 function askedOfOther(limit: number): number {
   const most = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
   return Math.min(Math.max(1, limit - 1), most);

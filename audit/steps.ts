@@ -88,6 +88,7 @@ export class Steps {
       await this.#askIfSlow(lengthMs);
     }
     await this.#separateAll();
+    // The last chance, also for a test that may show nothing.
     if (this.keyTests.done.length === 0 && this.#hasOtherSubjects) {
       await this.#recovery.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
       await this.keyTests.make(this.#firstPasses);

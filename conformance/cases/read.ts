@@ -14,7 +14,7 @@ import { paths, type Trial, unknownId } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
-/** Ids of another version and in other spellings of UUIDs, too long, and that are no text. */
+/** Ids of another version of UUIDs, in other spellings, of other forms, and that no database stores. */
 const malformedIds = [
   'c232ab00-9414-11ec-b3c8-9f6bdeced846',
   'F47AC10B-58CC-4372-A567-0E02B2C3D479',

@@ -61,9 +61,15 @@ const judgedStatuses: Partial<Record<RuleId, readonly number[]>> = {
 };
 
 const rulesOfReplies = [
-  ...(['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5', 'RES-6'] as const),
-  ...(['SEND-5', 'SVC-4'] as const),
-];
+  'RES-1',
+  'RES-2',
+  'RES-3',
+  'RES-4',
+  'RES-5',
+  'RES-6',
+  'SEND-5',
+  'SVC-4',
+] as const;
 
 /** Cases that judge every reply that the run received, so they send nothing. */
 const everyBodyOfTheRun: readonly Case[] = rulesOfReplies.map((rule) =>

@@ -48,21 +48,14 @@ export function itemsOf(cases: readonly AnyCase[], capabilities: Capabilities): 
   const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
   return [
     ...[...first, ...floodGroups].map(recordingItem),
-    ...cases.filter(isLarge).map((each) => {
-      const item = itemOfCase(each, groups);
-      return { ...item, after: [...item.after, ...floodGroups.map(idOfGroup)] };
-    }),
-    ...cases
-      .filter((each) => !isLarge(each))
-      .toSorted(byRankAndSends)
-      .map((each) => itemOfCase(each, groups)),
+    ...cases.toSorted(byRankAndSends).map((each) => itemOfCase(each, groups)),
     ...idle.map(recordingItem),
   ];
 }
 
 /**
- * From this share of a limit on, a case is large. Small ones would take what comes back of a limit
- * until none is left, so large ones come before them; they follow the floods, which need it whole.
+ * A case that spends this share of a limit is large. It comes before small ones, which take each
+ * token that comes back, and after the floods, which need a full bucket.
  */
 const leastLargeShare = 0.25;
 
@@ -105,7 +98,7 @@ function itemOfCase(anyCase: AnyCase, groups: Groups): Item {
     recordings: [],
     spends,
     fullBuckets: [],
-    after: idsWith(recordings, groups),
+    after: [...idsWith(recordings, groups), ...(isLarge(anyCase) ? floodsIn(groups) : [])],
     isLong: waitSeconds > longWaitSeconds,
     throttled,
     seconds: waitSeconds + secondsOfACase,
@@ -116,8 +109,12 @@ function byRankAndSends(a: AnyCase, b: AnyCase): number {
   return rankOf(a) - rankOf(b) || sendsIn(a.spends) - sendsIn(b.spends);
 }
 
-/** Cases that mostly wait come first, so that they do not delay the end; observations come last. */
+/**
+ * Large cases come first. Cases that mostly wait follow, so that they do not delay the end;
+ * observations come last.
+ */
 function rankOf(anyCase: AnyCase): number {
+  if (isLarge(anyCase)) return -1;
   const isObservation = 'run' in anyCase;
   if ((anyCase.waitSeconds ?? 0) > longWaitSeconds) return isObservation ? 1 : 0;
   return isObservation ? 3 : 2;
@@ -126,6 +123,11 @@ function rankOf(anyCase: AnyCase): number {
 /** The ids of the groups that contain one of these recordings. */
 function idsWith(recordings: readonly Recording[], groups: Groups): string[] {
   return groups.filter((group) => recordings.some((each) => group.includes(each))).map(idOfGroup);
+}
+
+/** The ids of the groups that flood a bucket. */
+function floodsIn(groups: Groups): string[] {
+  return groups.filter((group) => group.some(isFlood)).map(idOfGroup);
 }
 
 function idOfGroup(recordings: readonly Recording[]): string {

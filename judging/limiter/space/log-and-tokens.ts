@@ -13,7 +13,7 @@ export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part)
     const i = judgedIn(groups[g] as Group);
     const { from, to, passed } = all[i] as Decision;
     if (passed) {
-      // As many windows as the time takes in which this request was decided: usually one.
+      // The request may have been decided in any of these windows, each of which holds N at most.
       const windows = Math.floor((to - from) / shortest) + 1;
       const reachMs = windows * shortest;
       const certain = firstThat(begin, i, (at) => to - (all[at] as Decision).from < reachMs);

@@ -24,10 +24,10 @@ export const slidingCounterFromFirst = alwaysRounded((rounding, history, version
   if (until === 0) return version.limit;
   const base = countOf(history, version, { begin: 0 }, { isSliding: true, rounding });
   const { groups } = history;
-  let { at, windows } = openedBefore(base, part);
+  let { at, windows } = seriesBefore(base, part);
   while (at < until && windows.length > 0) {
-    if (at === since && since > 0) openedSoFar.set(version, { groups, at, windows });
-    const opened = openedAt(base, windows, at);
+    if (at === since && since > 0) seriesCheckpoints.set(version, { groups, at, windows });
+    const opened = seriesAt(base, windows, at);
     // As far as no other may open windows, groups are judged together.
     const end = sameUntil(base, opened, at, at < since ? since : until);
     windows = permittedBy(opened, { since: at, until: end });
@@ -143,29 +143,29 @@ function hullOfTwo(one: Span, other: Span): Span {
   return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
 }
 
-/** Windows that go on from the request that opened the first of them. */
-interface OpenedWindows {
+/** Windows that follow each other, the first of which a request has opened. */
+interface WindowSeries {
   /** The limits that permit all decisions up to here. */
   readonly limit: Span;
   readonly count: Count;
 }
 
-/** An update continues here. */
-const openedSoFar = new WeakMap<Version, Checkpoint<OpenedWindows>>();
+/** The same for windows that follow each other. */
+const seriesCheckpoints = new WeakMap<Version, Checkpoint<WindowSeries>>();
 /** If more may have opened windows than this, following each takes most of the time of an audit. */
-const mostOpened = 3;
+const mostWindowSeries = 3;
 
 /** What may be open before the part, or before a group in front of it. */
-function openedBefore(base: Count, { since, until }: Part): Checkpoint<OpenedWindows> {
+function seriesBefore(base: Count, { since, until }: Part): Checkpoint<WindowSeries> {
   const { groups } = base.history;
   const { limit, windowMs, knownSince } = base.version;
-  const saved = openedSoFar.get(base.version);
+  const saved = seriesCheckpoints.get(base.version);
   if (saved?.groups === groups && saved.at <= since) return saved;
   // Before a pause that is surely long enough, nothing matters.
   const pauseBefore = (at: number) => (groups[at] as Group).from - (groups[at - 1] as Group).to;
   let at = Math.min(since, until - 1);
   while (at > 0 && pauseBefore(at) < 2 * windowMs[1]) at -= 1;
-  // Otherwise, a request before all that are known opened windows at the version's phase.
+  // If that is unknown, an earlier request has opened windows at the version's phase.
   const isKnown = knownSince === Number.NEGATIVE_INFINITY;
   return { groups, at, windows: [{ limit, count: isKnown ? countFrom(base, at) : base }] };
 }
@@ -184,11 +184,11 @@ function countFrom(base: Count, at: number): Count {
 }
 
 /** The windows that may go on at this group, and those that it may open. */
-function openedAt(
+function seriesAt(
   base: Count,
-  opened: readonly OpenedWindows[],
+  opened: readonly WindowSeries[],
   at: number,
-): readonly OpenedWindows[] {
+): readonly WindowSeries[] {
   const { groups } = base.history;
   const [before, after] = [groups[at - 1], groups[at] as Group];
   const ended = opened.filter(({ count }) => mayHaveEnded(count, before, after));
@@ -196,7 +196,7 @@ function openedAt(
   const going = opened.filter(({ count }) => mayGoOn(count, before, after));
   // The first request of a window passes.
   if (!after.passed) return going;
-  if (going.length < mostOpened) return [...going, joined(ended, countFrom(base, at))];
+  if (going.length < mostWindowSeries) return [...going, joined(ended, countFrom(base, at))];
   // One of many may have opened the windows: they begin at any phase.
   const version = { ...base.version, phase: [0, 1] as const };
   return [joined([...going, ...ended], { ...base, version })];
@@ -221,7 +221,7 @@ function mayGoOn(count: Count, before: Decision, after: Decision): boolean {
 /** The group before which no other may open windows; the next one if several may have. */
 function sameUntil(
   { history: { groups } }: Count,
-  opened: readonly OpenedWindows[],
+  opened: readonly WindowSeries[],
   at: number,
   until: number,
 ): number {
@@ -234,10 +234,10 @@ function sameUntil(
 
 /** Those that permit the groups, with the limits that do. */
 function permittedBy(
-  opened: readonly OpenedWindows[],
+  opened: readonly WindowSeries[],
   judged: Pick<Part, 'since' | 'until'>,
-): OpenedWindows[] {
-  const permitted: OpenedWindows[] = [];
+): WindowSeries[] {
+  const permitted: WindowSeries[] = [];
   for (const { limit: before, count } of opened) {
     const limit = limitsByWindows(count, before, judged);
     if (limit !== undefined) permitted.push({ limit, count });
@@ -246,6 +246,6 @@ function permittedBy(
 }
 
 /** What any of these permits, with another count. */
-function joined(opened: readonly OpenedWindows[], count: Count): OpenedWindows {
+function joined(opened: readonly WindowSeries[], count: Count): WindowSeries {
   return { limit: opened.map(({ limit }) => limit).reduce(hullOfTwo), count };
 }
