@@ -3,7 +3,7 @@
  * All cases and recordings become items here, in the order in which the schedule (`order.ts`) tries
  * them.
  */
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import type { Capabilities } from '../target/target.ts';
 import { type Bucket, entriesOf, limitOf, type Spends, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
@@ -26,6 +26,8 @@ export interface Item {
   readonly throttled: number;
   /** Its duration in real seconds, as planned. */
   readonly seconds: number;
+  /** After this time of its start it spends no more; infinity if that is unknown. */
+  readonly spendsForMs: number;
 }
 /** The planned duration of a few requests and their replies. */
 const secondsOfACase = 0.1;
@@ -63,6 +65,14 @@ function isLarge({ spends }: AnyCase): boolean {
   return entriesOf(spends).some(([bucket, count]) => count >= limitOf(bucket) * leastLargeShare);
 }
 
+/**
+ * True if it sends, waits, and sends again. It comes after the floods, too: a late replay or refusal
+ * may have spent a token, so a flood would have to wait for another minute.
+ */
+function sendsAgainLate({ spends, waitSeconds = 0 }: AnyCase): boolean {
+  return waitSeconds > longWaitSeconds && sendsIn(spends) > 1;
+}
+
 type Groups = readonly (readonly Recording[])[];
 
 function isFlood({ fullBuckets }: Recording): boolean {
@@ -87,21 +97,28 @@ function itemOfRecordings(recordings: readonly Recording[], groups: Groups): Ite
     isLong: true,
     throttled: recordings.reduce((total, { throttled = 0 }) => total + throttled, 0),
     seconds: Math.max(...recordings.map(({ seconds = 1 }) => seconds)),
+    spendsForMs:
+      secondMs *
+      Math.max(
+        ...recordings.map(({ spendsForSeconds = Number.POSITIVE_INFINITY }) => spendsForSeconds),
+      ),
   };
 }
 
 function itemOfCase(anyCase: AnyCase, groups: Groups): Item {
   const { id, spends, throttled = 0, waitSeconds = 0, recordings = [] } = anyCase;
+  const isAfterFloods = isLarge(anyCase) || sendsAgainLate(anyCase);
   return {
     id,
     case: anyCase,
     recordings: [],
     spends,
     fullBuckets: [],
-    after: [...idsWith(recordings, groups), ...(isLarge(anyCase) ? floodsIn(groups) : [])],
+    after: [...idsWith(recordings, groups), ...(isAfterFloods ? floodsIn(groups) : [])],
     isLong: waitSeconds > longWaitSeconds,
     throttled,
     seconds: waitSeconds + secondsOfACase,
+    spendsForMs: Number.POSITIVE_INFINITY,
   };
 }
 

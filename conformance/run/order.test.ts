@@ -13,6 +13,7 @@ const item = (id: string, parts: Partial<Item> = {}): Item => ({
   recordings: [],
   throttled: 0,
   seconds: 0,
+  spendsForMs: Number.POSITIVE_INFINITY,
   ...parts,
 });
 
@@ -107,6 +108,18 @@ describe('a flood', () => {
     expect(schedule.next(0)).toMatchObject({ kind: 'start', item: { id: 'flood' } });
     expect(schedule.next(0).kind).toBe('busy');
   });
+
+  test('waits for what may spend its bucket, but not for what only reads after a while', () => {
+    const watch = { spends: { send: 1 }, isLong: true };
+    const whole = new Schedule([item('watch', watch), flood], new BucketLedger(), -60_000);
+    expect(whole.next(0)).toMatchObject({ kind: 'start', item: { id: 'watch' } });
+    expect(whole.next(90_000).kind).toBe('busy');
+    const items = [item('watch', { ...watch, spendsForMs: 60_000 }), flood];
+    const schedule = new Schedule(items, new BucketLedger(), -60_000);
+    schedule.next(0);
+    expect(schedule.next(20_000)).toMatchObject({ kind: 'wait', ms: 40_000, bucket: 'send' });
+    expect(schedule.next(60_000)).toMatchObject({ kind: 'start', item: { id: 'flood' } });
+  });
 });
 
 test('a ledger knows the last minute, and waits for what may not have spent a token', () => {
@@ -155,6 +168,18 @@ test('recordings for idle time come last, and their cases wait for them', () => 
   const early = itemWith('an early flood of tasks');
   expect(items.slice(-2)).toEqual([itemWith('an early request for received'), early]);
   expect(items.find(({ case: one }) => one !== undefined)?.after).toContain(early?.id);
+});
+
+test('a case that sends again after a wait follows the floods', () => {
+  const named = ['SEND-7/nothing-ends-a-hold', 'SEND-7/held-is-not-sent-early', 'LIMIT-1/120-pass'];
+  const list = itemsOf(
+    allCases.filter(({ id }) => named.includes(id)),
+    capabilities,
+  );
+  const flood = list.find(({ fullBuckets }) => fullBuckets.includes('send'));
+  const afterOf = (name: string) => list.find(({ id }) => id === name)?.after;
+  expect(afterOf('SEND-7/nothing-ends-a-hold')).toEqual([flood?.id]);
+  expect(afterOf('SEND-7/held-is-not-sent-early')).toEqual([]);
 });
 
 test('a case that spends much of a limit follows the floods, and comes before small ones', () => {

@@ -29,7 +29,8 @@ const itemsAtOnce = 4;
 
 export class Schedule {
   readonly #waiting: Item[];
-  readonly running = new Set<Item>();
+  /** What runs, each with the time of its start. */
+  readonly #running = new Map<Item, number>();
   readonly #ledger: BucketLedger;
   readonly #startedAt: number;
   readonly #longestWaitMs: number;
@@ -54,32 +55,35 @@ export class Schedule {
     return this.#waiting;
   }
 
+  get running(): readonly Item[] {
+    return [...this.#running.keys()];
+  }
+
   /** Decides what to do now. An item that it starts counts as running until `finished`. */
   next(now: number): Decision {
     const [first] = this.#waiting;
-    const isRunning = this.running.size > 0;
+    const isRunning = this.running.length > 0;
     if (first === undefined) return { kind: isRunning ? 'busy' : 'done' };
-    if ([...this.running].filter(({ isLong }) => !isLong).length >= itemsAtOnce)
-      return { kind: 'busy' };
+    if (this.running.filter(({ isLong }) => !isLong).length >= itemsAtOnce) return { kind: 'busy' };
     const soonest = this.#soonest(now);
-    if (soonest?.ms === 0) return this.#start(soonest.item);
+    if (soonest?.ms === 0) return this.#start(soonest.item, now);
     if (soonest !== undefined && (isRunning || soonest.ms <= this.#longestWaitMs))
       return { kind: 'wait', ...soonest };
     if (isRunning) return { kind: 'busy' };
     // Every item that is left would wait too long.
     if (soonest !== undefined) this.#skips.set(soonest.item.id, tooLongToWait(soonest));
-    return this.#start(soonest?.item ?? first);
+    return this.#start(soonest?.item ?? first, now);
   }
 
   finished(item: Item): void {
-    this.running.delete(item);
+    this.#running.delete(item);
     for (const bucket of item.fullBuckets)
       if (!this.#isAwaitedFull(bucket)) this.#reserved.delete(bucket);
   }
 
-  #start(item: Item): Decision {
+  #start(item: Item, now: number): Decision {
     this.#waiting.splice(this.#waiting.indexOf(item), 1);
-    this.running.add(item);
+    this.#running.set(item, now);
     for (const bucket of item.fullBuckets) this.#reserved.add(bucket);
     const [skip] = [item.id, ...item.after].flatMap((id) => this.#skips.get(id) ?? []);
     return { kind: 'start', item, skip };
@@ -132,20 +136,29 @@ export class Schedule {
 
   /** The wait until `count` requests fit, besides those that running items may still send. */
   #msUntilRoom(bucket: Bucket, count: number, now: number): number {
-    const expected = [...this.running].reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
+    const expected = this.running.reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
     return this.#ledger.msUntilRoom(bucket, count + expected, now);
   }
 
-  /** The wait until the buckets of a flood are full; undefined while a running item spends one. */
+  /**
+   * The wait until the buckets of a flood are full; undefined while an item spends one that may do
+   * so until its end.
+   */
   #untilFull({ fullBuckets }: Item, now: number): Wait | undefined {
-    const isSpent = (bucket: Bucket) =>
-      [...this.running].some(({ spends }) => spends[bucket] !== undefined);
-    if (fullBuckets.some(isSpent)) return undefined;
     // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
-    const unknownMs = this.#hasSmallCase() ? Math.max(0, this.#startedAt + minuteMs - now) : 0;
+    const unknownMs = this.#hasSmallCase() ? this.#startedAt + minuteMs - now : 0;
     const msUntilFull = (bucket: Bucket) =>
-      Math.max(unknownMs, this.#ledger.msUntilQuiet(bucket, now));
-    return longestOf(fullBuckets.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
+      Math.max(unknownMs, this.#ledger.msUntilQuiet(bucket, now), this.#msWhileSpent(bucket, now));
+    const longest = longestOf(fullBuckets.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
+    return longest.ms === Number.POSITIVE_INFINITY ? undefined : longest;
+  }
+
+  /** For how long running items may still spend of the bucket; infinity if that is unknown. */
+  #msWhileSpent(bucket: Bucket, now: number): number {
+    const ends = [...this.#running]
+      .filter(([{ spends }]) => spends[bucket] !== undefined)
+      .map(([{ spendsForMs }, startedAt]) => startedAt + spendsForMs - now);
+    return Math.max(0, ...ends);
   }
 
   /** True if an item is waiting that needs no flood and no reserved bucket. */

@@ -24,6 +24,8 @@ export interface Recording<T = unknown> extends Requirements {
   readonly name: string;
   /** Its duration in real seconds; default: 1. */
   readonly seconds?: number;
+  /** It sends all that it spends within this time of its start; default: all its duration. */
+  readonly spendsForSeconds?: number;
   /** Buckets that must be full, and that no other case may use meanwhile. */
   readonly fullBuckets?: readonly (keyof Spends)[];
   /** The recording after which it is made, with the tokens that are left or have returned. */

@@ -89,5 +89,5 @@ function progress(target: Target, schedule: Schedule, decision: Decision): strin
   const [soonest] = [...target.waits].sort((a, b) => a.until - b.until);
   if (soonest !== undefined)
     return `waiting ${seconds(soonest.until - target.clock.now())} s for ${soonest.what} (${left})`;
-  return `running ${[...schedule.running].map(({ id }) => id).join(', ')} (${left})`;
+  return `running ${schedule.running.map(({ id }) => id).join(', ')} (${left})`;
 }

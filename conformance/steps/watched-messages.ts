@@ -3,7 +3,7 @@
  * STATE-5. Time advances by a fraction of the poll interval at most, and only to the next deadline
  * if a simulator states it, so that no status between two reads is missed.
  */
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import {
@@ -47,6 +47,8 @@ const readEveryMs = { first: 100, later: 500 };
 const firstForMs = 8_000;
 /** The longest watch in real time. */
 const longestMs = 110_000;
+/** In real time, floods begin while the ends of messages are watched, and need each token. */
+const sendForMs = minuteMs;
 
 /** Sends a message to watch, under a `request_id`. `dueAt`: the end of its hold, if it has one. */
 export async function sendToWatch(
@@ -70,6 +72,8 @@ interface WatchPlan {
    * polls for tasks, and not the device, have picked up the last one.
    */
   readonly successor?: () => Promise<WatchedMessage>;
+  /** No successor is sent later than this; default: `forMs`. */
+  readonly sendForMs?: number;
   /** Called at each new status. */
   readonly onChange?: (message: WatchedMessage) => Promise<unknown>;
 }
@@ -78,11 +82,12 @@ interface WatchPlan {
 export async function watch(
   t: Trial,
   messages: readonly WatchedMessage[],
-  { forMs, afterEndMs = forMs, successor, onChange }: WatchPlan,
+  { forMs, afterEndMs = forMs, successor, sendForMs = forMs, onChange }: WatchPlan,
 ): Promise<WatchedMessage[]> {
   const successors: WatchedMessage[] = [];
   let lastSentAt = t.now();
   let now = lastSentAt;
+  const lastSend = now + sendForMs;
   let end = now + forMs;
   for (let round = 0; now < end && round < mostRounds; round += 1) {
     now = await nextRead(t, lastSentAt, now, end);
@@ -90,7 +95,7 @@ export async function watch(
     for (const message of all) await readStatus(t, message, now, onChange);
     const last = successors.at(-1) ?? messages[0];
     const mayFollowAgain = successors.length < mostSuccessors && isOurPickup(t, last);
-    const isOneMoreDue = successors.length === 0 || mayFollowAgain;
+    const isOneMoreDue = now < lastSend && (successors.length === 0 || mayFollowAgain);
     if (successor === undefined || !isOneMoreDue) {
       if (all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
     } else if ((last?.statuses.length ?? 0) > 1 && !isPolling(t)) {
@@ -112,6 +117,7 @@ export const watched: Recording<WatchedMessage[]> = {
   needs: ['sender'],
   spends: { send: 1 + mostSuccessors },
   seconds: 90,
+  spendsForSeconds: sendForMs / secondMs,
   waitSeconds: 30,
   record: async (t, account) => {
     const successor = () => sendToWatch(t, account);
@@ -121,6 +127,7 @@ export const watched: Recording<WatchedMessage[]> = {
         forMs: Math.min(longestMs, t.target.timeoutMs),
         afterEndMs: 1.25 * pollIntervalMs(t),
         successor,
+        sendForMs,
       });
     }
     const scripted = [recipients.delivered, ...fates.map(({ to }) => to)];
