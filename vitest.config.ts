@@ -46,7 +46,6 @@ const longest = [
   'verify/record/redacted.system.test.ts',
   'verify/harness/conformance-loop.system.test.ts',
   'verify/long/soak.system.test.ts',
-  'src/sim/store/retention.system.test.ts',
   'src/recording/state/snapshot.system.test.ts',
   'verify/clients/node-clients.system.test.ts',
   'verify/model/model.system.test.ts',
@@ -69,6 +68,9 @@ const shared = {
   // No test mocks a module, so files may share a process: loading everything anew for each costs a
   // third of `npm test`, and a minute of `npm run test:all`.
   isolate: false,
+  // Tests make many objects that live shortly: with four times the usual room for these, a test that
+  // runs the harness takes 5 to 10 % less CPU.
+  execArgv: ['--max-semi-space-size=64'],
   // Vitest leaves one core idle by default, which is half of a small machine. Many long tests wait
   // rather than compute.
   maxWorkers: availableParallelism() * 2,

@@ -1,4 +1,4 @@
-/** A whole day at the documented rates: half a million sends, too many for the quick tests. */
+/** A whole day at the documented rates: half a million sends, too many for each change. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '#contract/time.ts';
 import { recipient, Twin } from '#verify/testkit/twin/twin.ts';
