@@ -13,7 +13,7 @@ import {
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
-import { IntentNames } from './intents-file.ts';
+import { IntentNames } from './intent-names.ts';
 import {
   type ClientRecord,
   type Finding,
