@@ -1,8 +1,9 @@
 /**
  * Watches messages: reads their status while time passes, until after their end. Rules: STATE-1 to
- * STATE-5. Time advances by a fraction of the poll interval at most, and only to the next deadline
+ * STATE-5, SEND-7. Time advances by a fraction of the poll interval at most, and only to the next deadline
  * if a simulator states it, so that no status between two reads is missed.
  */
+import { dayMs, isoTime } from '#contract/time.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import {
@@ -46,6 +47,10 @@ const readEveryMs = { first: 100, later: 500 };
 const firstForMs = 8_000;
 /** The longest watch in real time. */
 const longestMs = 110_000;
+/** The shares of a hold that are left when its message is read. */
+const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
+/** Reads go on for this long after a hold in real time, so that a late message is explained. */
+const readAfterHoldMs = 52_000;
 
 /** Sends a message to watch, under a `request_id`. `dueAt`: the end of its hold, if it has one. */
 export async function sendToWatch(
@@ -96,6 +101,42 @@ export async function watch(
     }
   }
   return [...messages, ...successors];
+}
+
+/**
+ * Sends a message that is held for this long, and reads it up to its time and until it has been
+ * picked up. Repeats it during the hold, with some fields replaced, and after it.
+ */
+export async function watchHold(
+  t: Trial,
+  account: AccountUnderTest,
+  delayMs: number,
+  replacedFields: Fields,
+): Promise<void> {
+  const mostDays = t.assumption('sendAtMaxAheadDays');
+  if (typeof mostDays === 'number' && mostDays * dayMs <= delayMs)
+    t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
+  // The target's clock decides when the hold ends.
+  const { least, most } = t.ahead;
+  const until = t.now() + delayMs;
+  const fields = { send_at: isoTime(until + most) };
+  const message = await sendToWatch(t, account, fields, until + most - least);
+  // A replay neither ends nor prolongs the hold.
+  await t.send(account, { ...message.fields, ...replacedFields });
+  if (t.hasControl) {
+    for (const shareLeft of sharesLeft) {
+      await t.control.advanceTo(until - delayMs * shareLeft);
+      await t.read(message.account, message.messageId);
+    }
+    await t.control.advanceTo(until);
+  } else await watch(t, [message], { forMs: until - t.now(), afterEndMs: 0 });
+  // A new watch begins with many reads, so that it misses no short status.
+  const forMs = t.hasControl ? 1.5 * pollIntervalMs(t) : most - least + readAfterHoldMs;
+  await watch(t, [message], { forMs, afterEndMs: 0 });
+  // Later, the id is new again.
+  if (delayMs >= dayMs) return;
+  await t.send(account, message.fields);
+  await t.read(account, message.messageId);
 }
 
 /**
