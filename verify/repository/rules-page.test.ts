@@ -55,6 +55,20 @@ test('every rule id that code cites is a rule', () => {
   expect(unknown).toEqual([]);
 });
 
+test('the header of a file of cases cites each rule that one of them is about', () => {
+  const files = scans.code.filter(({ path }) => path.startsWith('conformance/cases/'));
+  const uncited = files.flatMap(({ path, text }) => {
+    const cited = citedRules(headerOf(text));
+    // The id of a case begins with its rule.
+    const about = [...text.matchAll(/['"`]([A-Z]+-\d+)\//g)].map(([, rule = '']) => rule);
+    return [...new Set(about)]
+      .filter((rule) => !cited.has(rule))
+      .map((rule) => `${path}: its header lacks the rule ${rule}`);
+  });
+  expect(uncited).toEqual([]);
+  expect(files.length).toBeGreaterThan(10);
+});
+
 /** The words after `Assumes:` in the header of a module. */
 function assumedIn(text: string): readonly string[] {
   const cited = /Assumes: ([^.]*)\./.exec(headerOf(text))?.[1] ?? '';
