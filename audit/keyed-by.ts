@@ -2,9 +2,20 @@
  * Which differences give a caller a limit of its own. The list is certain if each difference that
  * may be in it was tried alone, or with others that share the limit.
  */
-import { isEverShared, type KeyTest } from './keys.ts';
+import type { Omitted } from './evidence.ts';
 import type { AuditedExchange, Subject } from './run.ts';
 import { type Advice, certain, list, type Statement, undetermined } from './statement.ts';
+
+/** Whether another subject shares the limit of the first one, and what showed it. */
+export interface KeyTest {
+  readonly subject: Subject;
+  readonly isShared: boolean;
+  /** False if the limit of the first may have come back meanwhile: then this shows little. */
+  readonly isClear: boolean;
+  readonly exchanges: readonly number[];
+  /** Its requests, if it may have a limit of its own: a list for each round. */
+  readonly own: readonly Omitted[];
+}
 
 /** Who was asked, besides the first caller. */
 export interface Askers {
@@ -126,4 +137,35 @@ function wordFor(differences: readonly string[]): string {
       : each,
   );
   return words.join(' and ');
+}
+
+/** True if a test found that this subject shares the limit. */
+function isEverShared(tests: readonly KeyTest[], subject: Subject): boolean {
+  return tests.some((test) => test.isShared && test.subject === subject);
+}
+
+/**
+ * The lists of tests of which each may be wrong: the other subject passed, but its requests may have
+ * counted in the limit of the first one. `isOfOne`: the limit is one request, so that a token that
+ * came back looks like a limit of its own.
+ */
+export function suspectsIn(
+  tests: readonly KeyTest[],
+  others: readonly Subject[],
+  isOfOne: boolean,
+): readonly (readonly KeyTest[])[] {
+  const passed = tests.filter(({ own }) => own.length > 0);
+  // Those that were refused in another test share the limit, while the others may not.
+  const sharers = passed.filter(({ subject }) => isEverShared(tests, subject));
+  const unclear = passed.filter(({ isClear }) => !isClear || isOfOne);
+  // What looks clear is not if the limit is higher than it seemed: so each is suspect alone.
+  const alone = others.map((other) => passed.filter(({ subject }) => subject === other));
+  const withoutOne = others.map((other) => unclear.filter(({ subject }) => subject !== other));
+  const all = [sharers, passed, unclear, ...alone, ...withoutOne];
+  // Some are the same.
+  const byTests = new Map(
+    all.map((some) => [some.map((test) => tests.indexOf(test)).join(), some]),
+  );
+  byTests.delete('');
+  return [...byTests.values()];
 }

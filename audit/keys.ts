@@ -1,5 +1,6 @@
 /** Tests which other callers and paths share the limit of the first caller. */
 import type { Evidence, Omitted } from './evidence.ts';
+import { type KeyTest, suspectsIn } from './keyed-by.ts';
 import { usualLimit, weighted } from './remaining.ts';
 import { type AuditedExchange, decisionOf, type Run, type Subject } from './run.ts';
 
@@ -10,17 +11,6 @@ export interface Subjects {
   readonly others: readonly Subject[];
   /** What differs between the first subject and another, such as `path` and `query`. */
   readonly differencesOf: (subject: Subject) => readonly string[];
-}
-
-/** Whether another subject shares the limit of the first one, and what showed it. */
-export interface KeyTest {
-  readonly subject: Subject;
-  readonly isShared: boolean;
-  /** False if the limit of the first may have come back meanwhile: then this shows little. */
-  readonly isClear: boolean;
-  readonly exchanges: readonly number[];
-  /** Its requests, if it may have a limit of its own: a list for each round. */
-  readonly own: readonly Omitted[];
 }
 
 /** Requests that test another caller, besides a share of the limit: more than return meanwhile. */
@@ -98,14 +88,14 @@ export class KeyTests {
     this.#subjects = subjects;
   }
 
-  /** True if tests are still to be made. `limit`: how many requests passed at first. */
-  areNeeded(limit: number): boolean {
-    return this.#untested(limit).length > 0;
+  /** True if tests are still to be made. `firstPasses`: how many requests passed at first. */
+  areNeeded(firstPasses: number): boolean {
+    return this.#untested(firstPasses).length > 0;
   }
 
   /** The other subjects whose tests do not yet show enough. */
-  #untested(limit: number): readonly Subject[] {
-    const asked = limit === 1 ? roundsForOne : 1;
+  #untested(firstPasses: number): readonly Subject[] {
+    const asked = firstPasses === 1 ? roundsForOne : 1;
     return this.#subjects.others.filter((other) => {
       const clear = this.done.filter(({ subject, isClear }) => isClear && subject === other);
       return clear.length < asked && this.#begunFor(other) < mostTests * asked;
@@ -124,25 +114,8 @@ export class KeyTests {
     const { requests } = this.#run;
     if (requests === this.#checkedAfter) return;
     this.#checkedAfter = requests;
-    const passed = this.done.filter(({ own }) => own.length > 0);
-    // Those that were refused in another test share the limit, while the others may not.
-    const sharers = passed.filter(({ subject }) => isEverShared(this.done, subject));
-    // Of one request, a token that came back looks like a limit of its own.
-    const unclear = passed.filter(({ isClear }) => !isClear || this.#isOfOne);
-    const suspects = [sharers, passed, unclear];
-    for (const other of this.#subjects.others) {
-      suspects.push(
-        // What looks clear is not if the limit is higher than it seemed: so each is suspect alone.
-        passed.filter(({ subject }) => subject === other),
-        unclear.filter(({ subject }) => subject !== other),
-      );
-    }
-    // Some are the same.
-    const lists = new Map(
-      suspects.map((tests) => [tests.map((test) => this.done.indexOf(test)).join(), tests]),
-    );
-    lists.delete('');
-    this.#evidence.mayLackRequests ||= [...lists.values()].some((tests) =>
+    const suspects = suspectsIn(this.done, this.#subjects.others, this.#isOfOne);
+    this.#evidence.mayLackRequests ||= suspects.some((tests) =>
       this.#evidence.isConsistentWith(tests.flatMap(({ own }) => own)),
     );
   }
@@ -269,11 +242,6 @@ export class KeyTests {
 function askedOfOther(limit: number): number {
   const most = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
   return Math.min(Math.max(1, limit - 1), most);
-}
-
-/** True if a test found that this subject shares the limit. */
-export function isEverShared(tests: readonly KeyTest[], subject: Subject): boolean {
-  return tests.some((test) => test.isShared && test.subject === subject);
 }
 
 function isSame(one: Subject, other: Subject): boolean {

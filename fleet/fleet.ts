@@ -94,15 +94,6 @@ export class Fleet {
     }
   }
 
-  async #stop(): Promise<void> {
-    this.#isStopping = true;
-    await this.#held?.release();
-    await this.#haproxy?.stop();
-    await Promise.all(this.#shards.map((shard) => shard.stop()));
-    await this.#control?.close(controlCloseMs);
-    this.#folder.remove();
-  }
-
   /**
    * Starts the shards, then HAProxy, which needs their addresses; then reads the routes, which
    * HAProxy must have before a client comes; then opens the control port. Returns the content of
@@ -114,7 +105,7 @@ export class Fleet {
     if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
     const { port, release } = await this.#holdPort();
     const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
-    this.#shards = await this.#startOrJoinShards(baseUrl);
+    this.#shards = await this.#startShards(baseUrl);
     const [first, ...others] = this.#shards as readonly [Shard, ...Shard[]];
     if (journalDir !== undefined) saveLayout(journalDir, layout);
     const plan = this.#routerPlan(port);
@@ -145,10 +136,47 @@ export class Fleet {
     return this.#held;
   }
 
-  #startOrJoinShards(baseUrl: string): Promise<readonly Shard[]> {
-    const joined = this.#options.join;
-    if (joined === undefined) return this.#startShards(baseUrl);
-    return Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls)));
+  /** Starts the shards, or joins those that run elsewhere. */
+  async #startShards(baseUrl: string): Promise<readonly Shard[]> {
+    const { shards: count, join: joined } = this.#options;
+    if (joined !== undefined)
+      return Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls)));
+    const started: Shard[] = [];
+    try {
+      // A start keeps a core busy, so as many run at one time as there are cores.
+      await workOn(new Array(count).keys(), availableParallelism(), async (index) => {
+        started[index] = await this.#startShard(index, baseUrl);
+      });
+    } finally {
+      // Also if one fails: `#stop` then stops the others.
+      this.#shards = started.filter((shard) => shard !== undefined);
+    }
+    return started;
+  }
+
+  async #startShard(index: number, baseUrl: string): Promise<Shard> {
+    const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
+    const journals = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
+    if (journals !== undefined) mkdirSync(journals, { recursive: true, mode: 0o700 });
+    const all = wide?.maxMessages;
+    const ownFlags = [
+      ...['--public-url', baseUrl],
+      ...['--shard', `${index}/${count}`],
+      ...(journals === undefined ? [] : ['--journal-dir', journals]),
+      ...(all === undefined ? [] : ['--max-messages', `${partOf(all, index, count)}`]),
+    ];
+    return Shard.start(this.#shardOptions(index), {
+      file: program.file,
+      argv: [...program.argv, 'serve', ...flags, ...ownFlags],
+      env,
+      folder: this.#folder.path,
+      onLine,
+    });
+  }
+
+  #shardOptions(index: number): ShardOptions {
+    const { control, shardTimeoutMs: timeoutMs, notice } = this.#options;
+    return { index, token: control === false ? undefined : control.token, timeoutMs, notice };
   }
 
   #routerPlan(port: number): RouterPlan {
@@ -222,45 +250,6 @@ export class Fleet {
     return controlUrl;
   }
 
-  async #startShards(baseUrl: string): Promise<readonly Shard[]> {
-    const { shards: count } = this.#options;
-    const started: Shard[] = [];
-    try {
-      // A start keeps a core busy, so as many run at one time as there are cores.
-      await workOn(new Array(count).keys(), availableParallelism(), async (index) => {
-        started[index] = await this.#startShard(index, baseUrl);
-      });
-    } finally {
-      this.#shards = started.filter((shard) => shard !== undefined);
-    }
-    return started;
-  }
-
-  async #startShard(index: number, baseUrl: string): Promise<Shard> {
-    const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
-    const journals = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
-    if (journals !== undefined) mkdirSync(journals, { recursive: true, mode: 0o700 });
-    const all = wide?.maxMessages;
-    const ownFlags = [
-      ...['--public-url', baseUrl],
-      ...['--shard', `${index}/${count}`],
-      ...(journals === undefined ? [] : ['--journal-dir', journals]),
-      ...(all === undefined ? [] : ['--max-messages', `${partOf(all, index, count)}`]),
-    ];
-    return Shard.start(this.#shardOptions(index), {
-      file: program.file,
-      argv: [...program.argv, 'serve', ...flags, ...ownFlags],
-      env,
-      folder: this.#folder.path,
-      onLine,
-    });
-  }
-
-  #shardOptions(index: number): ShardOptions {
-    const { control, shardTimeoutMs: timeoutMs, notice } = this.#options;
-    return { index, token: control === false ? undefined : control.token, timeoutMs, notice };
-  }
-
   /** Checks whether shards answer, and reads the lists of worlds again once one may have expired. */
   async #checkRepeatedly(routes: Routes): Promise<void> {
     while (!this.#isStopping) {
@@ -274,6 +263,15 @@ export class Fleet {
         if (!this.#isStopping) this.#options.notice(String(error));
       }
     }
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#held?.release();
+    await this.#haproxy?.stop();
+    await Promise.all(this.#shards.map((shard) => shard.stop()));
+    await this.#control?.close(controlCloseMs);
+    this.#folder.remove();
   }
 }
 

@@ -68,9 +68,11 @@ export class Shard {
   readonly #options: ShardOptions;
   /** Undefined for a shard that runs elsewhere. */
   #process: ShardProcess | undefined;
+  /** Its URLs and what its world has, as its latest process said. */
   ready: Ready;
   #state: ShardState = 'starting';
   #isStopping = false;
+  /** How often its process was started again. */
   restarts = 0;
   /** Called when its process has ended, before it is started again. */
   onEnded: () => Promise<void> = async () => {};
@@ -113,15 +115,6 @@ export class Shard {
     return shard;
   }
 
-  async #readJoined(urls: JoinedShard): Promise<void> {
-    const { accounts, pool } = await this.#readNow('worlds.get', firstWorldId);
-    const { seed } = await this.#readNow('simulator.state');
-    this.ready = { ...this.ready, accounts, pool, seed };
-    const { clientIp } = await this.#readNow('assumptions.get');
-    if (clientIp !== 'x_forwarded_for')
-      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
-  }
-
   get state(): ShardState {
     return this.#state;
   }
@@ -150,15 +143,14 @@ export class Shard {
     );
   }
 
+  /** Asks once, without waiting until the shard is ready. Throws an Unanswered. */
+  askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
+    return ask(this.ready.control_url, this.#withToken(request), signal);
+  }
+
   /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
   async read<Name extends OperationName>(name: Name): Promise<ReplyOf<Name>> {
     return this.parse(name, await this.ask(routeOf(name)));
-  }
-
-  /** Like `read`, without waiting until the shard is ready. */
-  async #readNow<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
-    const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    return this.parse(name, await this.askNow(routeOf(name, id), signal));
   }
 
   /**
@@ -177,11 +169,6 @@ export class Shard {
       );
     }
     throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
-  }
-
-  /** Asks once, without waiting until the shard is ready. Throws an Unanswered. */
-  askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
-    return ask(this.ready.control_url, this.#withToken(request), signal);
   }
 
   async stop(): Promise<void> {
@@ -248,12 +235,28 @@ export class Shard {
     }
   }
 
+  /** Like `read`, without waiting until the shard is ready. */
+  async #readNow<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    return this.parse(name, await this.askNow(routeOf(name, id), signal));
+  }
+
   #withToken(request: ShardRequest): ShardRequest {
     const { token } = this.#options;
     if (token === undefined) return request;
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
   }
 
+  async #readJoined(urls: JoinedShard): Promise<void> {
+    const { accounts, pool } = await this.#readNow('worlds.get', firstWorldId);
+    const { seed } = await this.#readNow('simulator.state');
+    this.ready = { ...this.ready, accounts, pool, seed };
+    const { clientIp } = await this.#readNow('assumptions.get');
+    if (clientIp !== 'x_forwarded_for')
+      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
+  }
+
+  /** Starts the process again whenever it ends, until the fleet stops. */
   async #watch(process: ShardProcess): Promise<void> {
     for (;;) {
       const end = await process.child?.ended;

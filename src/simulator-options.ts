@@ -28,7 +28,7 @@ export interface SimulatorOptions {
  * The options that users do not have: other parts of the program set them. Without a `worldId` it
  * is the first world, whose URLs carry no id.
  */
-export interface SimulatorOptionsWithin<Hosting>
+export interface SimulatorOptionsWithin<HostedWorlds>
   extends SimulatorOptions,
     Partial<WorldSimulatorOptions> {
   /** Creates each simulation; a defect passes a function that replaces classes. */
@@ -36,7 +36,7 @@ export interface SimulatorOptionsWithin<Hosting>
   /** How many requests are kept for the referee; set when reading a recorded run. */
   readonly recordBound?: RecordBound | undefined;
   /** The worlds of the server that creates this one; absent for the server's first world. */
-  readonly hostedWorlds?: Hosting | undefined;
+  readonly hostedWorlds?: HostedWorlds | undefined;
   /** The part of all world ids that this server draws from; absent if it is the only server. */
   readonly share?: Share | undefined;
 }

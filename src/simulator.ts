@@ -107,7 +107,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.#onOverloaded = reportingOnce(options.onNotice);
     const { journalDir } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
-    this.hostedWorlds = options.hostedWorlds ?? this.#createHosting(options, folder);
+    this.hostedWorlds = options.hostedWorlds ?? this.#createHostedWorlds(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
       this.#worldJournal.noteDelayed(exchange);
@@ -264,7 +264,10 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   /** The worlds of a server that starts with this one; the others share some of its options. */
-  #createHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
+  #createHostedWorlds(
+    options: InternalOptions,
+    folder: JournalFolder | undefined,
+  ): Worlds<Simulator> {
     const { journalMaxBytes, onNotice, simulation, share } = options;
     // Called after the constructor has set `hostedWorlds`.
     const create = (settings: SettingsInput, worldOptions: InternalOptions) => {

@@ -18,9 +18,8 @@ import {
 } from '#io/flags.ts';
 import { reportValue } from '#io/report-flag.ts';
 import { counted } from '#io/terminal.ts';
-import { isOfAccount } from '#judging/client/client-records.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
-import { judge } from '#judging/client/judge.ts';
+import { isOfAccount, judge } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
 import { readTraffic, trafficKindOf } from '#judging/evidence/read-traffic.ts';

@@ -1,18 +1,19 @@
 /**
- * Sends messages until a poll for tasks hands one out. Rule: STATE-2. If devices poll over HTTP,
- * their tasks show which messages the service has queued, and polling picks messages up.
+ * Polls for tasks in place of a device, which pick up queued messages: sends messages until a poll
+ * hands one out, and finds out what keeps a late message queued. Rule: STATE-2.
  */
-import { secondMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import { isAccepted, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
+import { flood } from '../floods/limited-requests.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
 
 /** Several messages, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
 
-/** A message that our own poll has handed out. */
-export interface HandedOutMessage {
+/** A message that is queued, or that our own poll has handed out. */
+interface QueuedMessage {
   readonly account: AccountUnderTest;
   readonly messageId: string;
 }
@@ -20,7 +21,7 @@ export interface HandedOutMessage {
 /** Reads the message until it is no longer queued. False if a pickup should have come long ago. */
 export async function readUntilReported(
   t: Trial,
-  { account, messageId }: HandedOutMessage,
+  { account, messageId }: QueuedMessage,
 ): Promise<boolean> {
   const end = t.now() + latestPickupMs(t.trace()) + secondMs;
   for (;;) {
@@ -37,12 +38,12 @@ type Send = (account: AccountUnderTest, text: string) => Promise<unknown>;
  * Sends messages until our own poll hands one out, and reads that one. `send` sends a message with
  * this text, and any requests that must not hand it out.
  */
-export function sendUntilHandedOut(t: Trial, send: Send): Promise<HandedOutMessage> {
+export function sendUntilHandedOut(t: Trial, send: Send): Promise<QueuedMessage> {
   // One case at a time, because a poll hands out the messages of all cases.
   return t.inTurn('tasks', () => sendAndPoll(t, send));
 }
 
-async function sendAndPoll(t: Trial, send: Send): Promise<HandedOutMessage> {
+async function sendAndPoll(t: Trial, send: Send): Promise<QueuedMessage> {
   const account = await t.account(t.hasControl ? { sims: 2, sim: { polling: 'external' } } : {});
   for (let i = 0; i < attempts; i += 1) {
     const text = `conformance ${t.requestId()}`;
@@ -57,8 +58,69 @@ async function sendAndPoll(t: Trial, send: Send): Promise<HandedOutMessage> {
       ({ endpoint, reply }) => endpoint === 'tasks' && reply.text.includes(text),
     );
     // The message is queued, and no poll has returned it: devices get their work in another way.
-    if (!isInAnyTasks && verify.isObject(read.json) && read.json['status'] === 'queued') break;
+    if (!isInAnyTasks && showsQueued(read.json)) break;
   }
   // Throws: the case then lacks such a device.
   t.lack('a device of --from that gets its tasks over HTTP');
+}
+
+/** Within this time, a device that polls every 20 s polls at least once. */
+const onePollMs = 22_000;
+/** The most other messages that are read to explain a late one. */
+const mostOthers = 10;
+/** More polls in a minute come from a flood, which one more would disturb. */
+const mostPolls = 20;
+
+/**
+ * Looks for what keeps a late message queued, for judges to find: a device that gets its work only
+ * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval at
+ * most.
+ */
+export async function explainLate(t: Trial, { account, messageId }: QueuedMessage): Promise<void> {
+  await pollForTasks(t);
+  if (!(await isQueued(t, account, messageId))) return;
+  const accepted = t.target.log
+    .filter((sent) => sent.caller.account === 'own' && isSend(sent) && sent.reply.status === 202)
+    .map(messageIdOf);
+  const queued = await areQueued(t, account, accepted);
+  const all = accepted.filter((id, index) => queued[index] && id !== messageId);
+  const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
+  const end = t.now() + onePollMs;
+  while (others.length > 0 && t.now() < end) {
+    await t.pause(500, 'other messages of the device');
+    const stillQueued = await areQueued(t, account, others);
+    if (stillQueued.includes(false) || !(await isQueued(t, account, messageId))) return;
+  }
+}
+
+/** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
+async function pollForTasks(t: Trial): Promise<void> {
+  const account = await t.account();
+  const now = t.now();
+  const polls = t.target.log.filter(
+    ({ endpoint, caller, answeredAt }) =>
+      endpoint === 'tasks' && caller.account === 'own' && answeredAt > now - minuteMs,
+  );
+  const isThrottled = polls.some(({ reply }) => reply.status === 429);
+  const answered = polls.filter(({ reply }) => reply.status === 200);
+  if (account.sims.length === 0 || isThrottled || answered.length > mostPolls) return;
+  await t.poll(account);
+}
+
+/** Which of these messages are queued, in their order. */
+function areQueued(
+  t: Trial,
+  account: AccountUnderTest,
+  ids: readonly string[],
+): Promise<boolean[]> {
+  return flood(ids.length, (index) => isQueued(t, account, ids[index] ?? ''));
+}
+
+async function isQueued(t: Trial, account: AccountUnderTest, messageId: string): Promise<boolean> {
+  const { json } = await t.read(account, messageId);
+  return showsQueued(json);
+}
+
+function showsQueued(json: unknown): boolean {
+  return verify.isObject(json) && json['status'] === 'queued';
 }

@@ -1,10 +1,10 @@
 /**
  * Watches messages: reads their status while time passes, until after their end. Rules: STATE-1 to
- * STATE-5. Time advances by a fraction of the poll interval at most, and only to the next deadline
- * if a simulator states it, so that no status between two reads is missed.
+ * STATE-5, SEND-7. Time advances by a fraction of the poll interval at most, and only to the next
+ * deadline if a simulator states it, so that no status between two reads is missed.
  */
-import { minuteMs, secondMs } from '#contract/time.ts';
-import { type Exchange, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
+import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
+import type { Exchange } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import {
   finalStatuses,
@@ -14,11 +14,11 @@ import {
   pollsAtPickup,
 } from '#judging/service/histories.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
-import { flood } from '../floods/limited-requests.ts';
 import type { RequiredEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { fates, recipients } from '../target/target.ts';
+import { explainLate } from './tasks.ts';
 
 export interface WatchedMessage {
   readonly account: AccountUnderTest;
@@ -49,6 +49,10 @@ const firstForMs = 8_000;
 const longestMs = 110_000;
 /** In real time, floods begin while the ends of messages are watched, and need each token. */
 const sendForMs = minuteMs;
+/** The shares of a hold that are left when its message is read. */
+const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
+/** Reads go on for this long after a hold in real time, so that a late message is explained. */
+const readAfterHoldMs = 52_000;
 
 /** Sends a message to watch, under a `request_id`. `dueAt`: the end of its hold, if it has one. */
 export async function sendToWatch(
@@ -94,16 +98,51 @@ export async function watch(
     const all = [...messages, ...successors];
     for (const message of all) await readStatus(t, message, now, onChange);
     const last = successors.at(-1) ?? messages[0];
-    const mayFollowAgain = successors.length < mostSuccessors && isOurPickup(t, last);
-    const isOneMoreDue = now < lastSend && (successors.length === 0 || mayFollowAgain);
-    if (successor === undefined || !isOneMoreDue) {
+    const isTooLate = now >= lastSend;
+    if (successor === undefined || isTooLate || !needsSuccessor(t, last, successors.length)) {
       if (all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
-    } else if ((last?.statuses.length ?? 0) > 1 && !isPolling(t)) {
+    } else if (last !== undefined && hasLeftQueued(last) && !isPolling(t)) {
       successors.push(await successor());
       lastSentAt = t.now();
     }
   }
   return [...messages, ...successors];
+}
+
+/**
+ * Sends a message that is held for this long, and reads it up to its time and until it has been
+ * picked up. Repeats it during the hold, with some fields replaced, and after it.
+ */
+export async function watchHold(
+  t: Trial,
+  account: AccountUnderTest,
+  delayMs: number,
+  replacedFields: Fields,
+): Promise<void> {
+  const mostDays = t.assumption('sendAtMaxAheadDays');
+  if (typeof mostDays === 'number' && mostDays * dayMs <= delayMs)
+    t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
+  // The target's clock decides when the hold ends.
+  const { least, most } = t.ahead;
+  const until = t.now() + delayMs;
+  const fields = { send_at: isoTime(until + most) };
+  const message = await sendToWatch(t, account, fields, until + most - least);
+  // A replay neither ends nor prolongs the hold.
+  await t.send(account, { ...message.fields, ...replacedFields });
+  if (t.hasControl) {
+    for (const shareLeft of sharesLeft) {
+      await t.control.advanceTo(until - delayMs * shareLeft);
+      await t.read(message.account, message.messageId);
+    }
+    await t.control.advanceTo(until);
+  } else await watch(t, [message], { forMs: until - t.now(), afterEndMs: 0 });
+  // A new watch begins with many reads, so that it misses no short status.
+  const forMs = t.hasControl ? 1.5 * pollIntervalMs(t) : most - least + readAfterHoldMs;
+  await watch(t, [message], { forMs, afterEndMs: 0 });
+  // Later, the id is new again.
+  if (delayMs >= dayMs) return;
+  await t.send(account, message.fields);
+  await t.read(account, message.messageId);
 }
 
 /**
@@ -176,7 +215,7 @@ async function readStatus(
   now: number,
   onChange: WatchPlan['onChange'],
 ): Promise<void> {
-  const { account, messageId, statuses, lateAt, isExplained } = message;
+  const { account, messageId, statuses, lateAt } = message;
   const { status: code, json, headers } = await t.read(account, messageId);
   if (code !== 200 || !verify.isObject(json)) return;
   const status = verify.textOf(json['status']);
@@ -188,8 +227,14 @@ async function readStatus(
     if (etag !== undefined)
       await t.get(paths.read(messageId), account.key, { 'if-none-match': etag });
     await onChange?.(message);
-  } else if (status === 'queued' && now > lateAt && !t.hasControl && !isExplained)
+  } else if (status === 'queued' && now > lateAt && !t.hasControl && !message.isExplained) {
+    message.isExplained = true;
     await explainLate(t, message);
+  }
+}
+
+function hasLeftQueued({ statuses }: WatchedMessage): boolean {
+  return statuses.length > 1;
 }
 
 function hasEnded({ statuses }: WatchedMessage): boolean {
@@ -212,9 +257,14 @@ async function nextRead(t: Trial, sentAt: number, now: number, end: number): Pro
   return t.now();
 }
 
+/** True if one more must follow the last one: after the first, or if our own poll picked it up. */
+function needsSuccessor(t: Trial, last: WatchedMessage | undefined, successors: number): boolean {
+  return successors === 0 || (successors < mostSuccessors && isOurPickup(t, last));
+}
+
 /** True if the message left `queued` while the harness polled for tasks. */
 function isOurPickup(t: Trial, message: WatchedMessage | undefined): boolean {
-  if (message === undefined || message.statuses.length < 2) return false;
+  if (message === undefined || !hasLeftQueued(message)) return false;
   const { exchanges, target } = t;
   const history = historiesIn({ exchanges }).find(
     ({ messageId }) => messageId === message.messageId,
@@ -227,63 +277,4 @@ function isPolling({ hasControl, target }: Trial): boolean {
   const after = target.clock.now() - quietMs;
   const isPoll = (one: Exchange) => one.endpoint === 'tasks' && one.answeredAt > after;
   return !hasControl && target.log.some(isPoll);
-}
-
-/** Within this time, a device that polls every 20 s polls at least once. */
-const onePollMs = 22_000;
-/** The most other messages that are read to explain a late one. */
-const mostOthers = 10;
-/** More polls in a minute come from a flood, which one more would disturb. */
-const mostPolls = 20;
-
-/**
- * Looks for what keeps a late message queued, for judges to find: a device that gets its work only
- * from our polls, or one that picks up others first (`sendsPerPoll`). Takes one poll interval at
- * most.
- */
-async function explainLate(t: Trial, late: WatchedMessage): Promise<void> {
-  const { account, messageId } = late;
-  late.isExplained = true;
-  await pollForTasks(t);
-  if (!(await isQueued(t, account, messageId))) return;
-  const accepted = t.target.log
-    .filter((sent) => sent.caller.account === 'own' && isSend(sent) && sent.reply.status === 202)
-    .map(messageIdOf);
-  const queued = await areQueued(t, account, accepted);
-  const all = accepted.filter((id, index) => queued[index] && id !== messageId);
-  const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
-  const end = t.now() + onePollMs;
-  while (others.length > 0 && t.now() < end) {
-    await t.pause(500, 'other messages of the device');
-    const stillQueued = await areQueued(t, account, others);
-    if (stillQueued.includes(false) || !(await isQueued(t, account, messageId))) return;
-  }
-}
-
-/** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
-async function pollForTasks(t: Trial): Promise<void> {
-  const account = await t.account();
-  const now = t.now();
-  const polls = t.target.log.filter(
-    ({ endpoint, caller, answeredAt }) =>
-      endpoint === 'tasks' && caller.account === 'own' && answeredAt > now - minuteMs,
-  );
-  const isThrottled = polls.some(({ reply }) => reply.status === 429);
-  const answered = polls.filter(({ reply }) => reply.status === 200);
-  if (account.sims.length === 0 || isThrottled || answered.length > mostPolls) return;
-  await t.poll(account);
-}
-
-/** Which of these messages are queued, in their order. */
-function areQueued(
-  t: Trial,
-  account: AccountUnderTest,
-  ids: readonly string[],
-): Promise<boolean[]> {
-  return flood(ids.length, (index) => isQueued(t, account, ids[index] ?? ''));
-}
-
-async function isQueued(t: Trial, account: AccountUnderTest, messageId: string): Promise<boolean> {
-  const { json } = await t.read(account, messageId);
-  return verify.isObject(json) && json['status'] === 'queued';
 }

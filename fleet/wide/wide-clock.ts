@@ -6,8 +6,8 @@
 import { isoTime } from '#contract/time.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';
-import type { ClockState } from '#src/operations/service/clock-state.ts';
 import { routeOf } from '#src/operations/table.ts';
+import type { ClockState } from '#src/operations/views.ts';
 import type { ShardReply, ShardRequest } from '../ask.ts';
 import type { Changes } from '../changes.ts';
 import type { ReplyOf, Shard } from '../shard.ts';

@@ -19,16 +19,13 @@ import {
   type ShardRequest,
 } from '../ask.ts';
 import { type ChangeOptions, Changes } from '../changes.ts';
-import { type Json, joinBodies, openEvents, shardNumber, withFleetNumbers } from '../join.ts';
+import { joinBodies, openEvents } from '../join.ts';
 import { Owners, type OwnersOptions } from '../owners.ts';
 import { refuseInexact } from '../refusals.ts';
 import type { FleetParts } from '../routes.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import { WideClock } from './wide-clock.ts';
-import { pageOfMessages, waitForMessages } from './wide-messages.ts';
-
-/** The fields of a request that hold numbers of requests. */
-const requestNumbers = ['number', 'repeats', 'previous.number', 'next.number', 'afterwards.number'];
+import { pageOfMessages, requestDetail, waitForMessages } from './wide-reads.ts';
 
 interface WideWorldOptions extends OwnersOptions {
   /** Lists the changes that shards have still to make; undefined without journals. */
@@ -42,8 +39,18 @@ interface Call {
   /** The id in the path; empty if the operation has none. */
   readonly id: string;
   readonly request: ControlRequest;
+  /** The parsed body; undefined for an operation on one named shard. */
+  readonly input: unknown;
   /** The same request, as a shard gets it. */
   readonly shardRequest: ShardRequest;
+}
+
+/** How the replies of all shards become one. */
+interface Merging {
+  /** The request for each shard, if theirs differ. */
+  readonly requestFor?: (shard: Shard) => ShardRequest;
+  /** Completes the joined reply. */
+  readonly complete?: (joined: object) => object | Promise<object>;
 }
 
 export class WideWorld {
@@ -82,18 +89,26 @@ export class WideWorld {
     await this.#clock.resume(shard);
   }
 
-  /** Answers an operation on the world: some by code of their own, the others by their scope. */
+  /**
+   * Answers an operation on the world: a few by its name, the others by the scope that it declares
+   * (`InFleet`), and those of an owner by what their path names.
+   */
   async answer(
     { operation, id = '' }: FoundOperation,
     request: ControlRequest,
   ): Promise<ControlReply> {
-    const { shards } = this.#parts;
     const shardRequest = requestForShard(request);
-    if (operation.contentType === 'text/event-stream') return openEvents(shards, shardRequest);
+    if (operation.contentType === 'text/event-stream')
+      return openEvents(this.#parts.shards, shardRequest);
     // The body of a snapshot is long, and is passed to its shard unparsed.
     const input = operation.fleet.scope === 'named' ? undefined : parseBody(request);
     refuseInexact(operation, input);
-    const call: Call = { operation, id, request, shardRequest };
+    return this.#answerByName({ operation, id, request, input, shardRequest });
+  }
+
+  async #answerByName(call: Call): Promise<ControlReply> {
+    const { operation, id, input, shardRequest } = call;
+    const { shards } = this.#parts;
     switch (operation.name as OperationName) {
       case 'clock.advance':
         return okReply(await this.#clock.advance(input));
@@ -106,24 +121,25 @@ export class WideWorld {
       case 'messages.wait':
         return waitForMessages(shards, this.#clock, input);
       case 'requests.get':
-        return this.#requestDetail(call);
+        return requestDetail(shards, id, shardRequest);
       case 'worlds.get':
+        // The world itself, a part of which each shard has.
         return this.#merged(call);
       case 'simulator.state':
         return this.#merged(call, {
-          change: (state) => ({ ...state, base_url: this.#baseUrl }),
+          complete: (state) => ({ ...state, base_url: this.#baseUrl }),
         });
       case 'simulator.invariants':
         return this.#merged(call, {
-          change: (joined) =>
+          complete: (joined) =>
             this.#withInvariantsOfOwners(joined as ReplyOf<'simulator.invariants'>),
         });
       default:
-        return this.#answerByScope(call, input);
+        return this.#answerByScope(call);
     }
   }
 
-  async #answerByScope(call: Call, input: unknown): Promise<ControlReply> {
+  async #answerByScope(call: Call): Promise<ControlReply> {
     const { operation, request, shardRequest } = call;
     const { shards } = this.#parts;
     switch (operation.fleet.scope) {
@@ -132,7 +148,7 @@ export class WideWorld {
       case 'all':
         return this.#onShards(call);
       case 'merged': {
-        const account = accountIn(request, input);
+        const account = accountIn(call);
         if (account !== undefined)
           return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
         return operation.name === 'messages.page'
@@ -140,85 +156,14 @@ export class WideWorld {
           : this.#merged(call);
       }
       case 'owner':
-        return this.#onOwner(call);
+        return this.#answerByTarget(call);
       case 'named':
         return this.#askNamedShard(call);
     }
   }
 
-  /** Asks the shard that the query names for what each has of its own, such as a snapshot. */
-  async #askNamedShard({ operation, request }: Call): Promise<ControlReply> {
-    const { shards } = this.#parts;
-    const query = new URLSearchParams(request.query);
-    const index = query.get('shard') ?? '';
-    // Without this test an empty text would be shard 0.
-    const shard = /^\d+$/.test(index) ? shards[Number(index)] : undefined;
-    if (shard === undefined) {
-      const message = `each shard of a wide world has its own: add ?shard=N, from 0 to ${shards.length - 1}`;
-      return errorReply(409, 'conflict', message, { path: 'shard' });
-    }
-    query.delete('shard');
-    const reply = await shard.ask(requestForShard(request, '', query.toString()));
-    if (operation.fleet.changesRoutes === true) await this.#owners.update();
-    return passedReply(reply);
-  }
-
-  /** Reads one request, whose number in the fleet gives its shard and its number there. */
-  async #requestDetail({ id, shardRequest }: Call): Promise<ControlReply> {
-    const { shards } = this.#parts;
-    const { number, shardIndex } = shardNumber(Number(id), shards.length);
-    const { path } = routeOf('requests.get', String(number));
-    const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
-    if (reply.status === 200) {
-      return changedReply(reply, (view: Json) =>
-        withFleetNumbers(view, requestNumbers, shardIndex, shards.length),
-      );
-    }
-    // A refusal names the number that was asked for.
-    return changedReply(reply, ({ error }: { error: { message: string } }) => ({
-      error: { ...error, message: error.message.replace(String(number), id) },
-    }));
-  }
-
-  /**
-   * Asks all shards and joins their replies. `requestFor`: the request for each shard, if theirs
-   * differ. `change`: completes what was joined.
-   */
-  async #merged(
-    { operation, request, shardRequest }: Call,
-    {
-      requestFor = (_: Shard): ShardRequest => shardRequest,
-      change = (joined: object): object | Promise<object> => joined,
-    } = {},
-  ): Promise<ControlReply> {
-    const { shards } = this.#parts;
-    const replies = await Promise.all(shards.map((shard) => shard.ask(requestFor(shard))));
-    const refusal = replies.find(({ status }) => status !== 200);
-    if (refusal !== undefined) return passedReply(refusal);
-    const query = Object.fromEntries(new URLSearchParams(request.query));
-    const { limit } = (operation.input?.safeParse(query).data ?? {}) as { limit?: number };
-    return okReply(await change(this.#joinReplies(operation, replies, limit) as object));
-  }
-
-  /** Every shard has the keys of the start, and only the owner those that were created later. */
-  async #withInvariantsOfOwners({ broken, checked }: ReplyOf<'simulator.invariants'>) {
-    const all = [...broken, ...(await this.#owners.findMisplaced())];
-    const keys = (await this.#owners.readKeys()).length;
-    return { sound: all.length === 0, broken: all, checked: { ...checked, keys } };
-  }
-
-  #joinReplies(
-    { fleet: { joined = 'equal' } }: Operation,
-    replies: readonly ShardReply[],
-    limit?: number,
-  ) {
-    const bodies = replies.map(({ body }) => JSON.parse(body) as unknown);
-    const { shards } = this.#parts;
-    return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
-  }
-
-  /** An operation on an account, key, SIM, message or fault: the shard that has it answers first. */
-  async #onOwner(call: Call): Promise<ControlReply> {
+  /** An operation on what its path names: the shard that has it answers first. */
+  async #answerByTarget(call: Call): Promise<ControlReply> {
     const { operation, id } = call;
     switch (operation.target) {
       case undefined:
@@ -241,6 +186,54 @@ export class WideWorld {
     }
   }
 
+  /** Asks the shard that the query names for what each has of its own, such as a snapshot. */
+  async #askNamedShard({ operation, request }: Call): Promise<ControlReply> {
+    const { shards } = this.#parts;
+    const query = new URLSearchParams(request.query);
+    const index = query.get('shard') ?? '';
+    // Without this test an empty text would be shard 0.
+    const shard = /^\d+$/.test(index) ? shards[Number(index)] : undefined;
+    if (shard === undefined) {
+      const message = `each shard of a wide world has its own: add ?shard=N, from 0 to ${shards.length - 1}`;
+      return errorReply(409, 'conflict', message, { path: 'shard' });
+    }
+    query.delete('shard');
+    const reply = await shard.ask(requestForShard(request, '', query.toString()));
+    if (operation.fleet.changesRoutes === true) await this.#owners.update();
+    return passedReply(reply);
+  }
+
+  /** Asks all shards and joins their replies. */
+  async #merged(
+    { operation, request, shardRequest }: Call,
+    { requestFor = () => shardRequest, complete = (joined) => joined }: Merging = {},
+  ): Promise<ControlReply> {
+    const { shards } = this.#parts;
+    const replies = await Promise.all(shards.map((shard) => shard.ask(requestFor(shard))));
+    const refusal = replies.find(({ status }) => status !== 200);
+    if (refusal !== undefined) return passedReply(refusal);
+    const query = Object.fromEntries(new URLSearchParams(request.query));
+    const { limit } = (operation.input?.safeParse(query).data ?? {}) as { limit?: number };
+    return okReply(await complete(this.#joinReplies(operation, replies, limit) as object));
+  }
+
+  #joinReplies(
+    { fleet: { joined = 'equal' } }: Operation,
+    replies: readonly ShardReply[],
+    limit?: number,
+  ) {
+    const bodies = replies.map(({ body }) => JSON.parse(body) as unknown);
+    const { shards } = this.#parts;
+    return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
+  }
+
+  /** Every shard has the keys of the start, and only the owner those that were created later. */
+  async #withInvariantsOfOwners({ broken, checked }: ReplyOf<'simulator.invariants'>) {
+    const all = [...broken, ...(await this.#owners.findMisplaced())];
+    const keys = (await this.#owners.readKeys()).length;
+    return { sound: all.length === 0, broken: all, checked: { ...checked, keys } };
+  }
+
   /** The fleet does not know which shard has a message or another thing, so it asks in turn. */
   async #askUntilFound({ shardRequest }: Call): Promise<ControlReply> {
     const [first, ...others] = this.#parts.shards;
@@ -249,7 +242,7 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /** An operation on a SIM: on all shards if they share it, or if it is deleted. */
+  /** On all shards if the SIM is of the pool, which they share, or is deleted: each lists it. */
   async #onSim(call: Call): Promise<ControlReply> {
     const { operation, id, shardRequest } = call;
     const { owner: first, isOfPool, idOn } = await this.#owners.findSim(id);
@@ -281,7 +274,7 @@ export class WideWorld {
 }
 
 /** The account that the query or the body names, by id or name. */
-function accountIn(request: ControlRequest, input: unknown): string | undefined {
+function accountIn({ request, input }: Call): string | undefined {
   const query = new URLSearchParams(request.query);
   const body = (input ?? {}) as { account_id?: unknown; account?: unknown };
   const account =

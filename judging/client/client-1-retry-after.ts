@@ -1,23 +1,17 @@
-/** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
-import { getOrAdd, grouped } from '#io/grouped.ts';
+/**
+ * CLIENT-1 and CLIENT-17: retries of a refused request during the wait that a 429 or a 503 asks for,
+ * and notices about retries that no rule judges. `client-2-hold-back.ts` has the other requests.
+ */
+import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
-import { isSend, requestIdOf } from '../evidence/exchange.ts';
+import { requestIdOf } from '../evidence/exchange.ts';
 import { asksForWait } from '../evidence/reading.ts';
-import {
-  areApart,
-  areWithin,
-  type ClientExchange,
-  haveSameRecipientAndText,
-  recipientAndTextOf,
-  wasKnownTo,
-} from './exchange.ts';
-import { IntentNames } from './intents-file.ts';
+import { areWithin, type ClientExchange, wasKnownTo } from './exchange.ts';
 import {
   attributableAttempts,
   type ClientRecord,
   type Finding,
   finding,
-  type Intent,
   type Judgement,
   type Judges,
   judgement,
@@ -29,7 +23,6 @@ import {
 
 export const retryAfter = {
   'CLIENT-1': (record) => ({ ...judgeRetries(record, 429), notices: noticesOn(record) }),
-  'CLIENT-2': holdsBackOthers,
   'CLIENT-17': (record) => judgeRetries(record, 503),
 } satisfies Judges;
 
@@ -43,17 +36,15 @@ interface Retry {
 }
 
 /** True for a refusal with this status whose `Retry-After` the client saw and could read. */
-function hasSeenWait({ reply, retryAfterMs, isSeen }: ClientExchange, status: number): boolean {
+export function hasSeenWait(
+  { reply, retryAfterMs, isSeen }: ClientExchange,
+  status: number,
+): boolean {
   return reply.status === status && retryAfterMs !== undefined && isSeen;
 }
 
-/** The earliest end of the wait that a refusal asks for: it may count from the request on. */
-function waitEndMs({ sentAt, retryAfterMs = 0 }: ClientExchange): number {
-  return sentAt + retryAfterMs;
-}
-
 /** The refusals that may ask for a wait. */
-const refusalsOf = onceOf(({ exchanges }) =>
+export const refusalsOf = onceOf(({ exchanges }) =>
   exchanges.filter(({ reply }) => asksForWait(reply.status)),
 );
 
@@ -82,6 +73,68 @@ const seriesOf = onceOf((record): Series => {
     ({ length }) => length > 1,
   );
 });
+
+/** True if the request certainly came before the wait was over, even one counted from `refused`. */
+export function isEarly({ refused, request }: Pick<Retry, 'refused' | 'request'>): boolean {
+  return areWithin(refused.retryAfterMs ?? 0, refused, request);
+}
+
+/**
+ * True for a send of the same id that another worker of the client had sent already. One that makes
+ * a connection for each of its retries is found at the first that comes after the grace.
+ */
+function wasOnItsWay({ request, refused, firstRefused }: Retry, graceMs: number): boolean {
+  const id = requestIdOf(refused);
+  return (
+    refused.reply.status === 429 &&
+    id !== undefined &&
+    requestIdOf(request) === id &&
+    request.connection !== undefined &&
+    [firstRefused, refused].every(
+      ({ connection, answeredAt }) =>
+        connection !== undefined &&
+        connection !== request.connection &&
+        request.sentAt <= answeredAt + graceMs,
+    )
+  );
+}
+
+function earlyFinding({ refused, request }: Retry): Finding {
+  const { reply, retryAfter: header, retryAfterMs = 0 } = refused;
+  const early = spanText(refused.sentAt + retryAfterMs - request.sentAt);
+  return finding(
+    `the retry arrived ${early} before the ${reply.status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
+    [refused, request],
+  );
+}
+
+function adviceOn({ retryAfter: header = '' }: ClientExchange): string {
+  return Number.isNaN(Number(header))
+    ? 'wait until that time'
+    : 'wait that many seconds, counted from the reply';
+}
+
+/** The requests of a series that follow refusals of this status. */
+function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
+  const retries: Retry[] = [];
+  let refused: ClientExchange | undefined;
+  let firstRefused: ClientExchange | undefined;
+  let notSeenYet: ClientExchange[] = [];
+  for (const request of series) {
+    refused = notSeenYet.findLast((earlier) => wasKnownTo(request, earlier)) ?? refused;
+    notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(request, earlier));
+    firstRefused ??= refused;
+    if (refused !== undefined && firstRefused !== undefined)
+      retries.push({ request, refused, firstRefused });
+    // An answer that is neither a 429 nor an error of the service ends the wait.
+    if (request.reply.status !== 429 && request.reply.status < 500 && request.isSeen) {
+      refused = undefined;
+      firstRefused = undefined;
+    }
+    if (hasSeenWait(request, status)) notSeenYet.push(request);
+  }
+  return retries;
+}
 
 /** Errors whose `Retry-After` is not a demand of the document; a client does well to heed it. */
 const otherErrors = [500, 502, 504];
@@ -157,172 +210,4 @@ function excusedRetries(series: Series, graceMs: number): readonly Notice[] {
   if (first === undefined) return [];
   const what = `${counted(excused.length, 'send')} of an id that got a 429 came on another connection within ${spanText(graceMs)} of it: on the way already, or too early a retry on a connection of its own (--grace 0s judges that)`;
   return [noticeOf(what, [first.refused, ...excused.map(({ request }) => request)])];
-}
-
-/** True if the request certainly came before the wait was over. */
-function isEarly({ refused, request }: Pick<Retry, 'refused' | 'request'>): boolean {
-  return areWithin(refused.retryAfterMs ?? 0, refused, request);
-}
-
-/**
- * True for a send of the same id that another worker of the client had sent already. One that makes
- * a connection for each of its retries is found at the first that comes after the grace.
- */
-function wasOnItsWay({ request, refused, firstRefused }: Retry, graceMs: number): boolean {
-  const id = requestIdOf(refused);
-  return (
-    refused.reply.status === 429 &&
-    id !== undefined &&
-    requestIdOf(request) === id &&
-    request.connection !== undefined &&
-    [firstRefused, refused].every(
-      ({ connection, answeredAt }) =>
-        connection !== undefined &&
-        connection !== request.connection &&
-        request.sentAt <= answeredAt + graceMs,
-    )
-  );
-}
-
-function earlyFinding({ refused, request }: Retry): Finding {
-  const early = spanText(waitEndMs(refused) - request.sentAt);
-  const { reply, retryAfter: header } = refused;
-  return finding(
-    `the retry arrived ${early} before the ${reply.status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
-    [refused, request],
-  );
-}
-
-function adviceOn({ retryAfter: header = '' }: ClientExchange): string {
-  return Number.isNaN(Number(header))
-    ? 'wait until that time'
-    : 'wait that many seconds, counted from the reply';
-}
-
-/** The requests of a series that follow refusals of this status. */
-function retriesOf(series: readonly ClientExchange[], status: number): Retry[] {
-  const retries: Retry[] = [];
-  let refused: ClientExchange | undefined;
-  let firstRefused: ClientExchange | undefined;
-  let notSeenYet: ClientExchange[] = [];
-  for (const request of series) {
-    refused = notSeenYet.findLast((earlier) => wasKnownTo(request, earlier)) ?? refused;
-    notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(request, earlier));
-    firstRefused ??= refused;
-    if (refused !== undefined && firstRefused !== undefined)
-      retries.push({ request, refused, firstRefused });
-    // An answer that is neither a 429 nor an error of the service ends the wait.
-    if (request.reply.status !== 429 && request.reply.status < 500 && request.isSeen) {
-      refused = undefined;
-      firstRefused = undefined;
-    }
-    if (hasSeenWait(request, status)) notSeenYet.push(request);
-  }
-  return retries;
-}
-
-function holdsBackOthers(record: ClientRecord): Judgement {
-  const { exchanges, graceMs, isCutAtStart } = record;
-  // In a record that is cut at its start, a request may retry one that is not in the record.
-  if (isCutAtStart || !refusalsOf(record).some((refusal) => hasSeenWait(refusal, 429)))
-    return notExercised;
-  /** Made for the first candidate: most records have none. */
-  let retries: PossibleRetries | undefined;
-  /** By caller and endpoint: the 429 whose wait is in force. */
-  const refusals = new Map<string, ClientExchange>();
-  const findings: Finding[] = [];
-  let exercised = 0;
-  for (const exchange of exchanges) {
-    const key = `${exchange.caller.name} ${exchange.endpoint}`;
-    const refused = refusals.get(key);
-    const isCovered = refused !== undefined && isEarly({ refused, request: exchange });
-    const openMs = refused === undefined ? 0 : refused.answeredAt - refused.sentAt;
-    if (
-      isCovered &&
-      areApart(openMs + graceMs, refused, exchange) &&
-      wasKnownTo(exchange, refused) &&
-      !record.unclear.areBetween(refused, exchange)
-    ) {
-      retries ??= new PossibleRetries(record);
-      if (!retries.has(exchange, refused)) findings.push(coveredFinding(refused, exchange));
-    }
-    if (!hasSeenWait(exchange, 429)) continue;
-    exercised++;
-    if (!isCovered) refusals.set(key, exchange);
-  }
-  return { exercised, findings };
-}
-
-function coveredFinding(refused: ClientExchange, exchange: ClientExchange): Finding {
-  const later = spanText(exchange.sentAt - refused.sentAt);
-  return finding(
-    `another request arrived ${later} after a 429 that covers it (Retry-After: ${refused.retryAfter}): ` +
-      'hold back all requests of this endpoint until the wait is over',
-    [refused, exchange],
-  );
-}
-
-/** Distinguishes the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
-class PossibleRetries {
-  readonly #lacksSends: boolean;
-  readonly #names: IntentNames;
-  readonly #intentOf = new Map<ClientExchange, Intent>();
-  readonly #messages = new Map<Intent, ReadonlySet<string>>();
-  /** The first send under each id of a caller; only for a record that lacks sends. */
-  readonly #firstUses = new Map<string, ClientExchange>();
-
-  constructor({ sends, intents, isPartial, unclear, reports }: ClientRecord) {
-    this.#names = new IntentNames(reports);
-    this.#lacksSends = isPartial || !unclear.areNone;
-    for (const intent of intents.all)
-      for (const attempt of intent.attempts) this.#intentOf.set(attempt, intent);
-    for (const send of this.#lacksSends ? sends : []) {
-      const key = idKeyOf(send);
-      if (key !== undefined && !this.#firstUses.has(key)) this.#firstUses.set(key, send);
-    }
-  }
-
-  /** True if `exchange` may retry `refused`. */
-  has(exchange: ClientExchange, refused: ClientExchange): boolean {
-    if (!isSend(exchange)) {
-      return (
-        exchange.target === refused.target &&
-        exchange.caller.credential === refused.caller.credential
-      );
-    }
-    if (this.#intentOf.get(exchange) === this.#intentOf.get(refused)) return true;
-    // If sends are missing, the same message, or another one under a known id, may be a retry.
-    const name = this.#nameOf(exchange);
-    return (
-      this.#lacksSends &&
-      ((name !== undefined && name === this.#nameOf(refused)) ||
-        this.#reusesId(exchange) ||
-        this.#intentHasMessageOf(exchange, refused) ||
-        this.#intentHasMessageOf(refused, exchange))
-    );
-  }
-
-  #nameOf(send: ClientExchange): string | undefined {
-    const id = requestIdOf(send);
-    return id === undefined ? undefined : this.#names.of(send, id);
-  }
-
-  #reusesId(send: ClientExchange): boolean {
-    const first = this.#firstUses.get(idKeyOf(send) ?? '');
-    return first !== undefined && !haveSameRecipientAndText(first, send);
-  }
-
-  /** True if an attempt of the first send's intent has the same recipient and text as the other. */
-  #intentHasMessageOf(first: ClientExchange, other: ClientExchange): boolean {
-    const intent = this.#intentOf.get(first);
-    if (intent === undefined) return false;
-    const make = () => new Set(intent.attempts.map(recipientAndTextOf));
-    return getOrAdd(this.#messages, intent, make).has(recipientAndTextOf(other));
-  }
-}
-
-/** The caller and the `request_id` of a send; undefined without an id. */
-function idKeyOf(send: ClientExchange): string | undefined {
-  const id = requestIdOf(send);
-  return id === undefined ? undefined : `${send.caller.name}\n${id}`;
 }

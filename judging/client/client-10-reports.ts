@@ -16,12 +16,8 @@ import {
   statusIn,
   unrecorded,
 } from './exchange.ts';
-import {
-  IntentNames,
-  plainNumber,
-  type ReportedIntent,
-  reportedContentOf,
-} from './intents-file.ts';
+import { IntentNames } from './intent-names.ts';
+import { plainNumber, type ReportedIntent, reportedContentOf } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,

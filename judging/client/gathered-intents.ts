@@ -1,10 +1,10 @@
 /**
- * The intents of a record while its sends are read: those that used one `request_id` of one caller,
- * with the message that the service keeps under it for 24 hours; those to which the client's file
- * gives one name; and those that ended unresolved.
+ * The intents of a record while its sends are read, by what a later send may continue them with: the
+ * `request_id` of their caller, under which the service keeps a message for 24 hours; their content,
+ * without an id; the id of an unknown key; and, if they ended unresolved, another id or none.
  */
 import { dayMs } from '#contract/time.ts';
-import { getOrAdd, push } from '#io/grouped.ts';
+import { push } from '#io/grouped.ts';
 import {
   type ClientExchange,
   contentOf,
@@ -19,7 +19,6 @@ import {
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
-import { IntentNames, type ReportedIntent } from './intents-file.ts';
 import { type Intent, lastAttempt } from './record.ts';
 
 /** An intent while its attempts are gathered. */
@@ -148,67 +147,57 @@ export function isOtherMessage(original: ClientExchange, send: ClientExchange): 
   return wasKnownTo(send, original) && !haveSameSenderAndTime(original, send);
 }
 
-/** The intents to which the client's file gives one name. */
-interface NamedIntents {
-  /** The number of the last send in the record whose id has the name. */
-  lastNumber: number;
-  /** The intent that got the name last; undefined before the first send with the name. */
-  latest: GatheredIntent | undefined;
-  readonly ids: Set<string>;
-  readonly byRecipientAndText: Map<string, GatheredIntent>;
+/** Intents without a `request_id`: a later send of the same content may continue them. */
+export class IntentsWithoutId {
+  /** The recipients of all intents that were ever added: most sends go to others. */
+  readonly #recipients = new Set<unknown>();
+  readonly #byContent = new Map<string, GatheredIntent[]>();
+
+  /** `first`: the send that began the intent. */
+  add(intent: GatheredIntent, first: ClientExchange): void {
+    this.#recipients.add(recipientOf(first));
+    push(this.#byContent, contentOf(first), intent);
+  }
+
+  /** Those that the send may continue. Drops those that no later send can continue either. */
+  continuableBy(send: ClientExchange): readonly GatheredIntent[] {
+    if (!this.#recipients.has(recipientOf(send))) return [];
+    const content = contentOf(send);
+    const intents = this.#byContent.get(content);
+    if (intents === undefined) return [];
+    const continuable = intents.filter(
+      ({ requestId, lastRetryNumber }) => requestId === undefined && send.number <= lastRetryNumber,
+    );
+    this.#byContent.set(content, continuable);
+    return continuable;
+  }
 }
 
-/** Intents by the names that the client's file gives to their ids. */
-export class IntentsByName {
-  readonly names: IntentNames;
-  readonly #named = new Map<string, NamedIntents>();
+/**
+ * Intents that began with a key which the service did not know. The client may have another key by
+ * now, which makes it another caller for the record, and go on under the same `request_id`.
+ */
+export class IntentsOfUnknownKeys {
+  readonly #byId = new Map<string, GatheredIntent[]>();
 
-  constructor(reports: readonly ReportedIntent[] | undefined) {
-    this.names = new IntentNames(reports);
+  add(intent: GatheredIntent, id: string): void {
+    push(this.#byId, id, intent);
   }
 
-  /** Takes each send of the record once, before the first is grouped. */
-  noteSend(send: ClientExchange, id: string): void {
-    const named = this.#namedOf(send, id);
-    if (named !== undefined) named.lastNumber = send.number;
+  /** The intent of this message that was never accepted. */
+  find(send: ClientExchange, id: string): GatheredIntent | undefined {
+    return this.#byId
+      .get(id)
+      ?.find(
+        (intent) =>
+          intent.attempts.every(hasUnknownKey) &&
+          haveSameRecipientAndText(lastAttempt(intent), send),
+      );
   }
+}
 
-  /**
-   * The intent with the name of the id. `mayDiffer`: the id may already have been used for another
-   * message. Then, and if two accounts use the id, only an equal message proves the intent.
-   */
-  intentFor(send: ClientExchange, id: string, mayDiffer: boolean): GatheredIntent | undefined {
-    const named = this.#namedOf(send, id);
-    const same = named?.byRecipientAndText.get(recipientAndTextOf(send));
-    if (same !== undefined && !isOver(same, send)) return same;
-    if (named?.latest === undefined || isOver(named.latest, send)) return undefined;
-    return mayDiffer || named.ids.has(id) ? undefined : named.latest;
-  }
-
-  record(intent: GatheredIntent, send: ClientExchange, id: string): void {
-    const named = this.#namedOf(send, id);
-    if (named === undefined) return;
-    intent.name = this.names.of(send, id);
-    named.latest = intent;
-    named.ids.add(id);
-    named.byRecipientAndText.set(recipientAndTextOf(send), intent);
-  }
-
-  /** The number of the last send in the record whose id has the name; 0 without one. */
-  lastNumberOf(name: string | undefined): number {
-    return this.#named.get(name ?? '')?.lastNumber ?? 0;
-  }
-
-  #namedOf(send: ClientExchange, id: string): NamedIntents | undefined {
-    const name = this.names.of(send, id);
-    if (name === undefined) return undefined;
-    return getOrAdd<string, NamedIntents>(this.#named, name, () => ({
-      lastNumber: 0,
-      latest: undefined,
-      ids: new Set(),
-      byRecipientAndText: new Map(),
-    }));
-  }
+function hasUnknownKey(exchange: ClientExchange): boolean {
+  return exchange.caller.account === undefined && !isAccepted(exchange);
 }
 
 /**

@@ -6,13 +6,10 @@
  * again (`gathered-intents.ts`). Every other send begins an intent.
  * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
  */
-import { getOrAdd, push } from '#io/grouped.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { requestIdOf } from '../evidence/exchange.ts';
 import {
   type ClientExchange,
-  contentOf,
-  haveSameRecipientAndText,
-  isAccepted,
   isConfirmed,
   isInFlight,
   isUnclear,
@@ -25,10 +22,11 @@ import {
   type Attempt,
   type GatheredIntent,
   IdUse,
-  IntentsByName,
+  IntentsOfUnknownKeys,
+  IntentsWithoutId,
   isOtherMessage,
-  recipientOf,
 } from './gathered-intents.ts';
+import { IntentsByName } from './intent-names.ts';
 import {
   type Intent,
   type Intents,
@@ -36,7 +34,6 @@ import {
   type Knowledge,
   lastAttempt,
   type Reuse,
-  type UnclearSends,
 } from './record.ts';
 
 const sendsPerSlice = 50;
@@ -51,52 +48,41 @@ export function groupingOf(
 
 class Grouping {
   readonly #sends: readonly ClientExchange[];
-  readonly #isPartial: boolean;
-  readonly #isCutAtStart: boolean;
-  readonly #unclear: UnclearSends;
+  readonly #known: Knowledge;
   readonly #all: GatheredIntent[] = [];
   readonly #reuses: Reuse[] = [];
-  /** The use of the id of each send; undefined without one. */
-  readonly #uses: (IdUse | undefined)[] = [];
-  /** By caller and then by `request_id`; holds every id of the record from the start. */
-  readonly #idUses = new Map<string, Map<string, IdUse>>();
-  readonly #byName: IntentsByName;
-  /** By content: intents without a `request_id` that a later send may continue. */
-  readonly #withoutId = new Map<string, GatheredIntent[]>();
-  /** The recipients of all intents that were ever added to `#withoutId`: most sends go to others. */
-  readonly #recipientsWithoutId = new Set<unknown>();
-  /** By `request_id` alone: intents that began with a key which the service did not know. */
-  readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
-  readonly #abandoned = new AbandonedIntents();
   /**
    * By recipient and text: how many new ids still begin a separate message
    * (`Knowledge.equalMessages`). Beyond them, a new id may be a retry.
    */
   readonly #equalMessages: Map<string, number>;
+  // The intents that a later send may continue.
+  /** By caller and then by `request_id`; holds every id of the record from the start. */
+  readonly #idUses = new Map<string, Map<string, IdUse>>();
+  readonly #byName: IntentsByName;
+  readonly #ofUnknownKeys = new IntentsOfUnknownKeys();
+  readonly #withoutId = new IntentsWithoutId();
+  readonly #abandoned = new AbandonedIntents();
 
-  constructor(sends: readonly ClientExchange[], knowledge: Knowledge) {
+  constructor(sends: readonly ClientExchange[], known: Knowledge) {
     this.#sends = sends;
-    this.#isPartial = knowledge.isPartial;
-    this.#isCutAtStart = knowledge.isCutAtStart;
-    this.#unclear = knowledge.unclear;
-    this.#byName = new IntentsByName(knowledge.reports);
-    this.#equalMessages = new Map(knowledge.equalMessages);
+    this.#known = known;
+    this.#byName = new IntentsByName(known.reports);
+    this.#equalMessages = new Map(known.equalMessages);
     for (const send of sends) {
       const id = requestIdOf(send);
-      const use = id === undefined ? undefined : this.#useOf(send, id);
-      this.#uses.push(use);
-      if (id === undefined || use === undefined) continue;
-      use.lastNumber = send.number;
+      if (id === undefined) continue;
+      this.#useOf(send, id).lastNumber = send.number;
       this.#byName.noteSend(send, id);
     }
   }
 
   *run(): Generator<undefined, Intents> {
     for (const [index, send] of this.#sends.entries()) {
-      this.#place(send, this.#uses[index]);
+      this.#place(send);
       if ((index + 1) % sendsPerSlice === 0) yield;
     }
-    if (this.#isPartial) this.#markOpenAttempts();
+    if (this.#known.isPartial) this.#markOpenAttempts();
     const unattributable = this.#all.reduce((sum, intent) => sum + unattributableIn(intent), 0);
     return { all: this.#all, reuses: this.#reuses, unattributable };
   }
@@ -110,12 +96,9 @@ class Grouping {
   }
 
   /** Adds a send to the intent that it continues, or to a new one. */
-  #place(send: ClientExchange, use: IdUse | undefined): void {
+  #place(send: ClientExchange): void {
     const id = requestIdOf(send);
-    const intent =
-      id === undefined || use === undefined
-        ? this.#placeWithoutId(send)
-        : this.#placeWithId(send, id, use);
+    const intent = id === undefined ? this.#placeWithoutId(send) : this.#placeWithId(send, id);
     // A new intent begins with this send.
     if (intent.attempts[0] !== send) intent.attempts.push(send);
     // Once confirmed, only sends that came before the reply left can be retries.
@@ -123,13 +106,15 @@ class Grouping {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
       intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.sentAt);
     }
-    use?.add(intent, send);
-    if (id !== undefined) this.#byName.record(intent, send, id);
+    if (id !== undefined) {
+      this.#useOf(send, id).add(intent, send);
+      this.#byName.record(intent, send, id);
+    }
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
   }
 
   #placeWithoutId(send: ClientExchange): GatheredIntent {
-    const continuable = this.#dropFinished(send);
+    const continuable = this.#withoutId.continuableBy(send);
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
     for (const intent of inFlight) markUnattributable(intent);
@@ -146,7 +131,8 @@ class Grouping {
    * with the same name in the file; 3. the one that holds the id; 4. if the id is new, one that it
    * can continue; 5. a new intent.
    */
-  #placeWithId(send: ClientExchange, id: string, use: IdUse): GatheredIntent {
+  #placeWithId(send: ClientExchange, id: string): GatheredIntent {
+    const use = this.#useOf(send, id);
     const original = use.originalOf(send, this.#mayLackEarlier(send));
     const same = use.intentOfSameMessage(send, original);
     if (same !== undefined) return same;
@@ -155,7 +141,7 @@ class Grouping {
     const isNew = use.holder === undefined && !this.#mayBeKnown(send, id);
     // Only a new id takes an equal message: a used one may repeat a message.
     const mayContinue = isNew && !this.#takeEqualMessage(send);
-    const named = this.#byName.intentFor(send, id, !isNew || this.#isCutAtStart);
+    const named = this.#byName.intentFor(send, id, !isNew || this.#known.isCutAtStart);
     if (named !== undefined) return use.giveTo(named, id);
     const holder = this.#holderFor(send, use, original);
     if (holder !== undefined) return holder;
@@ -188,33 +174,18 @@ class Grouping {
 
   #continuedUnderNewId(send: ClientExchange, id: string): GatheredIntent | undefined {
     return (
-      this.#refusedForItsKey(send, id) ??
-      this.#dropFinished(send).find(
-        (intent) => isAttributable(intent) && !isInFlight(lastAttempt(intent), send),
-      ) ??
+      (this.#mayLackEarlier(send) ? undefined : this.#ofUnknownKeys.find(send, id)) ??
+      this.#withoutId
+        .continuableBy(send)
+        .find((intent) => isAttributable(intent) && !isInFlight(lastAttempt(intent), send)) ??
       this.#takeAbandoned(send, id)
     );
-  }
-
-  /**
-   * The intent of a caller whose key the service did not know, if it was not accepted yet: the
-   * client has another key by now.
-   */
-  #refusedForItsKey(send: ClientExchange, id: string): GatheredIntent | undefined {
-    if (this.#mayLackEarlier(send)) return undefined;
-    return this.#withUnknownKey
-      .get(id)
-      ?.find(
-        (intent) =>
-          intent.attempts.every(hasUnknownKey) &&
-          haveSameRecipientAndText(lastAttempt(intent), send),
-      );
   }
 
   /** Removes the intent from the abandoned ones, as the send continues it. */
   #takeAbandoned(send: ClientExchange, id: string | undefined): GatheredIntent | undefined {
     // If an exchange that the record lacks reuses the earlier id, this send is another message.
-    if (this.#isPartial || this.#unclear.concern(send)) return undefined;
+    if (this.#known.isPartial || this.#known.unclear.concern(send)) return undefined;
     const name = id === undefined ? undefined : this.#byName.names.of(send, id);
     return this.#abandoned.take(send, name);
   }
@@ -230,10 +201,8 @@ class Grouping {
       unattributableFrom: this.#mayContinueUnseen(send) ? 0 : Number.POSITIVE_INFINITY,
     };
     this.#all.push(intent);
-    if (id === undefined) {
-      push(this.#withoutId, contentOf(send), intent);
-      this.#recipientsWithoutId.add(recipientOf(send));
-    } else if (send.caller.account === undefined) push(this.#withUnknownKey, id, intent);
+    if (id === undefined) this.#withoutId.add(intent, send);
+    else if (send.caller.account === undefined) this.#ofUnknownKeys.add(intent, id);
     return intent;
   }
 
@@ -242,32 +211,21 @@ class Grouping {
     // The record may lack the body.
     if (send.body === '' || isUnclear(send)) return true;
     if (requestIdOf(send) !== undefined) return false;
-    if (this.#isCutAtStart || this.#unclear.areBetween(send, send)) return true;
-    return (this.#isPartial || this.#unclear.concern(send)) && this.#abandoned.mayHold(send);
+    if (this.#known.isCutAtStart || this.#known.unclear.areBetween(send, send)) return true;
+    return (
+      (this.#known.isPartial || this.#known.unclear.concern(send)) && this.#abandoned.mayHold(send)
+    );
   }
 
   /** True if an unclear send may have had the id, or, on any account, another id of its name. */
   #mayBeKnown(send: ClientExchange, id: string): boolean {
-    if (this.#unclear.areNone) return false;
-    return this.#unclear.concern(send) || this.#byName.names.of(send, id) !== undefined;
+    if (this.#known.unclear.areNone) return false;
+    return this.#known.unclear.concern(send) || this.#byName.names.of(send, id) !== undefined;
   }
 
   /** True if an earlier send that the record lacks may have had the id or the message of this one. */
   #mayLackEarlier(send: ClientExchange): boolean {
-    return this.#isCutAtStart || this.#unclear.concern(send);
-  }
-
-  /** Drops intents of this content that no later send can continue either. Returns the others. */
-  #dropFinished(send: ClientExchange): readonly GatheredIntent[] {
-    if (!this.#recipientsWithoutId.has(recipientOf(send))) return [];
-    const content = contentOf(send);
-    const intents = this.#withoutId.get(content);
-    if (intents === undefined) return [];
-    const continuable = intents.filter(
-      ({ requestId, lastRetryNumber }) => requestId === undefined && send.number <= lastRetryNumber,
-    );
-    this.#withoutId.set(content, continuable);
-    return continuable;
+    return this.#known.isCutAtStart || this.#known.unclear.concern(send);
   }
 
   /** True if the send left the intent unresolved and its id and name are not used again. */
@@ -291,8 +249,4 @@ function markUnattributable(intent: Intent): void {
 /** The number of its attempts that may belong to another intent. */
 function unattributableIn({ attempts, unattributableFrom }: Intent): number {
   return Math.max(0, attempts.length - unattributableFrom);
-}
-
-function hasUnknownKey(exchange: ClientExchange): boolean {
-  return exchange.caller.account === undefined && !isAccepted(exchange);
 }

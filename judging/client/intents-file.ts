@@ -9,7 +9,7 @@ import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
 import { counted } from '#io/terminal.ts';
 import { valueIn } from '../evidence/reading.ts';
-import { type ClientExchange, plainText, senderOf } from './exchange.ts';
+import { plainText } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
 export const reportedIntentSchema = z.strictObject({
@@ -71,58 +71,6 @@ export function plainNumber(number: unknown): unknown {
 /** Equal for a line and a send of the same text, sender and recipient, however they are written. */
 export function reportedContentOf(to: unknown, from: unknown, message: unknown): string {
   return JSON.stringify([plainNumber(to), plainNumber(from), plainText(message)]);
-}
-
-/** The names that the file gives to one `request_id`. */
-interface NamesOfId {
-  latest: string;
-  /** True if no two lines give the id different names. */
-  isUnambiguous: boolean;
-  /** The name by each key of `matchKeys`. */
-  readonly byMatchKey: Map<string, string>;
-}
-
-/**
- * The names that the client's own file gives to its sends, by `request_id`. If two lines give one id
- * two names (two accounts may use one id), the line that is most like the send decides.
- */
-export class IntentNames {
-  readonly #ids = new Map<string, NamesOfId>();
-
-  constructor(reports: readonly ReportedIntent[] = []) {
-    for (const report of reports) for (const line of report.lines ?? [report]) this.#add(line);
-  }
-
-  /** The name of a send with this `request_id`; undefined if no line has the id. */
-  of(send: ClientExchange, id: string): string | undefined {
-    const names = this.#ids.get(id);
-    if (names === undefined || names.isUnambiguous) return names?.latest;
-    const keys = matchKeys(send.fields?.['to'], senderOf(send), send.fields?.['message']);
-    const closest = keys.find((key) => names.byMatchKey.has(key));
-    return names.byMatchKey.get(closest ?? '') ?? names.latest;
-  }
-
-  #add({ intent, to, from, message, request_id: id }: ReportedIntent): void {
-    if (id === undefined) return;
-    const names = this.#ids.get(id) ?? {
-      latest: intent,
-      isUnambiguous: true,
-      byMatchKey: new Map(),
-    };
-    this.#ids.set(id, names);
-    if (names.latest !== intent) names.isUnambiguous = false;
-    names.latest = intent;
-    for (const key of matchKeys(to, from, message)) names.byMatchKey.set(key, intent);
-  }
-}
-
-/** The closest match first: all fields, then all but the sender, then the sender alone. */
-function matchKeys(to: unknown, from: unknown, message: unknown): readonly string[] {
-  return [
-    reportedContentOf(to, from, message),
-    reportedContentOf(to, undefined, message),
-    reportedContentOf(undefined, from, undefined),
-  ];
 }
 
 /** The report of a line, or its mistakes. */

@@ -5,21 +5,26 @@
 import { type ClientRuleId, clientRules, type Level } from '#contract/rules.ts';
 import { atOnce } from '#io/event-loop.ts';
 import { counted } from '#io/terminal.ts';
+import { isSend } from '../evidence/exchange.ts';
 import { retryAfter } from './client-1-retry-after.ts';
+import { holdBack } from './client-2-hold-back.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
-import { type RecordOptions, recordOf } from './client-records.ts';
-import { type ClientExchange, isAccepted, type Reading } from './exchange.ts';
+import { type ClientExchange, isAccepted, isUnclear, type Reading, readsIn } from './exchange.ts';
+import { groupingOf } from './intent-grouping.ts';
 import {
   type ClientRecord,
+  defaultGraceMs,
   type Finding,
   type Intents,
   type Judge,
   type Judgement,
+  type Knowledge,
   type Notice,
   notExercised,
+  UnclearSends,
 } from './record.ts';
 
 /** `failed`: a rule that a client must keep; `advice`: one that it should keep. */
@@ -39,7 +44,27 @@ export interface RefereeReport {
   readonly notices: readonly Notice[];
 }
 
-export interface JudgeOptions extends RecordOptions {
+/** What is known of a record besides its exchanges, and how to judge it. */
+export interface JudgeOptions {
+  /** True if the client has not finished: more exchanges may follow. */
+  readonly isPartial?: boolean | undefined;
+  /** True if exchanges may be missing before the first: the record is then a partial one. */
+  readonly isCutAtStart?: boolean | undefined;
+  /** True if exchanges between the first and the last are missing. */
+  readonly hasGaps?: boolean | undefined;
+  /** Why the record is incomplete: it is then judged as a partial one. */
+  readonly lack?: string | undefined;
+  /** How long after a 429 a request still counts as sent before it (CLIENT-2). Default 1,000. */
+  readonly graceMs?: number | undefined;
+  /** Names or ids of accounts; others are not judged. */
+  readonly accounts?: readonly string[] | undefined;
+  readonly reports?: Knowledge['reports'];
+  readonly equalMessages?: Knowledge['equalMessages'];
+  /**
+   * True if the message never becomes `delivered`. Without this function, a message counts as
+   * undelivered if the client read it as `failed`.
+   */
+  readonly endsUndelivered?: ((messageId: string) => boolean) | undefined;
   /** True if advice counts as failure. */
   readonly isStrict?: boolean | undefined;
   /**
@@ -53,6 +78,7 @@ export interface JudgeOptions extends RecordOptions {
 
 const judges: Readonly<Record<ClientRuleId, Judge>> = {
   ...retryAfter,
+  ...holdBack,
   ...requests,
   ...outcomes,
   ...reported,
@@ -171,4 +197,47 @@ function verdictOf(
 ): ClientVerdict {
   if (findings.length > 0) return level === 'must' || isStrict ? 'failed' : 'advice';
   return exercised > 0 ? 'passed' : 'not_exercised';
+}
+
+const noIntents: ClientRecord['intents'] = { all: [], reuses: [], unattributable: 0 };
+
+/** The record of these exchanges. `isGrouped`: false for rules that need no intents. */
+function* recordOf(
+  exchanges: readonly ClientExchange[],
+  options: JudgeOptions,
+  isGrouped = true,
+): Generator<undefined, ClientRecord> {
+  const { accounts, lack, reports, equalMessages, graceMs = defaultGraceMs } = options;
+  const isCutAtStart = options.isCutAtStart === true || options.hasGaps === true;
+  const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
+  const ofAccounts = exchanges.filter(
+    (exchange) =>
+      !exchange.lacksCaller &&
+      (accounts?.some((account) => isOfAccount(exchange, account)) ?? true),
+  );
+  const judged = isPartial ? ofAccounts.map(leftOpen) : ofAccounts;
+  const unclear = new UnclearSends(exchanges.filter(isUnclear));
+  const known = { isPartial, isCutAtStart, unclear, reports, equalMessages };
+  const sends = judged.filter(isSend);
+  const intents = isGrouped ? yield* groupingOf(sends, known) : noIntents;
+  const { endsUndelivered } = options;
+  return {
+    ...known,
+    exchanges: judged,
+    sends,
+    reads: readsIn(exchanges),
+    intents,
+    graceMs,
+    endsUndelivered,
+  };
+}
+
+/** A reply that may not have left by the end of the record is in flight for all later requests. */
+function leftOpen(one: ClientExchange): ClientExchange {
+  return one.isOpenAtEnd ? { ...one, openUntil: Number.POSITIVE_INFINITY } : one;
+}
+
+/** True if the exchange belongs to the account with this id or name. */
+export function isOfAccount({ caller }: ClientExchange, idOrName: string): boolean {
+  return caller.account === idOrName || caller.accountName === idOrName;
 }

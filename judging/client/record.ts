@@ -174,6 +174,9 @@ function scopeOf({ caller, endpoint }: ClientExchange): string {
   return `${caller.name} ${endpoint}`;
 }
 
+/** How long after a 429 a request still counts as sent before it, unless `--grace` says otherwise. */
+export const defaultGraceMs = 1_000;
+
 export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly ClientExchange[];
   /** Those of `exchanges` that send a message. */

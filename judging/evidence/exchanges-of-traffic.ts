@@ -8,8 +8,8 @@ import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { type Ahead, Clocks } from './clock-offset.ts';
 import { RecordedReply } from './exchange.ts';
+import { leastLateMs, type MutableExchange, otherReadings, setOverlaps } from './other-readings.ts';
 import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
 
 export interface ReadTraffic {
@@ -33,15 +33,9 @@ export function exchangesOfTraffic(
   const clocks = inOrder.map(({ clock = '' }) => clock);
   return {
     exchanges,
-    otherReadings: function* () {
-      yield* readingsByOneClock(exchanges, clocks);
-      yield* otherReadingsOf(exchanges);
-    },
+    otherReadings: () => otherReadings(exchanges, clocks),
   };
 }
-
-/** An exchange that is not complete yet: its overlaps depend on later ones. */
-export type MutableExchange = { -readonly [K in keyof ClientExchange]: ClientExchange[K] };
 
 /** What is known of an exchange besides its traffic. The texts have names in place of keys. */
 type Known = Pick<
@@ -154,108 +148,4 @@ function hasAnyOf(names: ReadonlySet<string>, text: string): boolean {
   if (!text.includes('key:')) return false;
   for (const name of names) if (text.includes(name)) return true;
   return false;
-}
-
-// How much later than recorded a reply may have come. The reading that is judged takes the least: only
-// exchanges that were certainly open together overlap, because most clients wait for each reply.
-function leastLateMs({ precisionMs = 0 }: ClientExchange): number {
-  return -precisionMs;
-}
-
-function mostLateMs({ precisionMs = 0, lacksEnd = false }: ClientExchange): number {
-  return lacksEnd ? Number.POSITIVE_INFINITY : precisionMs;
-}
-
-/** In place of how far two clocks are apart that no reply compares. */
-const anyTime: Ahead = { least: -1e12, most: 1e12 };
-
-/**
- * If one file has the lines of several recorders: with their times by the clock of the first one, each
- * recorder and the next as far apart as they may be, in one direction and in the other.
- */
-function* readingsByOneClock(
-  exchanges: readonly MutableExchange[],
-  clocks: readonly string[],
-): Generator<Reading> {
-  const [first, ...others] = new Set(clocks);
-  if (others.length === 0) return;
-  const offsets = new Clocks();
-  for (const [at, { reply }] of exchanges.entries()) offsets.of(clocks[at]).note(reply);
-  const own = offsets.of(first);
-  const ahead = new Map(
-    others.map((name, nth) => {
-      const { least, most } = own.behind(offsets.of(name)) ?? anyTime;
-      return [name, nth % 2 === 0 ? [least, most] : [most, least]];
-    }),
-  );
-  const times = exchanges.map(({ sentAt, answeredAt }) => ({ sentAt, answeredAt }));
-  try {
-    for (const bound of [0, 1]) {
-      for (const [at, exchange] of exchanges.entries()) {
-        const aheadMs = ahead.get(clocks[at] ?? '')?.[bound] ?? 0;
-        const { sentAt, answeredAt } = times[at] ?? exchange;
-        Object.assign(exchange, { sentAt: sentAt - aheadMs, answeredAt: answeredAt - aheadMs });
-      }
-      const reading = exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
-      renumber(reading);
-      setOverlaps(reading, leastLateMs);
-      yield reading;
-    }
-  } finally {
-    for (const [at, exchange] of exchanges.entries()) Object.assign(exchange, times[at]);
-    renumber(exchanges);
-    setOverlaps(exchanges, leastLateMs);
-  }
-}
-
-/** Each reading changes the exchanges themselves: copies would cost more than to judge them. */
-function* otherReadingsOf(exchanges: readonly MutableExchange[]): Generator<Reading> {
-  if (!exchanges.some(isInexact)) return;
-  const judged = exchanges.map(({ openUntil }) => openUntil);
-  try {
-    setOverlaps(exchanges, mostLateMs);
-    if (exchanges.some(({ openUntil }, at) => openUntil !== judged[at])) yield exchanges;
-    if (exchanges.every(({ sentAt }, at) => sentAt !== exchanges[at - 1]?.sentAt)) return;
-    const reversed = withTiesReversed(exchanges);
-    renumber(reversed);
-    setOverlaps(reversed, leastLateMs);
-    yield reversed;
-  } finally {
-    renumber(exchanges);
-    setOverlaps(exchanges, leastLateMs);
-  }
-}
-
-function isInexact({ precisionMs = 0, lacksEnd = false }: ClientExchange): boolean {
-  return precisionMs > 0 || lacksEnd;
-}
-
-/** The exchanges, with those of equal times in reverse: their true order is not known. */
-function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchange[] {
-  const reversed: MutableExchange[] = [];
-  let start = 0;
-  for (const [at, one] of exchanges.entries()) {
-    if (one.sentAt !== exchanges[at - 1]?.sentAt) start = at;
-    reversed.splice(start, 0, one);
-  }
-  return reversed;
-}
-
-function renumber(exchanges: readonly MutableExchange[]): void {
-  for (const [at, one] of exchanges.entries()) one.number = at + 1;
-}
-
-/** Sets which exchanges were open together. Their numbers must be their places, from 1. */
-function setOverlaps(
-  exchanges: readonly MutableExchange[],
-  lateMsOf: (exchange: ClientExchange) => number,
-): void {
-  const lastMs = exchanges.at(-1)?.sentAt ?? 0;
-  for (const [at, exchange] of exchanges.entries()) {
-    const latestMs = exchange.answeredAt + lateMsOf(exchange);
-    let openUntil = latestMs === Number.POSITIVE_INFINITY ? exchanges.length : at + 1;
-    while ((exchanges[openUntil]?.sentAt ?? latestMs) < latestMs) openUntil++;
-    exchange.openUntil = openUntil;
-    exchange.isOpenAtEnd = latestMs > lastMs;
-  }
 }

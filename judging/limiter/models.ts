@@ -3,6 +3,9 @@
  * something about a limiter is unknown, such as when its minutes begin, a model has several
  * versions, and an exchange contradicts it only if it contradicts each version. A request may have
  * spent its token at any time between its start and its reply. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
+ *
+ * With a limit of 3, four passes within 50 s contradict `sliding`. They contradict `interval_aligned`
+ * only if all are in one minute, wherever minutes may begin: each beginning is a version.
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
@@ -24,8 +27,12 @@ import {
 
 export type Refill = NamedAnswer<'limiterRefill'>;
 
+/** Tokens that were spent longer ago explain no reply: a sliding counter looks back this far. */
+export const longestReachMs = 2 * minuteMs;
+
 /** A model with one value for each thing that is unknown. */
 interface Version {
+  /** Passes that exceed the limit; undefined if there are none. */
   readonly excess: Excess | undefined;
   /** True if a token was there for the refused request, whenever the spenders spent theirs. */
   hasToken(refusal: Exchange, spenders: readonly Exchange[]): boolean;
@@ -274,6 +281,3 @@ function hasContinuousToken(
     return returnedSince(pass.answeredAt) - later.length > wholeToken;
   });
 }
-
-/** Tokens that were spent longer ago explain no reply: a sliding counter looks back this far. */
-export const longestReachMs = 2 * minuteMs;

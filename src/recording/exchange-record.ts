@@ -3,6 +3,7 @@
  * answered. It keeps three things: the last exchanges, in a ring of reused objects, so that a long
  * run allocates nothing for them; the first ones since the start, a reset or a restart of the
  * record, up to a bound, which the referee judges; and counts of all.
+ * Assumes: errorsSpendToken, replaySpends.
  */
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { keptRequests } from '#contract/limits.ts';

@@ -5,7 +5,8 @@
 import { sha256 } from '#io/digest.ts';
 import { atOnce } from '#io/event-loop.ts';
 import type { ClientCaller, ClientExchange } from '#judging/client/exchange.ts';
-import { clientExchangeOf, type MutableExchange } from '#judging/evidence/exchanges-of-traffic.ts';
+import { clientExchangeOf } from '#judging/evidence/exchanges-of-traffic.ts';
+import type { MutableExchange } from '#judging/evidence/other-readings.ts';
 import { plainAddress, plainJson } from '#judging/evidence/reading.ts';
 import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import type { ExchangeRecord } from './exchange-record.ts';

@@ -1,7 +1,7 @@
 /**
  * Copies of a world. A fork copies its state at one instant, clock included, into a new world. That
  * gets its own API keys and random streams, which follow from its seed and name. A rebuilt world is
- * the same world as of an earlier instant.
+ * the same world as of an earlier instant. Assumes: keyFormat.
  */
 import { sha256 } from '#io/digest.ts';
 import { readHeader, settingsOfHeader } from '../recording/journal/journal-header.ts';

@@ -1,6 +1,7 @@
 /**
  * The replies that the reference model expects.
- * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope.
+ * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope,
+ * replyTemplates.
  */
 import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 import type { Assumptions } from './answers.ts';

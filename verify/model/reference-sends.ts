@@ -3,7 +3,8 @@
  * quota.
  * Rules: SEND-1 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2, SVC-1, STATE-1. Assumes: gateOrder,
  * contentType, emptyBody, malformedJson, failedRequestId, replayScope, replayAcrossEndpoints,
- * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
+ * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit, errorBody,
+ * validationScope, replyTemplates.
  */
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
-import { headerOf, root, scans, source, withoutComments } from './modules.ts';
+import { everything, headerOf, root, scans, source, withoutComments } from './modules.ts';
 
 const ledgerText = readFileSync(join(root, 'docs/rules.md'), 'utf8');
 const [rulesPart = '', assumptionsPart = ''] = ledgerText.split('## Assumptions');
@@ -55,17 +55,91 @@ test('every rule id that code cites is a rule', () => {
   expect(unknown).toEqual([]);
 });
 
-test('every assumption that a header cites is an assumption', () => {
-  const unknown = scans.code.flatMap(({ path, text }) => {
-    const cited = /Assumes: ([^.]*)\./.exec(headerOf(text))?.[1] ?? '';
-    return cited
-      .replace(/\([^)]*\)/g, '')
-      .split(/[\s,]+/)
-      .filter((word) => /^[a-z]+[A-Z]/.test(word))
-      .filter((word) => !assumptionNames.some((name) => name === word))
-      .map((word) => `${path}: ${word}`);
+test('the header of a file of cases cites each rule that one of them is about', () => {
+  const files = scans.code.filter(({ path }) => path.startsWith('conformance/cases/'));
+  const uncited = files.flatMap(({ path, text }) => {
+    const cited = citedRules(headerOf(text));
+    // The id of a case begins with its rule.
+    const about = [...text.matchAll(/['"`]([A-Z]+-\d+)\//g)].map(([, rule = '']) => rule);
+    return [...new Set(about)]
+      .filter((rule) => !cited.has(rule))
+      .map((rule) => `${path}: its header lacks the rule ${rule}`);
   });
+  expect(uncited).toEqual([]);
+  expect(files.length).toBeGreaterThan(10);
+});
+
+/** The words after `Assumes:` in the header of a module. */
+function assumedIn(text: string): readonly string[] {
+  const cited = /Assumes: ([^.]*)\./.exec(headerOf(text))?.[1] ?? '';
+  return cited.replace(/\([^)]*\)/g, '').split(/[\s,]+/);
+}
+
+const isAssumption = (word: string) => assumptionNames.some((name) => name === word);
+
+test('every assumption that a header cites is an assumption', () => {
+  const unknown = scans.code.flatMap(({ path, text }) =>
+    assumedIn(text)
+      .filter((word) => /^[a-z]+[A-Z]/.test(word) && !isAssumption(word))
+      .map((word) => `${path}: ${word}`),
+  );
   expect(unknown).toEqual([]);
+});
+
+/** The fields that code reads of the answers in force: by a point, or by taking them apart. */
+function answersReadIn(code: string): readonly string[] {
+  const answers = String.raw`\b(?:assumptions|answers)\b`;
+  const byPoint = [...code.matchAll(new RegExp(`${answers}\\.(\\w+)`, 'g'))];
+  const apart = [
+    ...code.matchAll(
+      new RegExp(
+        String.raw`\{([^{}]*)\}(?:: (?:Pick<)?Assumptions\b| = (?:[\w.#]+\.)?#?${answers})`,
+        'g',
+      ),
+    ),
+  ];
+  const fields = apart.flatMap(([, list = '']) => list.split(','));
+  return [
+    ...byPoint.map(([, name = '']) => name),
+    ...fields.map((field) => field.split(/[:=]/)[0]?.trim() ?? ''),
+  ].filter(isAssumption);
+}
+
+test('a module of the service or of the reference model says in its header what it assumes', () => {
+  const modules = everything.filter(
+    ({ path, isTest }) => /^(?:src|verify\/model)\//.test(path) && !isTest,
+  );
+  const uncited = modules.flatMap(({ path, text }) => {
+    const assumed = assumedIn(text);
+    if (['any', 'all', 'every'].some((word) => assumed.includes(word))) return [];
+    return [...new Set(answersReadIn(withoutComments(text)))]
+      .filter((name) => !assumed.includes(name))
+      .map((name) => `${path}: its header lacks "Assumes: ${name}"`);
+  });
+  expect(uncited).toEqual([]);
+  const read = modules.flatMap(({ text }) => answersReadIn(withoutComments(text)));
+  expect(new Set(read).size).toBeGreaterThan(assumptionNames.length / 2);
+});
+
+const semantics = readFileSync(join(root, 'docs/semantics.md'), 'utf8');
+
+test.each(assumptionNames)('docs/semantics.md says where %s decides', (name) => {
+  expect(semantics).toMatch(new RegExp(`\`[^\`]*\\b${name}\\b[^\`]*\``));
+});
+
+test('each answer that docs/semantics.md names is one', () => {
+  const named = [...semantics.matchAll(/`(\w+): ([a-z]\w*)`/g)].filter(([, name = '']) =>
+    isAssumption(name),
+  );
+  const wrong = named.filter(
+    ([, name, answer]) =>
+      !assumptionNames.some(
+        (each) =>
+          each === name && (assumptionLedger[each].answers as string[]).includes(`${answer}`),
+      ),
+  );
+  expect(wrong.map(([text]) => text)).toEqual([]);
+  expect(named.length).toBeGreaterThan(10);
 });
 
 test('every assumption that has several answers is read by name outside its ledger', () => {

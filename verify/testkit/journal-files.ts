@@ -10,15 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
 import type { JournalHeader } from '#src/recording/journal/journal-header.ts';
-
-/** The text of a journal whose lines a test has changed, with new checksums. */
-export function withChecksums(text: string): string {
-  // Each line without its checksum and its closing brace.
-  const openLines = text.split('\n').map((line) => line.replace(/(?:,"crc32":\d+)?}$/, ''));
-  return openLines.map((line) => line && `${line},"crc32":${crc32(line)}}\n`).join('');
-}
 
 /** The first line of a journal. Reads no more, because tests call it in each turn of the loop. */
 export function headerOfFile(journal: string): JournalHeader {

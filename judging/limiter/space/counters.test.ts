@@ -2,9 +2,13 @@
 import { expect, test } from 'vitest';
 import { slidingCounter } from './counters.ts';
 import type { Decision } from './decision.ts';
+import { alwaysRounded } from './families.ts';
 import { History, type PossibleLimits } from './history.ts';
 import { Space } from './space.ts';
 import { slidingCounterFromFirst } from './windows.ts';
+
+const limitsOfCounter = alwaysRounded(slidingCounter);
+const limitsFromFirst = alwaysRounded(slidingCounterFromFirst);
 
 const version = {
   limit: [1, 20] as const,
@@ -29,8 +33,8 @@ test('a counter rounds alike each time', () => {
   // A share of 0.93 refused a request, and a share of 0.63 let one pass.
   const decisions = [exactly(0, true), exactly(160, false), exactly(205, true)];
   const counter = { ...version, windowMs: [150, 150] as const, phase: [0, 0] as const };
-  expect(limitsOf(slidingCounter, decisions.slice(0, 2), counter)).toEqual([1, 1]);
-  expect(limitsOf(slidingCounter, decisions, counter)).toBeUndefined();
+  expect(limitsOf(limitsOfCounter, decisions.slice(0, 2), counter)).toEqual([1, 1]);
+  expect(limitsOf(limitsOfCounter, decisions, counter)).toBeUndefined();
 });
 
 test('a request after a window without any opens the windows anew, as in HAProxy', () => {
@@ -38,7 +42,7 @@ test('a request after a window without any opens the windows anew, as in HAProxy
   const passes = [exactly(0, true), exactly(900, true), exactly(2_100, true, 20)];
   const refusals = [exactly(2_150, false), exactly(3_090, false)];
   const counter = { ...version, limit: [1, 100] as const, phase: [0, 0] as const };
-  expect(limitsOf(slidingCounterFromFirst, [...passes, ...refusals], counter)).toEqual([20, 20]);
+  expect(limitsOf(limitsFromFirst, [...passes, ...refusals], counter)).toEqual([20, 20]);
 });
 
 test('windows that an earlier request has opened are followed, and opened anew after a pause', () => {
@@ -69,7 +73,7 @@ test('beside slow replies, each of which may open windows, twice as many take tw
     const history = History.of(replies.map((each) => ({ ...each, passed: true, count: 1 })));
     const searches = searchesOf(history);
     const counter = { ...version, windowMs: [100, 110] as const, phase: [0, 0] as const };
-    expect(slidingCounterFromFirst(history, counter, history.whole)).toBeDefined();
+    expect(limitsFromFirst(history, counter, history.whole)).toBeDefined();
     return searches();
   };
   expect(workFor(80) / workFor(40)).toBeLessThan(2.5);
@@ -84,7 +88,7 @@ test('with a low limit, of which each rounding is judged, a request costs the sa
     const counter = { ...version, limit: [1, 1] as const };
     for (let since = 0; since < count; since += 1) {
       const part = { begin: 0, since, until: since + 1 };
-      expect(slidingCounter(history, counter, part)).toEqual([1, 1]);
+      expect(limitsOfCounter(history, counter, part)).toEqual([1, 1]);
     }
     return searches();
   };

@@ -6,72 +6,36 @@
  * three passes and a refusal, all surely in one window of the clock, permit a limit of 3 alone. If
  * a border may lie between the first two passes, the other two permit a limit of 2, too.
  */
-import { type Decision, hullOf, type Span, spanOf, type Version, withLimit } from './decision.ts';
-import { type Group, type History, judgedIn, type Part, type PossibleLimits } from './history.ts';
+import { type Decision, type Span, spanOf, type Version } from './decision.ts';
+import {
+  type Group,
+  type History,
+  judgedIn,
+  type LimitsByRounding,
+  type Part,
+  type PossibleLimits,
+} from './history.ts';
 
 /** N requests in each window of a clock. */
 export const alignedWindow: PossibleLimits = (history, version, part) =>
   limitsByWindows(countOf(history, version, part, { isSliding: false }), version.limit, part);
 
 /** The last window counts by the share of it that the sliding window still covers. */
-export const slidingCounter = alwaysRounded((rounding, history, version, part) => {
+export const slidingCounter: LimitsByRounding = (rounding, history, version, part) => {
   const count = countOf(history, version, part, { isSliding: true, rounding });
   return limitsByWindows(count, version.limit, part);
-});
+};
 
 /** The same, which counts refusals too, but no more than the limit in one window. */
-export const cappedSlidingCounter = alwaysRounded((rounding, history, version, part) => {
+export const cappedSlidingCounter: LimitsByRounding = (rounding, history, version, part) => {
   const how = { isSliding: true, isCapped: true, rounding };
   return limitsByWindows(countOf(history, version, part, how), version.limit, part);
-});
+};
 
 /** If a decision may lie in more windows than this, one of them explains it. */
 const manyWindows = 24;
-/** What is added before a counter rounds down: it rounds down, to the next number, or up. */
-const roundings = [0, 0.5, 1 - 1e-9];
-const anyRounding: Span = [0, 1 - 1e-9];
-/** The highest limit whose decisions show how a counter rounds. */
-const fewToRound = 2;
-
-type LimitsByRounding = (
-  rounding: Span,
-  ...of: Parameters<PossibleLimits>
-) => ReturnType<PossibleLimits>;
-
-/** The versions that permit the groups before `until`, by the number of the rounding. */
-interface Judged {
-  readonly groups: readonly Group[];
-  readonly until: number;
-  readonly versions: readonly (Version | undefined)[];
-}
-
-/** A counter rounds the same way each time. With a low limit, only that tells it from others. */
-export function alwaysRounded(limitsOf: LimitsByRounding): PossibleLimits {
-  /** An update continues here, so that it judges each group once. */
-  const judged = new WeakMap<Version, Judged>();
-  return (history, version, part) => {
-    const limit = limitsOf(anyRounding, history, version, part);
-    if (limit === undefined || limit[1] > fewToRound) return limit;
-    const { groups } = history;
-    const judgedUntil = (until: number, before: Judged): Judged => {
-      if (before.until === until) return before;
-      const rest = { ...part, since: before.until, until };
-      const versionWith = (known: Version | undefined, number: number) => {
-        const rounding = roundings[number] as number;
-        return known && withLimit(known, limitsOf([rounding, rounding], history, known, rest));
-      };
-      return { groups, until, versions: before.versions.map(versionWith) };
-    };
-    const saved = judged.get(version);
-    const isUsable = saved?.groups === groups && saved.until <= part.since;
-    // Each rounding has a version of its own, because judges keep what they know by version.
-    const anew = roundings.map(() => ({ ...version }));
-    const none = { groups, until: part.begin, versions: anew };
-    const before = judgedUntil(part.since, isUsable ? saved : none);
-    judged.set(version, before);
-    return hullOf(judgedUntil(part.until, before).versions.map((each) => each?.limit));
-  };
-}
+/** What may be added before a counter rounds down. */
+export const anyRounding: Span = [0, 1 - 1e-9];
 
 /** What a count by windows looks at. */
 export interface Count {

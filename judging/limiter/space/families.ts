@@ -1,7 +1,7 @@
 /** The families of limiters that are known, each with the limits that explain what they decided. */
-import { alignedWindow, cappedSlidingCounter, slidingCounter } from './counters.ts';
-import type { Span, Version } from './decision.ts';
-import type { Group, History, PossibleLimits } from './history.ts';
+import { alignedWindow, anyRounding, cappedSlidingCounter, slidingCounter } from './counters.ts';
+import { hullOf, type Span, type Version, withLimit } from './decision.ts';
+import type { Group, History, LimitsByRounding, PossibleLimits } from './history.ts';
 import { slidingLog, tokenBucket } from './log-and-tokens.ts';
 import { fixedWindow, prolongedWindow, slidingCounterFromFirst } from './windows.ts';
 
@@ -36,12 +36,19 @@ type Row = readonly [
   hasPhase?: 'phase',
 ];
 
+/** What is added before a counter rounds down: it rounds down, to the next number, or up. */
+const roundings = [0, 0.5, 1 - 1e-9];
+/** The highest limit whose decisions show how a counter rounds. */
+const fewToRound = 2;
+
+const fromFirst = alwaysRounded(slidingCounterFromFirst);
+
 const rows: readonly Row[] = [
   ['fixed_window', 'fixed_window', fixedWindow, ['free', 'block']],
   ['aligned_window', 'aligned_window', alignedWindow, ['free'], 'phase'],
   ['sliding_log', 'sliding_log', slidingLog, ['free', 'spend', 'block']],
-  ['sliding_counter', 'sliding_counter', slidingCounter, ['free', 'spend'], 'phase'],
-  ['sliding_counter_from_first', 'sliding_counter', slidingCounterFromFirst, ['free', 'spend']],
+  ['sliding_counter', 'sliding_counter', alwaysRounded(slidingCounter), ['free', 'spend'], 'phase'],
+  ['sliding_counter_from_first', 'sliding_counter', fromFirst, ['free', 'spend']],
   ['token_bucket', 'token_bucket', tokenBucket, ['free']],
   ['prolonged_window', 'none_of_these', prolongedWindow, ['spend', 'free']],
 ];
@@ -51,7 +58,13 @@ const rows: readonly Row[] = [
  * other explains what it saw: to exclude them always would take many more requests.
  */
 const rareRows: readonly Row[] = [
-  ['sliding_counter_capped', 'sliding_counter', cappedSlidingCounter, ['spend'], 'phase'],
+  [
+    'sliding_counter_capped',
+    'sliding_counter',
+    alwaysRounded(cappedSlidingCounter),
+    ['spend'],
+    'phase',
+  ],
   ['token_bucket', 'token_bucket', tokenBucket, ['spend']],
 ];
 
@@ -66,7 +79,7 @@ function familiesOf(list: readonly Row[]): Family[] {
       refusals,
       hasPhase: phase !== undefined,
       isProlonged: possibleLimits === prolongedWindow,
-      isFromFirst: possibleLimits === slidingCounterFromFirst,
+      isFromFirst: possibleLimits === fromFirst,
       possibleLimits: refusals === 'block' ? blocking(possibleLimits) : possibleLimits,
     })),
   );
@@ -113,4 +126,39 @@ function blocking(possibleLimits: PossibleLimits): PossibleLimits {
 
 function ofBlock(version: Version, number: number): Version {
   return number === 0 ? version : { ...version, knownSince: Number.NEGATIVE_INFINITY };
+}
+
+/** The versions that permit the groups before `until`, by the number of the rounding. */
+interface Judged {
+  readonly groups: readonly Group[];
+  readonly until: number;
+  readonly versions: readonly (Version | undefined)[];
+}
+
+/** A counter rounds the same way each time. With a low limit, only that tells it from others. */
+export function alwaysRounded(limitsOf: LimitsByRounding): PossibleLimits {
+  /** An update continues here, so that it judges each group once. */
+  const judged = new WeakMap<Version, Judged>();
+  return (history, version, part) => {
+    const limit = limitsOf(anyRounding, history, version, part);
+    if (limit === undefined || limit[1] > fewToRound) return limit;
+    const { groups } = history;
+    const judgedUntil = (until: number, before: Judged): Judged => {
+      if (before.until === until) return before;
+      const rest = { ...part, since: before.until, until };
+      const versionWith = (known: Version | undefined, number: number) => {
+        const rounding = roundings[number] as number;
+        return known && withLimit(known, limitsOf([rounding, rounding], history, known, rest));
+      };
+      return { groups, until, versions: before.versions.map(versionWith) };
+    };
+    const saved = judged.get(version);
+    const isUsable = saved?.groups === groups && saved.until <= part.since;
+    // Each rounding has a version of its own, because judges keep what they know by version.
+    const anew = roundings.map(() => ({ ...version }));
+    const none = { groups, until: part.begin, versions: anew };
+    const before = judgedUntil(part.since, isUsable ? saved : none);
+    judged.set(version, before);
+    return hullOf(judgedUntil(part.until, before).versions.map((each) => each?.limit));
+  };
 }

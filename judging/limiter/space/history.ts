@@ -21,6 +21,12 @@ export interface Part {
  */
 export type PossibleLimits = (history: History, version: Version, part: Part) => Span | undefined;
 
+/** The same of a counter, by what is added before it rounds down. */
+export type LimitsByRounding = (
+  rounding: Span,
+  ...of: Parameters<PossibleLimits>
+) => ReturnType<PossibleLimits>;
+
 /** All decisions in order, with sums: what was spent between two of them is one subtraction. */
 export class Decisions {
   readonly all: Decision[] = [];

@@ -2,9 +2,9 @@
  * Limiters whose window a request opens. A window may have been opened by several of the requests,
  * so every window that may be open is followed from decision to decision.
  */
-import { alwaysRounded, type Count, countOf, limitsByWindows, windowsOf } from './counters.ts';
+import { type Count, countOf, limitsByWindows, windowsOf } from './counters.ts';
 import { type Decision, hullOf, type Span, spanOf, type Version } from './decision.ts';
-import type { Group, History, Part, PossibleLimits } from './history.ts';
+import type { Group, History, LimitsByRounding, Part, PossibleLimits } from './history.ts';
 
 /** The first request after the end of a window opens the next one. */
 export const fixedWindow: PossibleLimits = (history, version, part) =>
@@ -19,7 +19,7 @@ export const prolongedWindow: PossibleLimits = (history, version, part) =>
  * window may or may not have had one, either may explain what follows: the windows of each request
  * that may have opened some are followed, as far as they permit what was decided.
  */
-export const slidingCounterFromFirst = alwaysRounded((rounding, history, version, part) => {
+export const slidingCounterFromFirst: LimitsByRounding = (rounding, history, version, part) => {
   const { since, until } = part;
   if (until === 0) return version.limit;
   const base = countOf(history, version, { begin: 0 }, { isSliding: true, rounding });
@@ -34,7 +34,7 @@ export const slidingCounterFromFirst = alwaysRounded((rounding, history, version
     at = end;
   }
   return hullOf(windows.map(({ limit }) => limit));
-});
+};
 
 /** A window that may be open after a decision. */
 interface OpenWindow {

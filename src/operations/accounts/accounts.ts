@@ -10,7 +10,7 @@ import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import { defineOperation } from '../define.ts';
 import { timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { simView } from './sim-view.ts';
+import { simView } from '../views.ts';
 
 const quotaSchema = monthlyQuotaSchema
   .nullable()

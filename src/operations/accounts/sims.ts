@@ -11,7 +11,7 @@ import { entryOf } from '../../sim/read.ts';
 import { defineOperation } from '../define.ts';
 import { limitSchema, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
+import { type SimView, simJoin, simView, simViewSchema } from '../views.ts';
 
 const simInputSchema = z.strictObject({
   number: numberSchema,

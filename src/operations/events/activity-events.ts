@@ -3,9 +3,8 @@ import { z } from 'zod';
 import type { EndpointName } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import type { SimView } from '../accounts/sim-view.ts';
 import type { RequestView } from '../requests/request-views.ts';
-import type { ClockState } from '../service/clock-state.ts';
+import type { ClockState, SimView } from '../views.ts';
 
 /** One status change of a message; `from_status` is null for a message that was just accepted. */
 export interface MessageEvent {

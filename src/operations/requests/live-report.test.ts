@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test, vi } from 'vitest';
 import { atOnce } from '#io/event-loop.ts';
-import { defaultGraceMs } from '#judging/client/client-records.ts';
+import { defaultGraceMs } from '#judging/client/record.ts';
 import { Twin } from '#verify/testkit/twin/twin.ts';
 import { keptReportOn } from './kept-reports.ts';
 import { referee } from './referee.ts';

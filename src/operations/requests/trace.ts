@@ -5,9 +5,9 @@
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import { defaultGraceMs } from '#judging/client/client-records.ts';
 import { type ClientExchange, messageIdOf } from '#judging/client/exchange.ts';
 import type { RefereeReport } from '#judging/client/judge.ts';
+import { defaultGraceMs } from '#judging/client/record.ts';
 import { requestIdOf } from '#judging/evidence/exchange.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';

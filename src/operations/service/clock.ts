@@ -8,7 +8,7 @@ import type { Simulation } from '../../simulation/simulation.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs, timeMs, timeSchema } from '../input-fields.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { type ClockState, clockJoin, clockState, clockStateSchema } from './clock-state.ts';
+import { type ClockState, clockJoin, clockState, clockStateSchema } from '../views.ts';
 
 const modeSchema = z.strictObject({
   mode: z

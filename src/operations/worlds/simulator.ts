@@ -15,7 +15,7 @@ import { familiesOf, mostLabelledWorlds } from '../../simulation/metrics/familie
 import { defineOperation, WholeReply } from '../define.ts';
 import { readInput } from '../perform.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
+import { clockJoin, clockState, clockStateSchema } from '../views.ts';
 import { stateJoin, stateOf, stateSchema } from './state.ts';
 
 const querySchema = z

@@ -2,8 +2,9 @@
  * The subject of a copied situation: one message or request. Finds its requests by the intent that
  * the referee sees in them, and gives tests for the inputs that a copy of the situation may need.
  */
-import { defaultGraceMs } from '#judging/client/client-records.ts';
+
 import { messageIdOf } from '#judging/client/exchange.ts';
+import { defaultGraceMs } from '#judging/client/record.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import type { Message } from '../../sim/accounts/account.ts';
 import { conflict } from '../../sim/errors.ts';

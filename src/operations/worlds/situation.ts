@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import { atOnce } from '#io/event-loop.ts';
-import { defaultGraceMs } from '#judging/client/client-records.ts';
+import { defaultGraceMs } from '#judging/client/record.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
 import { type Settings, type SettingsInput, withDrawnKeys } from '../../config/settings.ts';

@@ -8,7 +8,7 @@ import type { Registry } from '../../sim/accounts/registry.ts';
 import { conflict } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { clockState, clockStateSchema } from '../service/clock-state.ts';
+import { clockState, clockStateSchema } from '../views.ts';
 
 /** The largest snapshot that the control port sends or accepts. */
 const snapshotLimitBytes = 256 * 1_048_576;

@@ -7,7 +7,7 @@ import { maxMessagesSchema } from '../../config/settings.ts';
 import { defaultMaxMessages } from '../../sim/store/retention.ts';
 import { statusCounts } from '../events/activity-events.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
+import { clockJoin, clockState, clockStateSchema } from '../views.ts';
 
 const countSchema = z.int().min(0);
 

@@ -19,6 +19,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { replayJournal } from '#cli/replay/replay-journal.ts';
+import { lineOf } from '#judging/evidence/journal-line.ts';
 import { wrongSimulation } from '#verify/defects/catalogue.ts';
 import {
   checkpointNumber,
@@ -27,7 +28,6 @@ import {
   filesOf,
   headerOfFile,
   nextTurn,
-  withChecksums,
 } from '#verify/testkit/journal-files.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts';
@@ -281,7 +281,7 @@ test.each([
   const [, ...lines] = readFileSync(file, 'utf8').split('\n');
   const header = headerOfFile(file);
   const changed = { ...header, checkpoint: { ...header.checkpoint, ...change } };
-  writeFileSync(file, withChecksums([JSON.stringify(changed), ...lines].join('\n')));
+  writeFileSync(file, `${lineOf({ ...changed, crc32: undefined })}${lines.join('\n')}`);
   const [field] = Object.keys(change);
   const refusal = `${file}: the first line is damaged: checkpoint.${field}: `;
   expect(() => start(file)).toThrow(refusal);

@@ -12,8 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { replayJournal } from '#cli/replay/replay-journal.ts';
-import { JournalError, withChangedLines } from '#judging/evidence/journal-line.ts';
-import { withChecksums } from '#verify/testkit/journal-files.ts';
+import { JournalError, lineOf, withChangedLines } from '#judging/evidence/journal-line.ts';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
 import { rememberedCharacters, rememberedInputs } from './journal.ts';
@@ -224,7 +223,10 @@ test('a changed reply and a damaged line are reported with their line number', a
   await simulator.close();
   const text = readFileSync(file, 'utf8');
   const lines = text.split('\n');
-  const changed = (from: string | RegExp, to: string) => withChecksums(text.replace(from, to));
+  const changed = (from: string | RegExp, to: string) => {
+    const first = withChangedLines(lines[1] ?? '', (line) => line.replace(from, to));
+    return lines.with(1, first).join('\n');
+  };
   writeFileSync(file, changed('"status":202', '"status":201'));
   const { differences } = replayJournal(file);
   expect(differences).toMatchObject([{ line: 2, input: 'POST /api/v1/sms/send/' }]);
@@ -284,7 +286,7 @@ test.each([
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   const ended = line.replace('AT', '2026-01-01T00:00:00.000Z');
-  appendFileSync(file, ended.endsWith('}') ? withChecksums(ended) : `${ended}\n`);
+  appendFileSync(file, ended.endsWith('}') ? lineOf(JSON.parse(ended)) : `${ended}\n`);
   for (const playing of [
     () => replayJournal(file),
     () => new Simulator(settings, { journal: file }),
@@ -319,7 +321,7 @@ test.each([
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   const header = { ...JSON.parse(readFileSync(file, 'utf8')), ...change };
-  writeFileSync(file, withChecksums(JSON.stringify(header)));
+  writeFileSync(file, lineOf({ ...header, crc32: undefined }));
   const refusal = `${file}: the first line is damaged: ${complaint}`;
   expect(() => replayJournal(file)).toThrow(refusal);
   expect(() => new Simulator(settings, { journal: file })).toThrow(refusal);

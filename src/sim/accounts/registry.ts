@@ -46,11 +46,15 @@ export class Registry {
   readonly outcomes: Outcomes;
   /** False with `--no-limits`: accounts have no quota. */
   readonly enforcesQuotas: boolean;
+  /** By id; so are `keys` and `devices`. */
   readonly accounts = new Map<string, Account>();
+  /** Revoked keys included. */
   readonly keys = new Map<string, ApiKey>();
+  /** The numbers of the shared platform pool (SVC-1), which are also in `devices`. */
   readonly pool: Device[] = [];
   readonly devices = new Map<string, Device>();
   readonly messages: MessageStore;
+  /** Finds keys by their full text. */
   readonly keyRing = new KeyRing();
   readonly #devicesByNumber = new Map<string, Device>();
   readonly #accountNames = new AccountNames();

@@ -51,7 +51,7 @@ export interface SavedMessage extends AcceptedSend {
   readonly sender: string;
 }
 
-/** Like a map from message ids to messages, in the order of arrival. */
+/** The messages by id, by arrival number, and in the order of arrival. */
 export class MessageStore implements AccountMessages {
   /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
@@ -133,30 +133,33 @@ export class MessageStore implements AccountMessages {
     fate: Fate | undefined,
     messageId?: string,
   ): Message {
-    const { account, key, device, requestId } = send;
+    const { account, device } = send;
     const chunk = this.rows.addRow(arrival);
-    const { columns, slab } = chunk;
     const row = chunk.rows - 1;
-    if (messageId === undefined) drawUuidWords(account.ids, columns.ids, 4 * row);
-    else if (!readUuid(messageId, columns.ids, 4 * row)) {
-      throw new Error(`RES-2 the message id ${messageId} is not a UUID in lower case`);
-    }
-    columns.createdAtMs[row] = createdAtMs;
-    columns.to[row] = Number(send.to);
-    columns.account[row] = this.accounts.slotOf(account);
-    columns.device[row] = this.devices.slotOf(device);
-    columns.key[row] = key === undefined ? 0 : key.ordinal + 1;
-    columns.cohort[row] = this.cohorts.slotOf(account.unbatched);
-    account.unbatched.size++;
-    columns.textAt[row] = slab.write(send.text);
-    if (requestId !== '') slab.write(requestId);
-    columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
-    if (send.sendAtMs > 0) chunk.setSendAt(row, send.sendAtMs);
-    if (fate !== undefined) chunk.fates.set(row, fate, columns.capacity);
+    writeId(chunk.columns.ids, row, account, messageId);
+    chunk.columns.createdAtMs[row] = createdAtMs;
+    this.#writeSend(chunk, row, send);
+    if (fate !== undefined) chunk.fates.set(row, fate, chunk.columns.capacity);
     this.rows.registerRow(chunk);
+    account.unbatched.size++;
     device.messagesHeld++;
     this.unfinished++;
     return new Message(chunk, row);
+  }
+
+  #writeSend(chunk: Chunk<Tables>, row: number, send: AcceptedSend): void {
+    const { columns, slab } = chunk;
+    const { account, key, requestId, sendAtMs } = send;
+    columns.to[row] = Number(send.to);
+    columns.account[row] = this.accounts.slotOf(account);
+    columns.device[row] = this.devices.slotOf(send.device);
+    // 0: none.
+    columns.key[row] = key === undefined ? 0 : key.ordinal + 1;
+    columns.cohort[row] = this.cohorts.slotOf(account.unbatched);
+    columns.textAt[row] = slab.write(send.text);
+    if (requestId !== '') slab.write(requestId);
+    columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
+    if (sendAtMs > 0) chunk.setSendAt(row, sendAtMs);
   }
 
   /** Adds a message of a saved state, in the order of arrival. */
@@ -285,4 +288,17 @@ export class MessageStore implements AccountMessages {
     device.messagesHeld--;
     if (device.isRemoved) this.forgetIfUnused(device);
   }
+}
+
+/** Writes the id of a row: the given one, or one that is drawn for the account. */
+function writeId(
+  ids: Chunk<Tables>['columns']['ids'],
+  row: number,
+  account: Account,
+  messageId: string | undefined,
+): void {
+  const at = 4 * row;
+  if (messageId === undefined) drawUuidWords(account.ids, ids, at);
+  else if (!readUuid(messageId, ids, at))
+    throw new Error(`RES-2 the message id ${messageId} is not a UUID in lower case`);
 }

@@ -3,6 +3,7 @@
  * line, the rule and then the finding. Changes nothing. It recounts from the records and has its
  * own table of steps, so that a mistake in the checked code cannot hide itself.
  * This file checks accounts, timers, keys and rate limits; the files next to it check the rest.
+ * Assumes: limiterRefill.
  */
 import { type EndpointName, endpointNames, limitWindowMs } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';

@@ -49,7 +49,7 @@ export function repliesOfExamples(
       // Under other answers, things that the example needs may be missing.
     }
     scene.stop();
-    const keys = scene.validKeysOf(0).join();
+    const keys = scene.callers.validKeysOf(0).join();
     const lines = scene.trace.map(({ request: { method, path }, reply }) =>
       [method, path, reply.status, JSON.stringify(reply.headers), reply.body].join(' '),
     );

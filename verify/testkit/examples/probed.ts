@@ -24,7 +24,7 @@ export const probed: Examples = Object.fromEntries(
 function observedAnswer(probe: Probe, scene: Scene): string {
   const steps = probe(
     new Asker({
-      key: scene.keysOf(0)[0]?.key ?? 'none',
+      key: scene.callers.keysOf(0)[0]?.key ?? 'none',
       from: numbers.ada,
       to: '+12025550150',
       nowMs: scene.model.nowMs,

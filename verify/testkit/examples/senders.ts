@@ -88,7 +88,7 @@ export const senders = {
     ),
   },
   keyFormat: {
-    scene: (scene) => scene.keysOf(0)[0]?.key.slice(0, -40) ?? '',
+    scene: (scene) => scene.callers.keysOf(0)[0]?.key.slice(0, -40) ?? '',
     shows: answers(['smst_', 'smst_'], ['key-', 'key-']),
     more: ['', 'key~'],
   },

@@ -5,18 +5,13 @@
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import type { Outcome } from '../../model/reference-world.ts';
-import {
-  accountCount,
-  type ComparedRun,
-  expectUuid,
-  itemAt,
-  scriptedFates,
-} from '../twin/compared-run.ts';
+import { accountCount, itemAt, scriptedFates } from '../twin/callers.ts';
+import { type ComparedRun, expectUuid } from '../twin/compared-run.ts';
 import { caller, limited, owner, position, stepKind, weighted } from './step.ts';
 
 export const createKey = stepKind('create_key', fc.record({ who: caller }), (run, { who }) => {
   run.createKey(who);
-  return `${run.nameOf(who)} creates a key`;
+  return `${run.callers.nameOf(who)} creates a key`;
 });
 
 /** Revokes a key, and creates another if it was the last valid one. */
@@ -24,12 +19,12 @@ export const revokeKey = stepKind(
   'revoke_key',
   fc.record({ who: caller, key: position }),
   (run, { who, key: index }) => {
-    const key = itemAt(run.keysOf(who), index);
+    const key = itemAt(run.callers.keysOf(who), index);
     if (key === undefined) return 'no key to revoke';
     run.simulator.accounts.revokeKey(key.keyId);
     key.revoked = true;
-    if (run.validKeysOf(who).length === 0) run.createKey(who);
-    return `${run.nameOf(who)} revokes ${key.key}`;
+    if (run.callers.validKeysOf(who).length === 0) run.createKey(who);
+    return `${run.callers.nameOf(who)} revokes ${key.key}`;
   },
 );
 
@@ -58,7 +53,7 @@ export const patchSim = stepKind(
     [1, fc.record({ who: pool, sim: position, changes: activity })],
   ),
   (run, { who, sim: index, changes }) => {
-    const sim = itemAt(run.simsOf(who), index);
+    const sim = itemAt(run.callers.simsOf(who), index);
     if (sim === undefined) return 'no SIM to change';
     run.simulator.sims.patch(sim.deviceId, changes);
     run.model.patchSim(sim.deviceId, changes);
@@ -71,7 +66,7 @@ export const pollNow = stepKind(
   'poll_now',
   fc.record({ who: owner, sim: position }),
   (run, { who, sim: index }) => {
-    const sim = itemAt(run.simsOf(who), index);
+    const sim = itemAt(run.callers.simsOf(who), index);
     if (sim === undefined) return 'no SIM to poll';
     if (!sim.active || !sim.connected) return `${sim.number} cannot poll`;
     const actual = run.simulator.sims.poll(sim.deviceId).picked_up.join();
@@ -87,9 +82,9 @@ export const inject = stepKind(
   'inject',
   fc.record({ who: caller, sim: position, text: fc.constantFrom<string>('in', 'ü\u0000"', '') }),
   (run, { who, sim: index, text: message }) => {
-    const sim = itemAt(run.simsOf(who), index);
+    const sim = itemAt(run.callers.simsOf(who), index);
     if (sim === undefined) return 'no SIM that receives';
-    const { accountId } = run.callerOf(who);
+    const { accountId } = run.callers.of(who);
     const inbound = { from: '+447400123456', to: sim.number, message };
     const { message_id: messageId } = run.simulator.sims.receive(accountId, inbound);
     expectUuid(messageId);
@@ -131,11 +126,11 @@ export const quota = stepKind(
     quota: fc.constantFrom<number | 'unlimited'>(0, 1, 2, 5, 30, 10_000, 'unlimited'),
   }),
   (run, { who, quota }) => {
-    const { accountId } = run.callerOf(who);
+    const { accountId } = run.callers.of(who);
     run.simulator.accounts.patch(accountId, { monthly_quota: quota });
     const account = run.model.accounts.find((each) => each.accountId === accountId);
     if (account !== undefined) account.quota = quota;
-    return `${run.nameOf(who)} gets a quota of ${quota}`;
+    return `${run.callers.nameOf(who)} gets a quota of ${quota}`;
   },
 );
 

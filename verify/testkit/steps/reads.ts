@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { type EndpointName, limitedEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { type ComparedRun, itemAt } from '../twin/compared-run.ts';
+import { itemAt } from '../twin/callers.ts';
+import type { ComparedRun } from '../twin/compared-run.ts';
 import { bearer, requestText, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
 import { post } from './sends.ts';
 import {
@@ -42,7 +43,7 @@ export const read = stepKind(
   ),
   (run, step) => {
     const { who, method } = step;
-    const messageId = itemAt(run.messagesOf(step.whose), step.message)?.messageId;
+    const messageId = itemAt(run.callers.messagesOf(step.whose), step.message)?.messageId;
     const path = `/api/v1/sms/${spelt(step.id ?? messageId ?? 'none', step.spelt)}/`;
     return ask(run, who, { ...run.getBy(who, path, step.key), method });
   },
@@ -64,7 +65,7 @@ export const tasks = stepKind(
     ),
   ),
   (run, step) => {
-    const deviceId = itemAt(run.simsOf(step.whose), step.sim)?.deviceId;
+    const deviceId = itemAt(run.callers.simsOf(step.whose), step.sim)?.deviceId;
     const path = `/api/devices/${spelt(step.id ?? deviceId ?? 'none', step.spelt)}/tasks/`;
     return ask(run, step.who, run.getBy(step.who, path, step.key));
   },
@@ -108,7 +109,7 @@ export const burst = stepKind(
     // Reads and statistics have no limit: as many as the limit of the other endpoints.
     const limit = isLimited ? run.model.limits[endpoint] : 120;
     const times = Math.max(0, (limit ?? 1) + extra);
-    const keys = run.validKeysOf(who);
+    const keys = run.callers.validKeysOf(who);
     const request = cheapRequest(run, who, endpoint);
     let last: ApiReply | undefined;
     // From several addresses and with all keys in turn, since neither may have its own bucket.
@@ -117,7 +118,7 @@ export const burst = stepKind(
       const clientIp = `203.0.113.${index % 3}`;
       last = run.exchange(who, { ...request, authorization, clientIp });
     }
-    return `${times} times ${endpoint} by ${run.nameOf(who)} -> ${last?.status}`;
+    return `${times} times ${endpoint} by ${run.callers.nameOf(who)} -> ${last?.status}`;
   },
 );
 
@@ -151,7 +152,7 @@ export const stranger = stepKind(
       run.exchange(noCaller, { ...request, clientIp, forwardedFor });
     if (step.times === 'limit') {
       run.exchange(noCaller, { ...request, clientIp: '203.0.113.9' });
-      run.exchange(0, { ...request, authorization: bearer(run.keyAt(0, 0)) });
+      run.exchange(0, { ...request, authorization: bearer(run.callers.keyAt(0, 0)) });
     }
     return ask(run, noCaller, { ...request, clientIp, forwardedFor });
   },
@@ -168,12 +169,12 @@ function cheapRequest(run: ComparedRun, who: number, endpoint: EndpointName): Ap
   if (endpoint === 'received') return run.getBy(who, receivedPath);
   if (endpoint === 'tasks') return run.getBy(who, '/api/devices/none/tasks/');
   if (endpoint === 'stats') return run.getBy(who, statsPath);
-  return run.getBy(who, `/api/v1/sms/${run.messagesOf(who)[0]?.messageId ?? 'none'}/`);
+  return run.getBy(who, `/api/v1/sms/${run.callers.messagesOf(who)[0]?.messageId ?? 'none'}/`);
 }
 
 /** A request that would succeed with a valid key of the first account. */
 function acceptableRequest(run: ComparedRun, endpoint: EndpointName): ApiRequest {
-  const [simulated, external] = run.simsOf(0);
+  const [simulated, external] = run.callers.simsOf(0);
   if (endpoint === 'tasks') return requestTo(`/api/devices/${external?.deviceId}/tasks/`);
   if (!(endpoint in sendPaths)) return cheapRequest(run, 0, endpoint);
   const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
@@ -183,7 +184,7 @@ function acceptableRequest(run: ComparedRun, endpoint: EndpointName): ApiRequest
 
 /** The text with a key of the first account, or a part of one, in place of its placeholders. */
 function withKeys(run: ComparedRun, text: string): string {
-  const keys = run.keysOf(0);
+  const keys = run.callers.keysOf(0);
   const valid = keys.find(({ revoked }) => !revoked)?.key;
   const revoked = keys.find((key) => key.revoked)?.key;
   return values.withKeys(text, valid ?? 'none', revoked ?? 'none');

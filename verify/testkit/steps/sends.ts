@@ -5,7 +5,8 @@
 import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time.ts';
-import { type ComparedRun, itemAt, poolNumbers } from '../twin/compared-run.ts';
+import { itemAt, poolNumbers } from '../twin/callers.ts';
+import type { ComparedRun } from '../twin/compared-run.ts';
 import { requestText, type SendPath, sendPaths } from '../twin/request.ts';
 import { caller, mostly, position, stepKind, weighted } from './step.ts';
 import * as values from './values.ts';
@@ -170,7 +171,7 @@ export const replay = stepKind(
     { requiredKeys: ['who', 'key', 'of'] },
   ),
   (run, { who, key, of: sendPosition, via }) => {
-    const first = itemAt(run.callerOf(who).sends, sendPosition);
+    const first = itemAt(run.callers.of(who).sends, sendPosition);
     if (first === undefined) return 'nothing to replay';
     return send(run, { who, key, via: via ?? first.via }, first.body);
   },
@@ -190,7 +191,7 @@ export function post(
 function send(run: ComparedRun, origin: SendOrigin, body: string): string {
   const request = post(run, origin, body);
   const reply = run.exchange(origin.who, request);
-  const sender = run.callerOf(origin.who);
+  const sender = run.callers.of(origin.who);
   sender.sends.push({ via: origin.via, body });
   if (reply.status === 429) {
     const retryAfterSeconds = Number(reply.headers?.['retry-after']);
@@ -219,12 +220,12 @@ function bodyOf(run: ComparedRun, who: number, fields: SendFields): object {
 function numberOf(run: ComparedRun, who: number, choice: Sender): unknown {
   if ('value' in choice) return choice.value;
   if ('pool' in choice) return itemAt(poolNumbers, choice.pool);
-  const { accountId } = run.callerOf(who);
+  const { accountId } = run.callers.of(who);
   if ('foreign' in choice) {
     const others = run.model.sims.filter(
       (sim) => sim.accountId !== undefined && sim.accountId !== accountId,
     );
     return itemAt(others, choice.foreign)?.number;
   }
-  return itemAt(run.simsOf(who), choice.own)?.number ?? itemAt(poolNumbers, choice.own);
+  return itemAt(run.callers.simsOf(who), choice.own)?.number ?? itemAt(poolNumbers, choice.own);
 }

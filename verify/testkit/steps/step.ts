@@ -4,7 +4,8 @@
  */
 import fc from 'fast-check';
 import { limitedEndpoints } from '#contract/limits.ts';
-import { accountCount, type ComparedRun, lastPosition } from '../twin/compared-run.ts';
+import { accountCount, lastPosition } from '../twin/callers.ts';
+import type { ComparedRun } from '../twin/compared-run.ts';
 
 export interface StepKind<Kind extends string, Fields> {
   readonly kind: Kind;

@@ -1,7 +1,8 @@
 /** Steps of the clock: by a duration, or to a moment at which something changes. */
 import fc from 'fast-check';
 import { dayMs, isoTime, minuteMs } from '#contract/time.ts';
-import { type ComparedRun, itemAt } from '../twin/compared-run.ts';
+import { itemAt } from '../twin/callers.ts';
+import type { ComparedRun } from '../twin/compared-run.ts';
 import { caller, position, stepKind, weighted } from './step.ts';
 
 /** Milliseconds around the periods of the service: polls, minutes, hours, days. */
@@ -62,10 +63,10 @@ function advanceTo(run: ComparedRun, ms: number): string {
 /** A moment at which something changes; undefined if there is no such moment. */
 function momentOf(run: ComparedRun, what: Moment, who: number, index: number): number | undefined {
   const { nowMs, assumptions } = run.model;
-  const messages = run.messagesOf(who);
+  const messages = run.callers.messagesOf(who);
   switch (what) {
     case 'poll': {
-      const first = itemAt(run.simsOf(who), index)?.firstPollAtMs;
+      const first = itemAt(run.callers.simsOf(who), index)?.firstPollAtMs;
       if (first === undefined) return undefined;
       const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
       return first + Math.max(0, Math.floor((nowMs - first) / intervalMs) + 1) * intervalMs;
@@ -82,7 +83,7 @@ function momentOf(run: ComparedRun, what: Moment, who: number, index: number): n
       return later(itemAt(identified, index)?.createdAtMs, dayMs);
     }
     case 'limit': {
-      const refusal = run.callerOf(who).lastRefusal;
+      const refusal = run.callers.of(who).lastRefusal;
       return later(refusal?.atMs, (refusal?.retryAfterSeconds ?? 0) * 1000);
     }
     case 'minute':

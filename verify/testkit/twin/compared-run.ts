@@ -2,8 +2,7 @@
  * Runs a simulator and the reference model (`verify/model/`) in parallel: every request goes to
  * both, and their replies must be equal. The model takes over the values that the simulator draws
  * at random, and checks that they are possible. `verify/testkit/steps/` plays random and chosen
- * steps on a run. A step names a caller by its index (`who`), and other things by a position in
- * a list.
+ * steps on a run.
  */
 import type { Status } from '#contract/message-status.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
@@ -15,37 +14,9 @@ import { Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
 import { changesOnItsOwn } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
-import type { Outcome } from '../../model/reference-world.ts';
+import { Callers, names, poolNumbers, scriptedFates } from './callers.ts';
 import { differenceOf } from './reply-difference.ts';
-import { bearer, requestText, requestTo, type SendPath } from './request.ts';
-
-/** The callers' names: the first has two SIMs, the second one SIM, the third none. */
-export const names = ['ada', 'bert', 'cora'];
-export const accountCount = names.length;
-
-/** The last position by which a step names a thing; positions wrap around a shorter list. */
-export const lastPosition = 7;
-
-/** The numbers of the pool in every run. */
-export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
-
-/** The scripted recipients that every world has, written down again: the model shares no code. */
-export const scriptedFates: readonly Outcome[] = [
-  ...(['queued', 'sending', 'sent'] as const).flatMap((status, index): Outcome[] => [
-    { to: `+1202555016${index}`, ends: 'failed', in: status, polls: 1 },
-    { to: `+1202555016${index + 3}`, ends: 'stuck', in: status, polls: 1 },
-  ]),
-  { to: '+12025550166', ends: 'delivered', polls: 3 },
-  ...[
-    'quota_exceeded',
-    'from_number_not_found',
-    'from_number_access_deniedd',
-    'device_inactive',
-    'throttled',
-  ].map((refuse, index): Outcome => {
-    return { to: `+1202555017${index}`, ends: 'delivered', polls: 1, refuse };
-  }),
-];
+import { bearer, requestText, requestTo } from './request.ts';
 
 export interface Setup {
   readonly seed: number;
@@ -73,22 +44,15 @@ export interface TraceLine {
 
 type History = readonly { readonly status: Status; readonly atMs: number }[];
 
-interface Caller {
-  readonly accountId: string;
-  /** Sends that a later step may repeat. */
-  readonly sends: { via: SendPath; body: string }[];
-  lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
-}
-
 export class ComparedRun {
   readonly simulator: Simulator;
   readonly model: ReferenceModel;
+  readonly callers: Callers;
   readonly trace: TraceLine[] = [];
   /** The number of the current step. */
   step = 0;
   /** The times at which an advance of the clock pauses; only a property test sets it. */
   stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
-  readonly #callers: Caller[] = [];
   readonly #options: ComparedRunOptions;
 
   constructor({ seed, startMs, assumptions }: Setup, options: ComparedRunOptions = {}) {
@@ -101,13 +65,14 @@ export class ComparedRun {
     const { modelled = { ...defaultAssumptions, ...assumptions } } = options;
     this.model = new ReferenceModel(startMs, modelled);
     this.model.outcomes = scriptedFates;
+    this.callers = new Callers(this.model);
     for (const sim of this.#world.pool)
       this.model.sims.push({ ...simOf(sim), accountId: undefined });
     for (const [who, name] of names.entries()) {
       const { account_id: accountId } = this.simulator.accounts.create({ name });
       expectUuid(accountId);
       this.model.accounts.push({ accountId, quota: undefined });
-      this.#callers.push({ accountId, sends: [], lastRefusal: undefined });
+      this.callers.add(accountId);
       this.createKey(who);
     }
     this.#createSim(0, '+12025550101', 'simulated');
@@ -149,21 +114,20 @@ export class ComparedRun {
   checkWholeState(): void {
     this.checkInvariants();
     for (const message of this.model.messages) {
-      const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
+      const who = this.callers.ownerOf(message);
       this.exchange(who, this.getBy(who, `/api/v1/sms/${message.messageId}/`));
       const expected = historyText(message.history);
       const actual = historyText(this.historyOf(message.messageId) ?? message.history);
       if (actual === expected) continue;
       throw new Error(`history of ${message.messageId}: ${actual}; the model's: ${expected}`);
     }
-    for (const who of this.#callers.keys())
-      this.exchange(who, this.getBy(who, '/api/v1/account/stats/'));
+    for (const who of names.keys()) this.exchange(who, this.getBy(who, '/api/v1/account/stats/'));
   }
 
   /** A GET by a caller, with the key at this position. */
   getBy(who: number, path: string, keyPosition = 0): ApiRequest {
     return requestTo(path, {
-      authorization: bearer(this.keyAt(who, keyPosition)),
+      authorization: bearer(this.callers.keyAt(who, keyPosition)),
       clientIp: '203.0.113.1',
     });
   }
@@ -179,7 +143,7 @@ export class ComparedRun {
   }
 
   createKey(who: number): void {
-    const { accountId } = this.callerOf(who);
+    const { accountId } = this.callers.of(who);
     const { key_id: keyId, key } = this.simulator.accounts.createKey(accountId, { name: 'test' });
     const hasKeyFormat =
       key.startsWith(String(this.model.assumptions.keyFormat)) && /[A-Za-z0-9]{40}$/.test(key);
@@ -204,46 +168,6 @@ export class ComparedRun {
     );
   }
 
-  callerOf(who: number): Caller {
-    const caller = this.#callers[who];
-    if (caller === undefined) throw new Error(`no caller ${who}`);
-    return caller;
-  }
-
-  nameOf(who: number): string {
-    return names[who] ?? 'a stranger';
-  }
-
-  /** The keys of an account, in order of creation. */
-  keysOf(who: number) {
-    const { accountId } = this.callerOf(who);
-    return this.model.keys.filter((each) => each.accountId === accountId);
-  }
-
-  validKeysOf(who: number): readonly string[] {
-    return this.keysOf(who)
-      .filter(({ revoked }) => !revoked)
-      .map(({ key }) => key);
-  }
-
-  /** The key at a position among the valid ones; at `lastPosition`, among all. */
-  keyAt(who: number, position: number): string {
-    const allKeys = this.keysOf(who).map(({ key }) => key);
-    const keys = position === lastPosition ? allKeys : this.validKeysOf(who);
-    return itemAt(keys, position) ?? 'none';
-  }
-
-  /** The SIMs of an account; the pool's for the index after the last account. */
-  simsOf(who: number) {
-    const accountId = this.#callers[who]?.accountId;
-    return this.model.sims.filter((sim) => sim.accountId === accountId);
-  }
-
-  messagesOf(who: number) {
-    const { accountId } = this.callerOf(who);
-    return this.model.messages.filter((each) => each.accountId === accountId);
-  }
-
   get #world() {
     return this.simulator.simulation.world;
   }
@@ -260,7 +184,7 @@ export class ComparedRun {
   }
 
   #createSim(who: number, number: string, polling: 'simulated' | 'external'): void {
-    const { accountId } = this.callerOf(who);
+    const { accountId } = this.callers.of(who);
     const { device_id: deviceId } = this.simulator.sims.create(accountId, { number, polling });
     const sim = this.#world.devices.get(deviceId);
     if (sim === undefined) throw new Error(`no SIM ${deviceId}`);
@@ -284,10 +208,4 @@ function historyText(history: History): string {
 
 export function expectUuid(id: string): void {
   if (!isUuid(id)) throw new Error(`${id} is not a UUID`);
-}
-
-/** The item at a position that wraps around the list. */
-export function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
-  const list = [...items];
-  return list[position % list.length];
 }

@@ -12,7 +12,7 @@ import type { Simulator } from '#src/simulator.ts';
 import { inputsOf } from '../steps/operations.ts';
 import { position, weighted } from '../steps/step.ts';
 import * as values from '../steps/values.ts';
-import { itemAt } from './compared-run.ts';
+import { itemAt } from './callers.ts';
 import { bearer, postTo, requestTo, sendPaths } from './request.ts';
 
 export interface Command {

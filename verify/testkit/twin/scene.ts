@@ -56,7 +56,7 @@ export class Scene extends ComparedRun {
   }
 
   call(request: ApiRequest, { who = 0, key = 0, changes }: CallOptions): ApiReply {
-    const authorization = bearer(this.keysOf(who)[key]?.key ?? 'none');
+    const authorization = bearer(this.callers.keysOf(who)[key]?.key ?? 'none');
     const clientIp = '203.0.113.1';
     return this.exchange(who, { ...request, authorization, clientIp, ...changes });
   }

@@ -1,6 +1,7 @@
 /**
- * Messages of a wide world (a world that spans all shards): pages, newest first, and
- * `messages.wait`. Each shard has the messages of its own accounts.
+ * The reads of a wide world (a world that spans all shards) that take more than to join the shards'
+ * replies: pages of messages, newest first, `messages.wait`, and one request. Each shard has the
+ * messages and requests of its own accounts.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { isoTime } from '#contract/time.ts';
@@ -10,7 +11,8 @@ import { waitInputSchema } from '#src/operations/messages/wait-for-messages.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
-import { okReply, passedReply, requestForShard, type ShardRequest } from '../ask.ts';
+import { changedReply, okReply, passedReply, requestForShard, type ShardRequest } from '../ask.ts';
+import { type Json, shardNumber, withFleetNumbers } from '../join.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';
 
@@ -22,6 +24,8 @@ type Shards = readonly [Shard, ...Shard[]];
 const waitPauseMs = 20;
 /** Stands in a cursor for a shard without further messages. */
 const ended = 'x';
+/** The fields of a request that hold numbers of requests. */
+const requestNumbers = ['number', 'repeats', 'previous.number', 'next.number', 'afterwards.number'];
 
 /** A page of the messages of one shard, and the cursor that it was read from. */
 interface ShardPage {
@@ -146,4 +150,24 @@ async function matchingOn(shards: Shards, request: ShardRequest) {
     matching: found.reduce((sum, part) => sum + part.count, 0),
     messages: found.flatMap((part) => part.messages).slice(0, largestPage),
   };
+}
+
+/** One request. Its number in the fleet gives its shard, and its number there. */
+export async function requestDetail(
+  shards: Shards,
+  fleetNumber: string,
+  shardRequest: ShardRequest,
+): Promise<ControlReply> {
+  const { number, shardIndex } = shardNumber(Number(fleetNumber), shards.length);
+  const { path } = routeOf('requests.get', String(number));
+  const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
+  if (reply.status === 200) {
+    return changedReply(reply, (view: Json) =>
+      withFleetNumbers(view, requestNumbers, shardIndex, shards.length),
+    );
+  }
+  // A refusal names the number that was asked for.
+  return changedReply(reply, ({ error }: { error: { message: string } }) => ({
+    error: { ...error, message: error.message.replace(String(number), fleetNumber) },
+  }));
 }
