@@ -48,7 +48,9 @@ const firstForMs = 8_000;
 /** The longest watch in real time. */
 const longestMs = 110_000;
 /** In real time, floods begin while the ends of messages are watched, and need each token. */
-const sendForMs = minuteMs;
+const spendsForMs = minuteMs;
+/** The last message to watch is sent some seconds earlier, as its reply may be slow. */
+const sendForMs = spendsForMs - 5_000;
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 /** Reads go on for this long after a hold in real time, so that a late message is explained. */
@@ -156,7 +158,7 @@ export const watched: Recording<WatchedMessage[]> = {
   needs: ['sender'],
   spends: { send: 1 + mostSuccessors },
   seconds: 90,
-  spendsForSeconds: sendForMs / secondMs,
+  spendsForSeconds: spendsForMs / secondMs,
   waitSeconds: 30,
   record: async (t, account) => {
     const successor = () => sendToWatch(t, account);
