@@ -18,7 +18,7 @@ import { flood } from '../floods/limited-requests.ts';
 import type { RequiredEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
-import { fates, recipients } from '../target/target.ts';
+import { fates, otherRecipientOf, recipients } from '../target/target.ts';
 
 export interface WatchedMessage {
   readonly account: AccountUnderTest;
@@ -101,6 +101,9 @@ export async function watch(
   return [...messages, ...successors];
 }
 
+/** The second message differs from the first: a device picks up any text, to any recipient. */
+const emojiText = 'conformance 👋';
+
 /**
  * What the run watches once for all cases that judge it: two messages of one SIM, until more than a
  * poll interval after their end. The second is sent when the first is picked up, so that it waits
@@ -114,8 +117,10 @@ export const watched: Recording<WatchedMessage[]> = {
   seconds: 90,
   waitSeconds: 30,
   record: async (t, account) => {
-    const successor = () => sendToWatch(t, account);
-    const messages = [await successor()];
+    const messages = [await sendToWatch(t, account)];
+    const to = otherRecipientOf(t.target);
+    const other = { message: emojiText, ...(to !== undefined && { to }) };
+    const successor = () => sendToWatch(t, account, other);
     if (!t.hasControl) {
       return watch(t, messages, {
         forMs: Math.min(longestMs, t.target.timeoutMs),
