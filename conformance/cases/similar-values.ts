@@ -19,7 +19,7 @@ export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
 /** Not E.164 under any answer of `numberCheck`. */
 export const malformed = [
   '+1202555012345678',
-  '+12345678901234567',
+  '+12025550123,+12025550124',
   // Breaks a refusal that repeats it without an escape.
   'a"b\\c',
   '',
