@@ -10,6 +10,7 @@ import {
 } from '#judging/evidence/exchange.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';
+import { recorded } from '../run/recording.ts';
 import { paths, type Trial, unknownId } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 
@@ -197,6 +198,18 @@ export const readCases: readonly Case[] = [
         );
       }
       await t.read(account, messageId);
+    },
+  }),
+  judging('READ-2/at-the-end-of-a-message', watched, {
+    needs: ['second-account'],
+    sends: 'reads of messages that have ended, by another account, and of unknown ids',
+    demands: '404 for each',
+    evidence: statusEvidence.end,
+    steps: async (t) => {
+      const other = await t.otherAccount();
+      const ended = await recorded(t, watched);
+      for (const id of [...unknownIds, ...ended.map(({ messageId }) => messageId)])
+        await t.read(other, id);
     },
   }),
   about('VER-1/under-v1', ['sender'], 1, {

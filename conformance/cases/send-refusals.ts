@@ -8,7 +8,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
-import { isNoRecipient } from '../target/client.ts';
+import { isAllowed } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
 import * as similar from './similar-values.ts';
 
@@ -49,10 +49,10 @@ function refusalCase(
   });
 }
 
-/** The rows that may be sent: --allow-to permits only its own recipients. */
+/** The rows that may be sent: --allow-to permits only its own recipients, in any spelling. */
 function allowedRows(t: Trial, rows: readonly Fields[]): readonly Fields[] {
   const { allowTo } = t.target;
-  const allowed = rows.filter(({ to }) => allowTo === undefined || isNoRecipient(to));
+  const allowed = rows.filter(({ to }) => allowTo === undefined || isAllowed(allowTo, to));
   if (allowed.length === 0) t.lack('recipients outside --allow-to');
   return allowed;
 }

@@ -37,7 +37,11 @@ const oftenEscaped = '&"\'\\\n{€|';
 
 /** Headers of a send by different clients. */
 const sendersHeaders = [
-  { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'axios/1.13.2' },
+  {
+    'content-type': 'application/json; charset=utf-8',
+    'user-agent': 'axios/1.13.2',
+    'x-request-id': 'one-of-a-gateway',
+  },
   { 'content-type': 'application/json;charset=UTF-8', accept: '*/*', 'user-agent': 'curl/8.5.0' },
 ] as const;
 
@@ -133,12 +137,12 @@ export const sendCases: readonly Case[] = [
   }),
   about('SEND-6/far-too-long', senderNeeds, 2, {
     spends: { dashboard_send: 1, external_send: 1 },
-    sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
+    sends: '161 letters, then 5,000 with a send_at and a request_id; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
       await t.send(account, { message: similar.twoSegments });
       const send_at = isoTime(t.now() + hourMs);
-      await t.send(account, { message: farTooLong, send_at });
+      await t.send(account, { message: farTooLong, send_at, request_id: t.requestId() });
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));
     },
@@ -151,7 +155,9 @@ export const sendCases: readonly Case[] = [
       '202, and the request_id as it was sent, where the service takes such ids; then its replay',
     steps: async (t, account) => {
       const ids = { request_id: `${t.requestId()} caf\u00e9/\u{1f600}` };
-      const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+      const inHex = (unit: string) => unit.charCodeAt(0).toString(16).padStart(4, '0');
+      const escaped = (unit: string) =>
+        `\\u${unit < '\ud800' ? inHex(unit).toUpperCase() : inHex(unit)}`;
       for (const fields of [{ message: '\u00e9'.repeat(messageMaxCharacters) }, ids]) {
         const body = JSON.stringify(t.fields(account, fields));
         const inAscii = body.replace(/[^\x20-\x7e]/g, escaped).replaceAll('/', '\\/');
@@ -194,6 +200,23 @@ export const sendCases: readonly Case[] = [
   judging('STATE-1/created-queued', sentAndRead, {
     sends: 'a valid message',
     demands: 'it exists, in status queued',
+  }),
+  about('STATE-1/fields-of-its-own', senderNeeds, 1, {
+    also: ['RES-2', 'RES-4', 'SEND-7'],
+    sends:
+      'a held message with a status, an id, a device and a time, which the service sets itself',
+    demands: 'a message that is held, with those of the service, or 400 (unknownFields)',
+    steps: async (t, account) => {
+      const reply = await t.send(account, {
+        status: 'delivered',
+        message_id: 'mine',
+        device_id: 'mine',
+        created_at: '2020-02-01T00:00:00.000Z',
+        send_at: isoTime(t.now() + hourMs),
+      });
+      if (reply.status === 400) t.lack('a target that ignores fields it does not know');
+      await t.read(account, String(Object(reply.json).message_id));
+    },
   }),
   judging('SVC-2/answers-when-queued', sentAndRead, {
     sends: 'a valid message, and a read straight after',

@@ -19,8 +19,9 @@ export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
 /** Not E.164 under any answer of `numberCheck`. */
 export const malformed = [
   '+1202555012345678',
-  '+12345678901234567',
-  'abc',
+  '+12025550123,+12025550124',
+  // Breaks a refusal that repeats it without an escape.
+  'a"b\\c',
   '',
   '+1',
   '+1 202 555 0123',
@@ -37,7 +38,7 @@ export function dialledForms(number: string): string[] {
 export function otherSpellings(number: string): string[] {
   const [country, rest] = [number.slice(0, 4), number.slice(4)];
   const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
-  const spellings = [`tel:${number}`, vanity, `${country} ${rest}`, `${number};ext=3`];
+  const spellings = [`tel:${number}`, vanity, `${country}-${rest}`, `${number};ext=3`];
   return spellings.filter((spelling) => spelling !== number);
 }
 

@@ -6,7 +6,7 @@
  * after the flood, while the bucket is empty, it sends what an empty bucket must not affect.
  */
 import { messageMaxCharacters } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time.ts';
+import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
@@ -87,9 +87,10 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
   const wait = await waitOut(t, burst.callSame, { bucket, ...burst });
   const times = limitOf(bucket) + surplus;
   if (burst.hadTooMany && canWait && hasBudget(t, times)) {
-    // Shows whether the limit breaks only when requests arrive at once.
+    // Shows whether the limit breaks only when requests arrive at once; if an interval that began
+    // before the run may explain the first flood, whether it breaks at all.
     await t.pause(fullAgainMs, `the limit of ${bucket}`);
-    await flood(times, burst.callNext, 1);
+    await flood(times, burst.callNext, burst.knowsAll ? 1 : times);
   }
   return { ...burst, wait };
 }
@@ -123,6 +124,8 @@ interface Burst extends Omit<Flood, 'wait'> {
   readonly hadTooFew: boolean;
   /** True if more requests passed than the limit allows. */
   readonly hadTooMany: boolean;
+  /** True if nothing that was spent before the run explains a reply. */
+  readonly knowsAll: boolean;
   /** Sends one more request of the flood, always by the same key, SIM, client and query. */
   readonly callSame: () => Promise<Reply>;
   /** Sends one more request of the flood, in turn by each key, SIM, client and query. */
@@ -153,12 +156,13 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const isOtherRefused = caller.isUserRefused || whileEmpty?.isOtherRefused === true;
   const hasTooFew = passes + spentEarlier < limit || isOtherRefused;
   // Until then, what was spent before the run may explain a refusal.
-  const knowsAll = beganAt - startedAt >= longestReachMs;
+  const knowsAll = t.hasControl || beganAt - startedAt >= longestReachMs;
   const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);
   return {
     account,
     hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
     hadTooMany: passes > limit + returned,
+    knowsAll,
     replies,
     refusals,
     tookMs,
@@ -241,10 +245,13 @@ async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
     // One long text: the limit counts requests, whatever a message costs.
     const isLong = bucket === 'send' && index === 1;
     const message = isLong ? text.padEnd(messageMaxCharacters, '.') : text;
+    // One held message: the limit counts requests, whenever their messages go out.
+    const held = bucket === 'send' && index === 2 && { send_at: isoTime(t.now() + hourMs) };
     const other = index % 3 === 1;
     // The document shows the alias for one endpoint.
     const alias = other && bucket === 'send' && { from: undefined, from_number: from };
-    const body = t.fields(account, { request_id, from, message, ...alias, ...(other && toOther) });
+    const varied = { ...alias, ...held, ...(other && toOther) };
+    const body = t.fields(account, { request_id, from, message, ...varied });
     const reply = t.post(pathFor(bucket, account), key, body, headers);
     sent.push({ body, reply });
     return reply;

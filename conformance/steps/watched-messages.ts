@@ -17,7 +17,7 @@ import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import type { RequiredEvidence } from '../run/case.ts';
 import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
-import { fates, recipients } from '../target/target.ts';
+import { fates, otherRecipientOf, recipients } from '../target/target.ts';
 import { explainLate } from './tasks.ts';
 
 export interface WatchedMessage {
@@ -51,6 +51,8 @@ const longestMs = 110_000;
 const spendsForMs = minuteMs;
 /** The last message to watch is sent some seconds earlier, as its reply may be slow. */
 const sendForMs = spendsForMs - 5_000;
+/** The second message differs from the first: a device picks up any text, to any recipient. */
+const emojiText = 'conformance 👋';
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 /** Reads go on for this long after a hold in real time, so that a late message is explained. */
@@ -161,8 +163,10 @@ export const watched: Recording<WatchedMessage[]> = {
   spendsForSeconds: spendsForMs / secondMs,
   waitSeconds: 30,
   record: async (t, account) => {
-    const successor = () => sendToWatch(t, account);
-    const messages = [await successor()];
+    const messages = [await sendToWatch(t, account)];
+    const to = otherRecipientOf(t.target);
+    const other = { message: emojiText, ...(to !== undefined && { to }) };
+    const successor = () => sendToWatch(t, account, other);
     if (!t.hasControl) {
       return watch(t, messages, {
         forMs: Math.min(longestMs, t.target.timeoutMs),

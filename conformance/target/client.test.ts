@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { Client, type Clock } from './client.ts';
+import { Client, type Clock, isAllowed } from './client.ts';
 import { Masks } from './masks.ts';
 
 let server: Server | undefined;
@@ -210,4 +210,12 @@ test('of two keys of which one begins the other, both are masked whole', () => {
   const masks = new Masks();
   for (const key of ['key-of-acme', 'key-of-acme-2']) masks.hide(key);
   expect(masks.clean('key-of-acme-2, key-of-acme')).toBe('key…, ke…');
+});
+
+test('--allow-to permits its recipients in any spelling, and no number that may be another', () => {
+  const allows = (to: unknown) => isAllowed(['+12125550150'], to);
+  for (const to of [undefined, '+12125550150', '+1 (212) 555-0150', 'tel:+12125550150'])
+    expect(allows(to), String(to)).toBe(true);
+  for (const to of ['12125550150', '0012125550150', '+12125550150;ext=3', '+1212555', {}, ''])
+    expect(allows(to), String(to)).toBe(false);
 });

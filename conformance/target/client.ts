@@ -180,12 +180,16 @@ function isToOneOf(allowed: readonly string[], body: string): boolean {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return !body.includes('"to"') && !body.includes('to=');
   const { to } = parsed as { readonly to?: unknown };
-  return isNoRecipient(to) || (typeof to === 'string' && allowed.includes(to));
+  return isAllowed(allowed, to);
 }
 
-/** True for a `to` that names no recipient, so that --allow-to need not list it. */
-export function isNoRecipient(to: unknown): boolean {
-  return to === undefined || to === null;
+/**
+ * True for a `to` that names no recipient, or one of these. What stands between its plus sign and
+ * its digits makes it no other number.
+ */
+export function isAllowed(allowed: readonly string[], to: unknown): boolean {
+  if (to === undefined || to === null) return true;
+  return typeof to === 'string' && allowed.includes(to.replace(/[^+\d]/g, ''));
 }
 
 /** The time between two checks whether this process is late. */

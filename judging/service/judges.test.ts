@@ -157,6 +157,21 @@ function createdApart(created_at: string): Exchange[] {
   return [send(202, {}), send(202, { message_id: body.device_id, created_at }, {}, { at: 100 })];
 }
 
+/** Reads of an own message, of many unknown ids, and of another account's message. */
+function readsOfOthers(headers: Readonly<Record<string, string>>): Exchange[] {
+  const notFoundOf = (asked: string, at: number, more: Readonly<Record<string, string>>) => {
+    const one = exchange(404, {}, { at, more: { endpoint: 'read', id: asked } });
+    return { ...one, reply: { ...one.reply, headers: { ...one.reply.headers, ...more } } };
+  };
+  const theirs = body.device_id;
+  const other: Caller = { account: 'other', key: 'valid', isNew: true };
+  const unknown = Array.from({ length: 16 }, (_, i) => notFoundOf(`unknown-${i}`, 200 + i, {}));
+  const sends = [send(202, {}), send(202, { message_id: theirs }, {}, { more: { caller: other } })];
+  return [...sends, read({}, { at: 100 }), ...unknown, notFoundOf(theirs, 300, headers)];
+}
+
+const moved = exchange(308, {}, { at: 50, more: { ...byDashboard, method: 'POST' } });
+
 const brokenBy: [RuleId, string, Exchange[]][] = [
   ['AUTH-1', 'a message by another path', [read({}), keyless(200, body, {})]],
   [
@@ -229,6 +244,8 @@ const brokenBy: [RuleId, string, Exchange[]][] = [
       read({ status: 'sending' }, { at: 60_000 }),
     ],
   ],
+  ['READ-2', 'a connection that ends', readsOfOthers({ connection: 'close' })],
+  ['VER-1', 'a path that has moved', [send(202, {}), moved]],
   [
     'READ-1',
     'an own message that is not found',
@@ -322,6 +339,7 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'a replay of a send that was never answered',
     [{ ...send(0, {}, { request_id: 'a' }) }, send(200, {}, { request_id: 'a' }, { at: 100 })],
   ],
+  ['READ-2', 'a date that goes on', readsOfOthers({ date: 'Sun, 01 Mar 2026 10:00:01 GMT' })],
   ['READ-2', 'a page of a gateway', [send(202, {}), read({}, { at: 50 }), pageOf(400, '%00')]],
   ['AUTH-3', 'a malformed header that is answered 400', [read({}), withOddKey(400)]],
   [

@@ -132,7 +132,7 @@ export function tellingPart(
   const [first, ...others] = unknown;
   if (first === undefined) return undefined;
   const varying = new Set(others.flatMap((other) => differingParts(first, other)));
-  for (const name of ['date', 'keep-alive', 'connection']) varying.add(name);
+  varying.add('date');
   const [candidates = [], ...repeated] = foreign.map((each) => differingParts(first, each));
   return candidates.find(
     (name) => !varying.has(name) && repeated.every((names) => names.includes(name)),
@@ -201,5 +201,6 @@ function judgePaths(trace: Trace, findings: Findings): void {
 }
 
 function exists({ status }: Reply): boolean {
-  return status >= 200 && status < 500 && ![401, 404, 405].includes(status);
+  // What has moved for good has another path than the documented one.
+  return status >= 200 && status < 500 && ![301, 308, 401, 404, 405].includes(status);
 }

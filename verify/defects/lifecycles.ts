@@ -161,6 +161,10 @@ function answeringAs(status: Status, steps: number): Planted {
 export const lifecycleDefects: readonly DefectRow[] = [
   ...breaking('STATE-1', {
     'created-as-sending': ['a new message is sending from the start', answeringAs('sending', 1)],
+    'created-as-asked': [
+      "a new message has the status of the send's own field",
+      describing((_, { fields }) => (fields?.['status'] ? { status: fields['status'] } : {})),
+    ],
   }),
   ...breaking('STATE-2', {
     'state-skips-sending': ['queued becomes sent', skipping('sending')],
@@ -215,6 +219,13 @@ export const lifecycleDefects: readonly DefectRow[] = [
   }),
   ...breaking('SVC-3', {
     'pickup-after-60-seconds': ['a device polls every 60 s', polling(60)],
+    'emoji-never-picked-up': [
+      'a message with an emoji stays queued',
+      withLifecycle((lifecycle) => {
+        lifecycle.mayStep = ({ status, text }) =>
+          status !== 'queued' || !/\p{Emoji_Presentation}/u.test(text);
+      }),
+    ],
     'status-advances-per-read': [
       'each read moves the status on',
       reading(({ message, key, simulation }) => {

@@ -2,6 +2,7 @@
  * Wrong Message bodies, and reads that find too much or too little. Rules: RES-1 to RES-6, READ-1,
  * READ-2.
  */
+import { isFinal } from '#contract/message-status.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
@@ -209,6 +210,14 @@ export const readDefects: readonly DefectRow[] = [
         status: 403,
         body: JSON.stringify({ code: 'permission_denied', detail: 'Not your message.' }),
       })),
+    ],
+    'read-foreign-at-its-end': [
+      "another account's message can be read once it has ended",
+      changingForeignReads(({ reply, message }) =>
+        message !== undefined && isFinal(message.status)
+          ? { status: 200, body: messageBody(message, message.status) }
+          : reply,
+      ),
     ],
     'read-foreign-404-header': [
       "another account's message is a 404 with another header",

@@ -77,6 +77,14 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
     'the request_id "0" is taken for none',
     understanding(({ request_id: id }) => (id === '0' ? { request_id: undefined } : {})),
   ],
+  'replay-by-message-id': [
+    "a request_id that is one of the account's message_ids finds that message",
+    answeringSends(({ key, fields, simulation: { world } }) => {
+      const message = world.messages.get(String(fields['request_id']));
+      const body = message?.account === key.account && messageBody(message, 'queued');
+      return body ? { status: 200, body } : undefined;
+    }),
+  ],
   'replay-answers-202': ['a replay is answered 202', changingReplays(() => ({ status: 202 }))],
   'replay-of-a-refusal': [
     'a send under the request_id of a refused one is queued, and answered 200',

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { answering, invalid, notFound, refusal } from '../defects/combinators.ts';
 import { WrongSimulation } from '../defects/planted.ts';
+import { countingAs } from '../defects/wrong-limiters.ts';
 import { type CaseResult, failures, runConform } from '../testkit/conform-run.ts';
 import { sample } from '../testkit/runs.ts';
 import { runWithFlags, serveWithFlags, testRate } from './flags-world.ts';
@@ -149,6 +150,23 @@ test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other
   expect(failed(results), out).toContain('ERR-3/every-429-of-the-run');
   const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
   if (!machineStoodStill(out)) expect(notices, out).not.toContain('LIMIT-7/other-traffic');
+});
+
+test.concurrent('LIMIT-1 a limit that breaks when requests arrive at once fails in the first minute, too', async () => {
+  let isBusy = false;
+  const atOnce = countingAs('send', ({ caller }) => {
+    const bucket = isBusy ? `${caller} again` : caller;
+    isBusy = true;
+    setImmediate(() => {
+      isBusy = false;
+    });
+    return bucket;
+  });
+  const { results, out } = await runWithFlags(['LIMIT-1'], {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, atOnce),
+  });
+  if (!machineStoodStill(out)) expect(failed(results), out).toContain('LIMIT-1/120-pass');
 });
 
 test.concurrent('READ-1 one message in five that other cases sent is lost: a failure', async () => {
