@@ -148,6 +148,7 @@ export class Steps {
     // In short windows, in turn a part of the limit.
     await this.#pause(this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow);
     const windowMs = this.#allowance.windowMs[1];
+    const isShort = this.#allowance.isShortWindow;
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
     if (!this.#evidence.isCounter) {
@@ -158,7 +159,8 @@ export class Steps {
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.keyTests.canShow(this.#firstPasses)) await this.keyTests.make(this.#firstPasses);
-    await this.#recovery.watchReturn(begin, windowMs, 1);
+    // A window lets as many pass again right after its end, two limits at once need not.
+    await this.#recovery.watchReturn(begin, windowMs, isShort ? this.#firstPasses : 1);
   }
 
   /**
