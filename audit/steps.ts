@@ -8,7 +8,7 @@
  *    that can show it; if replies are slow, a request after a silence, and many at once;
  * 5. again and again, the burst that separates most of the versions that remain;
  * 6. a race;
- * 7. the time until a request passes again, once more; if nothing explains the answers, a burst.
+ * 7. the times at which requests pass again, once more; if nothing explains the answers, a burst.
  */
 import { Allowance, type Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
@@ -38,6 +38,10 @@ const requestBeforeBurst = 0.35;
 const fewestQuickReplies = 50;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
+/** So many passes are expected in turn: each shows a bit more of how they come back. */
+const mostConfirmed = 12;
+/** In short windows, passes are expected for so many windows, whatever time is left. */
+const confirmingWindows = 2.5;
 /** A race comes at this share of a window of the clock: later than its middle, with room left. */
 const lateInWindow = 0.6;
 
@@ -103,21 +107,26 @@ export class Steps {
   }
 
   /**
-   * Step 7: asks just before a request passes, by all that remains, and just after. A limiter that
-   * restarted can look like another one until then.
+   * Step 7: asks just before a request passes, by all that remains, and just after, again and again.
+   * A limiter that restarted, or one of no known kind, can look like another one until then.
    */
   async #confirm(): Promise<void> {
-    if (!this.#evidence.isKnown || isOpenElseSettle(this.#evidence)) return;
+    const isClear = () => this.#evidence.isKnown && !isOpenElseSettle(this.#evidence);
     // If refusals may count, those of the race delay the next pass, and no decision says when.
     if (this.#evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
-    const now = this.#run.now();
-    const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
-    const isAffordable = waits.length <= this.#allowance.requests;
-    if (!isAffordable || now + waits[1] > this.#allowance.confirmedMs) return;
     this.#run.doing('whether the next request passes when it should');
-    for (const waitMs of waits) {
-      await this.#run.until(now + waitMs);
-      await this.#recovery.ask();
+    const [, windowMs] = this.#allowance.windowMs;
+    const leastMs = this.#allowance.isShortWindow ? confirmingWindows * windowMs : 0;
+    const endMs = Math.max(this.#allowance.confirmedMs, this.#run.now() + leastMs);
+    for (let asked = 0; asked < mostConfirmed && isClear(); asked += 1) {
+      const now = this.#run.now();
+      const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
+      const isAffordable = waits.length <= this.#allowance.requests;
+      if (!isAffordable || now + waits[1] > endMs) return;
+      for (const waitMs of waits) {
+        await this.#run.until(now + waitMs);
+        await this.#recovery.ask();
+      }
     }
   }
 
@@ -139,6 +148,7 @@ export class Steps {
     // In short windows, in turn a part of the limit.
     await this.#pause(this.#freshBursts % 2 === 1 || !this.#allowance.isShortWindow);
     const windowMs = this.#allowance.windowMs[1];
+    const isShort = this.#allowance.isShortWindow;
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
     if (!this.#evidence.isCounter) {
@@ -149,7 +159,8 @@ export class Steps {
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.keyTests.canShow(this.#firstPasses)) await this.keyTests.make(this.#firstPasses);
-    await this.#recovery.watchReturn(begin, windowMs, 1);
+    // A window lets as many pass again right after its end, two limits at once need not.
+    await this.#recovery.watchReturn(begin, windowMs, isShort ? this.#firstPasses : 1);
   }
 
   /**

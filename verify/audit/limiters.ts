@@ -83,6 +83,19 @@ export const prolonged = (limit: number, windowMs: number) => () => {
   };
 };
 
+/** A window that a request opens, and a bucket of as many tokens: a request needs a place in both. */
+export const windowAndBucket = (limit: number, windowMs: number) => () => {
+  let [tokens, last, begin, used] = [limit, 0, 0, 0];
+  return (now: number) => {
+    tokens = Math.min(limit, tokens + ((now - last) * limit) / windowMs);
+    last = now;
+    if (now - begin >= windowMs) [begin, used] = [now, 0];
+    if (used >= limit || tokens < 1) return refuse(windowMs);
+    [tokens, used] = [tokens - 1, used + 1];
+    return pass;
+  };
+};
+
 /** A window that its first request opens; the first refusal blocks for some time. */
 export const blocking = (limit: number, windowMs: number, blockMs: number) => () => {
   let [begin, count, until] = [Number.NEGATIVE_INFINITY, 0, 0];

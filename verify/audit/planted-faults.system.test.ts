@@ -14,6 +14,7 @@ import {
   restarting,
   slidingLog,
   together,
+  windowAndBucket,
   workers,
 } from './limiters.ts';
 
@@ -134,4 +135,31 @@ test('a restart in a block does not look like windows of the clock', async () =>
   // Ends before it learns all again.
   const { statements } = await audit({ request, ...clock, timeout: 250_000 });
   expect(statements.algorithm.value).not.toBe('aligned_window');
+});
+
+test('a window and a bucket at once do not look like a sliding counter', async () => {
+  const server = new LimitedServer(
+    perKey(windowAndBucket(5, 1_000)),
+    () => 'all',
+    () => ({}),
+  );
+  // With these times, all answers but the last ones fit a sliding counter of 5 in 0.9 s.
+  let drawn = 102;
+  const draw = () => {
+    drawn = (drawn * 16_807) % 2_147_483_647;
+    return drawn / 2_147_483_647;
+  };
+  server.now += Math.floor(draw() * 1_000);
+  server.takesMs = () => 1 + draw();
+  server.clock.sleep = async (ms) => {
+    server.now += ms + 4 * draw();
+  };
+  const { statements } = await audit({
+    request: server.request,
+    ...server.clock,
+    paths: ['/', '/other', '/?x=1'],
+    // Ends before it learns all again.
+    timeout: 60_000,
+  });
+  expect(statements.algorithm.value).not.toBe('sliding_counter');
 });
