@@ -52,6 +52,12 @@ interface ControllerHandler {
 
 export type DispatchHandler = CallbackHandler | ControllerHandler;
 
+/**
+ * The outlets whose reply has not begun. A test may be reachable by its outlet alone, as there is no
+ * socket: it would be collected with its abort signal, and never go on.
+ */
+const waiting = new Set<FetchOutlet>();
+
 export class FetchOutlet implements Outlet {
   readonly method: string;
   readonly path: string;
@@ -76,6 +82,7 @@ export class FetchOutlet implements Outlet {
     this.#port = port;
     this.#open = open;
     open.add(this);
+    waiting.add(this);
     const abort = (reason = new Error('aborted')): void => {
       this.#controller.aborted = true;
       this.leave(reason);
@@ -128,7 +135,7 @@ export class FetchOutlet implements Outlet {
 
   /** Called when the caller aborts, or the simulator closes. */
   leave(reason: Error = new SocketError()): void {
-    const isOpen = this.#open.delete(this);
+    const isOpen = this.#stopWaiting();
     this.fail(reason);
     if (isOpen) this.#onLeft?.();
   }
@@ -137,12 +144,12 @@ export class FetchOutlet implements Outlet {
   fail(error: Error): void {
     if (this.isDone) return;
     this.isDone = true;
-    this.#open.delete(this);
+    this.#stopWaiting();
     this.#handler.onResponseError(this.#controller, error);
   }
 
   #head({ status, contentType = jsonType, headers: more }: WrittenReply, length?: number): void {
-    this.#open.delete(this);
+    this.#stopWaiting();
     if (this.isDone) return;
     const headers: Readonly<Record<string, string>> = {
       date: new Date(this.#port.now?.() ?? Date.now()).toUTCString(),
@@ -156,6 +163,12 @@ export class FetchOutlet implements Outlet {
     this.#controller.rawHeaders = lines.flat().map((text) => Buffer.from(text));
     const statusText = statusTexts[status] ?? 'unknown';
     this.#handler.onResponseStart(this.#controller, status, headers, statusText);
+  }
+
+  /** Called when the reply begins, or never will. True if it had not begun before. */
+  #stopWaiting(): boolean {
+    waiting.delete(this);
+    return this.#open.delete(this);
   }
 
   #data(bytes: Uint8Array): void {

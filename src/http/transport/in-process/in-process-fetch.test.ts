@@ -2,6 +2,9 @@
  * The same requests over a socket with Node's `fetch` and in process with `sim.fetch`: one table,
  * whose rows must answer, fail and redirect in the same way.
  */
+import { setTimeout as pause } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { FaultInput } from '../../../config/fault-schema.ts';
 import { type SettingsInput, Simulator } from '../../../simulator.ts';
@@ -366,4 +369,24 @@ test('bodies that were aborted hold no memory: the next one is read', async () =
     await failed;
   }
   expect((await ask({ method: 'POST', body: content })).status).toBe(200);
+});
+
+test('a caller that only its own timeout wakes is not collected as garbage', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  /** Nothing but the request refers to the simulator and to the signal. */
+  const waited = async () => {
+    const simulator = new Simulator({ clock: 'manual' });
+    simulator.faults.add({ when: { every: 1 }, fault: { kind: 'lost_request' } });
+    const init = { headers: headersOf(keyOf(simulator)), signal: AbortSignal.timeout(60) };
+    const failure = await simulator.fetch(stats, init).catch(({ name }: Error) => name);
+    await simulator.close();
+    return failure;
+  };
+  const found = waited();
+  for (let round = 0; round < 20; round += 1) {
+    await pause(10);
+    collect();
+  }
+  expect(await Promise.race([found, pause(10_000, 'it never ended')])).toBe('TimeoutError');
 });
