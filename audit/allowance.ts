@@ -76,9 +76,7 @@ export class Allowance {
   /** When the audit ends. */
   get endMs(): number {
     const limit = usualLimit(this.#evidence);
-    // Longer audits show no more about a limit of one request.
-    const isFew =
-      limit < fewInAWindow && (this.#evidence.longestRun === 1 || !isOpen(this.#evidence));
+    const isFew = limit < fewInAWindow && !isOpen(this.#evidence);
     const longMs = isOpen(this.#evidence) ? openAuditMs : longAuditMs;
     const fewMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * this.windowMs[1]));
     const shortMs = isFew || !this.isShortWindow ? fewMs : longMs;

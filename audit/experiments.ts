@@ -65,9 +65,10 @@ export async function askAfterSilence(
 }
 
 /**
- * For a limit of one request: asks just after the next one may pass, then between the longest wait
- * that was refused and the shortest that passed, then earlier. A pass after a refusal shows that
- * refusals do not block; early refusals show that no window of a clock has begun meanwhile.
+ * For a limit of one request: asks between the longest wait that was refused and the shortest that
+ * passed, and after a refusal just after the latter. The wait of a window of the clock, or of a
+ * counter, would change from one pass to the next. A pass after a refusal shows that refusals do
+ * not block.
  */
 export async function askSingly({ run, recovery }: Tools): Promise<void> {
   run.doing('how often one request passes');
@@ -76,12 +77,9 @@ export async function askSingly({ run, recovery }: Tools): Promise<void> {
   const end = run.now() + Math.max(singlyWindows * high, singlyMs);
   let [step, wasRefused, late] = [0, false, 0];
   while (last !== undefined && late < mostLate && run.now() + high < end) {
-    const earlyMs = high * (0.5 + ((step * goldenShare) % 0.45));
-    const between = low + (high - low) * ((step * goldenShare) % 1);
-    const waits = [high * justOver, between, earlyMs, between];
-    const waitMs = wasRefused ? high * justOver : (waits[step % waits.length] ?? high);
     step += wasRefused ? 0 : 1;
-    await run.until(last.answeredAtMs + waitMs);
+    const between = low + (high - low) * ((step * goldenShare) % 1);
+    await run.until(last.answeredAtMs + (wasRefused ? high * justOver : between));
     const asked = await recovery.ask();
     if (asked.outcome === 'passed') {
       high = Math.min(high, asked.answeredAtMs - last.sentAtMs);

@@ -93,7 +93,7 @@ export class Steps {
     }
     await this.#separateAll();
     // The last chance, also for a test that may show nothing.
-    if (this.keyTests.done.length === 0 && this.#hasOtherSubjects) {
+    if (this.keyTests.done.length === 0 && this.#hasOtherSubjects && this.#canTestCallers) {
       await this.#recovery.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
       await this.keyTests.make(this.#firstPasses);
     }
@@ -158,9 +158,18 @@ export class Steps {
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
-    if (this.keyTests.canShow(this.#firstPasses)) await this.keyTests.make(this.#firstPasses);
+    if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
+      await this.keyTests.make(this.#firstPasses);
     // A window lets as many pass again right after its end, two limits at once need not.
     await this.#recovery.watchReturn(begin, windowMs, isShort ? this.#firstPasses : 1);
+  }
+
+  /**
+   * False for a limit of one request while its kind or window is open: then another caller with a
+   * limit of its own looks like one that shares it, and all that is known would be in doubt.
+   */
+  get #canTestCallers(): boolean {
+    return this.#firstPasses > 1 || !disagrees(this.#evidence);
   }
 
   /**

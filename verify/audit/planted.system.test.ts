@@ -72,6 +72,19 @@ test.each(sample(past, 8))(
   },
 );
 
+/** A bucket, a window and a log of one request are one limiter. */
+test.each([
+  [1_000, 'a token bucket of one; a window or log of one request does the same'],
+  [10_000, 'still possible: a token bucket of 1 in 9.'],
+] as const)(
+  'one request in %d ms is learned as far as its few windows show',
+  async (windowMs, sentence) => {
+    const bench = new LimitedServer(perKey(fixedWindow(1, windowMs)));
+    const { statements } = await audit({ request: bench.request, ...bench.clock });
+    expect(statements.algorithm.sentence).toContain(sentence);
+  },
+);
+
 const others = [
   { subject: { caller: 'caller-2', path: '/' }, difference: 'address' },
   { subject: { caller: 'caller-1', path: '/other' }, difference: 'path' },
