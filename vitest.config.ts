@@ -68,8 +68,8 @@ const shared = {
   // No test mocks a module, so files may share a process: loading everything anew for each costs a
   // third of `npm test`, and a minute of `npm run test:all`.
   isolate: false,
-  // Tests make many objects that live shortly: with four times the usual room for these, a test that
-  // runs the harness takes 5 to 10 % less CPU.
+  // Tests make many short-lived objects. With four times the usual room for them, a test that runs
+  // the harness takes 5 to 10 % less CPU.
   execArgv: ['--max-semi-space-size=64'],
   // Vitest leaves one core idle by default, which is half of a small machine. Many long tests wait
   // rather than compute.

@@ -38,9 +38,9 @@ const requestBeforeBurst = 0.35;
 const fewestQuickReplies = 50;
 /** A burst after a pause takes at most this many windows, with a race after it. */
 const freshBurstWindows = 5;
-/** So many passes are expected in turn: each shows a bit more of how they come back. */
+/** The most passes that are confirmed in turn; each shows a bit more of how they come back. */
 const mostConfirmed = 12;
-/** In short windows, passes are expected for so many windows, whatever time is left. */
+/** Short windows are confirmed for this many windows, whatever time is left. */
 const confirmingWindows = 2.5;
 /** A race comes at this share of a window of the clock: later than its middle, with room left. */
 const lateInWindow = 0.6;

@@ -53,8 +53,8 @@ interface ControllerHandler {
 export type DispatchHandler = CallbackHandler | ControllerHandler;
 
 /**
- * The outlets whose reply has not begun. A test may be reachable by its outlet alone, as there is no
- * socket: it would be collected with its abort signal, and never go on.
+ * Keeps the outlets whose reply has not begun. No socket refers to them, so garbage collection could
+ * remove a test that waits for a reply together with its abort signal, and the test would hang.
  */
 const waiting = new Set<FetchOutlet>();
 
