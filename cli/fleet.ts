@@ -21,6 +21,7 @@ import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
 import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
+import { defaultAssumptions } from '#src/sim/assumptions.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
 import { announce } from './serve/banner.ts';
 import { prepareReadyFile } from './serve/ready-file.ts';
@@ -169,13 +170,12 @@ function answersIn({ settings }: ServeOptions) {
 }
 
 function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
-  const { sendsPerPoll = 'all', bearerSpace, bearerCase } = answersIn(options);
+  const answers = { ...defaultAssumptions, ...answersIn(options) };
   const { maxMessages } = options.settings;
   return {
     // If a poll takes only some messages, accounts that send from the pool compete for them.
-    couplesPool: sendsPerPoll !== 'all',
-    needsOneSpace: bearerSpace === 'one',
-    needsExactScheme: bearerCase === 'exact',
+    couplesPool: answers.sendsPerPoll !== 'all',
+    bearer: answers,
     maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
   };
 }
