@@ -16,7 +16,7 @@ export interface Race {
 }
 
 /** At most this many of a race may pass, and at most as many more are sent: a socket each. */
-const halfRace = 25;
+export const halfRace = 25;
 export const mostInRace = 2 * halfRace;
 /** A race has at least this many requests in excess. */
 const leastExcess = 6;
