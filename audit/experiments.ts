@@ -139,9 +139,9 @@ export async function spendAcrossEnd(
   const times = Array.from({ length: oneByOne }, (_, i) => begin + i * paceMs);
   if (!(await recovery.askAt(times))) return;
   await run.until(begin + oneByOne * paceMs);
-  await races.raceForEvidence(limit - 1 - oneByOne);
+  await races.raceForEvidence(limit - 1 - oneByOne, 'passes');
   await run.until(latest + paceMs);
-  await races.raceForEvidence(limit);
+  await races.raceForEvidence(limit, 'passes');
   if (limit > halfRace)
     await recovery.sendUntilRefused({ most: limit - halfRace + 1, refusals: 1 });
 }
