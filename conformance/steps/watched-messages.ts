@@ -36,27 +36,8 @@ export interface WatchedMessage {
 
 /** The most messages that follow the first one. */
 const mostSuccessors = 2;
-/** Without a poll of the harness for this time, the next pickup is probably that of the device. */
-const quietMs = 5_000;
-/** A status changes only at a deadline, so fewer reads suffice if the simulator states the next. */
-const readsPerPoll = { deadlineKnown: 4, deadlineUnknown: 16 };
 /** A watch ends after this many reads of each message. */
 const mostRounds = 1_500;
-/** Pauses between reads in real time: short at first, because some services poll every second. */
-const readEveryMs = { first: 100, later: 500 };
-const firstForMs = 8_000;
-/** The longest watch in real time. */
-const longestMs = 110_000;
-/** In real time, floods begin while the ends of messages are watched, and need each token. */
-const spendsForMs = minuteMs;
-/** The last message to watch is sent some seconds earlier, as its reply may be slow. */
-const sendForMs = spendsForMs - 5_000;
-/** The second message differs from the first: a device picks up any text, to any recipient. */
-const emojiText = 'conformance 👋';
-/** The shares of a hold that are left when its message is read. */
-const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
-/** Reads go on for this long after a hold in real time, so that a late message is explained. */
-const readAfterHoldMs = 52_000;
 
 /** Sends a message to watch, under a `request_id`. `dueAt`: the end of its hold, if it has one. */
 export async function sendToWatch(
@@ -102,16 +83,21 @@ export async function watch(
     const all = [...messages, ...successors];
     for (const message of all) await readStatus(t, message, now, onChange);
     const last = successors.at(-1) ?? messages[0];
-    const isTooLate = now >= lastSend;
-    if (successor === undefined || isTooLate || !needsSuccessor(t, last, successors.length)) {
-      if (all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
-    } else if (last !== undefined && hasLeftQueued(last) && !isPolling(t)) {
-      successors.push(await successor());
-      lastSentAt = t.now();
-    }
+    const mayFollow = successor !== undefined && now < lastSend;
+    if (mayFollow && needsSuccessor(t, last, successors.length)) {
+      if (last !== undefined && hasLeftQueued(last) && !isPolling(t)) {
+        successors.push(await successor());
+        lastSentAt = t.now();
+      }
+    } else if (all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
   }
   return [...messages, ...successors];
 }
+
+/** The shares of a hold that are left when its message is read. */
+const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
+/** Reads go on for this long after a hold in real time, so that a late message is explained. */
+const readAfterHoldMs = 52_000;
 
 /**
  * Sends a message that is held for this long, and reads it up to its time and until it has been
@@ -149,6 +135,15 @@ export async function watchHold(
   await t.read(account, message.messageId);
 }
 
+/** The longest watch in real time. */
+const longestMs = 110_000;
+/** In real time, floods begin while the ends of messages are watched, and need each token. */
+const spendsForMs = minuteMs;
+/** The last message to watch is sent some seconds earlier, as its reply may be slow. */
+const lastSendMs = spendsForMs - 5_000;
+/** The second message differs from the first: a device picks up any text, to any recipient. */
+const emojiText = 'conformance 👋';
+
 /**
  * What the run watches once for all cases that judge it: two messages of one SIM, until more than a
  * poll interval after their end. The second is sent when the first is picked up, so that it waits
@@ -172,7 +167,7 @@ export const watched: Recording<WatchedMessage[]> = {
         forMs: Math.min(longestMs, t.target.timeoutMs),
         afterEndMs: 1.25 * pollIntervalMs(t),
         successor,
-        sendForMs,
+        sendForMs: lastSendMs,
       });
     }
     const scripted = [recipients.delivered, ...fates.map(({ to }) => to)];
@@ -247,6 +242,12 @@ function hasEnded({ statuses }: WatchedMessage): boolean {
   return finalStatuses.includes(statuses.at(-1) ?? '');
 }
 
+/** A status changes only at a deadline, so fewer reads suffice if the simulator states the next. */
+const readsPerPoll = { deadlineKnown: 4, deadlineUnknown: 16 };
+/** Pauses between reads in real time: short at first, because some services poll every second. */
+const readEveryMs = { first: 100, later: 500 };
+const firstForMs = 8_000;
+
 /** Waits for the time of the next read and returns it. `sentAt`: when the last message was sent. */
 async function nextRead(t: Trial, sentAt: number, now: number, end: number): Promise<number> {
   if (!t.hasControl) {
@@ -277,6 +278,9 @@ function isOurPickup(t: Trial, message: WatchedMessage | undefined): boolean {
   );
   return history !== undefined && pollsAtPickup(history, target.log).length > 0;
 }
+
+/** Without a poll of the harness for this time, the next pickup is probably that of the device. */
+const quietMs = 5_000;
 
 /** True if the harness has polled for tasks a moment ago, so that more polls may follow. */
 function isPolling({ hasControl, target }: Trial): boolean {
