@@ -146,9 +146,9 @@ export const resCases: readonly Case[] = [
   ]),
   echoCase(
     'request-id-echoed-as-it-is',
-    'request_ids with letter case, signs, spaces within, letters of other scripts and a combining accent, and of digits alone',
+    'request_ids with letter case, signs, a tag, spaces within, letters of other scripts and a combining accent, and of digits alone',
     (t) => [
-      ...['MiXed+"quoted" a\\b', 'Ж e\u0301 短 😀'].map(
+      ...['MiXed+"quoted" a\\b<i>_{0}', 'Ж e\u0301 短 😀'].map(
         (text) => `${t.hasControl ? '' : t.requestId()}${text}`,
       ),
       idOfDigits(t),

@@ -75,7 +75,7 @@ const wrongTypes: readonly Fields[] = [
   { message: 'x\ud83d' },
   { request_id: { id: 7 } },
   { send_at: 'tomorrow' },
-  { send_at: '2040-13-45T00:00:00Z' },
+  { send_at: '2040-13-01T00:00:00Z' },
   { from: ['+12025550123'] },
   { from: { number: '+12025550123' } },
   { to: ['+12025550123'] },
@@ -132,9 +132,10 @@ export const refusalCases: readonly Case[] = [
     tries: 12,
   }),
   refusalCase('SEND-2/alias-is-e164', {
-    sends: 'a `from_number` that is not an E.164 number',
-    rows: () => ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
-    tries: 1,
+    sends: 'a `from_number` without its plus sign, and one that ends in a line break',
+    rows: ({ from }) =>
+      [from.slice(1), `${from}\n`].map((from_number) => ({ from: undefined, from_number })),
+    tries: 2,
   }),
   refusalCase('SEND-2/numbers-are-not-tidied', {
     sends: 'valid numbers with a line break, a null byte, full-width digits or a no-break space',

@@ -50,6 +50,8 @@ const surplus = 4;
 const mostSurplus = 20;
 /** The time from the first request to the others: their tokens return at different seconds. */
 const apartMs = 1_850;
+/** Sends without a recipient within a flood of sends: each may spend one token (`errorsSpendToken`). */
+const mistakes = 2;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readsWhileFull = 40;
 /** The requests that waiting out a refusal adds to a flood, as planned. */
@@ -70,7 +72,7 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
   return {
     name: `flood of ${bucket}`,
     needs,
-    spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait },
+    spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait + mistakesIn(bucket) },
     throttled: surplus + plannedForWait,
     seconds: plannedSeconds,
     fullBuckets: [bucket],
@@ -90,7 +92,7 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
     // Shows whether the limit breaks only when requests arrive at once; if an interval that began
     // before the run may explain the first flood, whether it breaks at all.
     await t.pause(fullAgainMs, `the limit of ${bucket}`);
-    await flood(times, burst.callNext, burst.knowsAll ? 1 : times);
+    await t.inTurn('flood', () => flood(times, burst.callNext, burst.knowsAll ? 1 : times));
   }
   return { ...burst, wait };
 }
@@ -111,7 +113,7 @@ async function floodAgain(
   const waitMs = Math.max(minuteMs + apartMs, Math.min(untilAllIsKnownMs, timeoutMs));
   await t.pause(waitMs, `the limit of ${bucket}`);
   try {
-    return await floodOnce(t, account, bucket);
+    return await t.inTurn('flood', () => floodOnce(t, account, bucket));
   } catch (error) {
     if (error instanceof SendsExhausted) return undefined;
     throw error;
@@ -154,7 +156,8 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const isGradual = refusals.every((refusal) => (waitIn(refusal) ?? 0) < 2);
   const returned = isGradual ? (tookMs / minuteMs) * limit : 0;
   const isOtherRefused = caller.isUserRefused || whileEmpty?.isOtherRefused === true;
-  const hasTooFew = passes + spentEarlier < limit || isOtherRefused;
+  const spent = passes + spentEarlier + mistakesIn(bucket);
+  const hasTooFew = spent < limit || isOtherRefused;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = t.hasControl || beganAt - startedAt >= longestReachMs;
   const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);
@@ -199,6 +202,7 @@ async function sendUntilRefused(
   if (bucket === 'send') {
     // Reads must not spend from the bucket either (LIMIT-7).
     await readMessageOf(t, account, first, readsWhileFull);
+    for (let n = 0; n < mistakesIn(bucket); n += 1) await t.send(account, { to: undefined });
     await t.pause(apartMs, 'time to pass');
   }
   const times = Math.max(0, limit - spentEarlier - 1) + surplus;
@@ -207,6 +211,10 @@ async function sendUntilRefused(
   while (!replies.some(isRefused) && replies.length < mostReplies())
     replies.push(...(await flood(surplus, (i) => call(i + 1))));
   return replies;
+}
+
+function mistakesIn(bucket: Bucket): number {
+  return bucket === 'send' ? mistakes : 0;
 }
 
 interface Sent {
@@ -220,8 +228,7 @@ interface Sent {
  * limit may depend.
  */
 async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
-  const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
-  const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
+  const keys = [account.key, await t.anotherKey(account)];
   const isUserRefused = await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
   // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
   const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);

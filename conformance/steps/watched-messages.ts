@@ -52,7 +52,7 @@ const spendsForMs = minuteMs;
 /** The last message to watch is sent some seconds earlier, as its reply may be slow. */
 const sendForMs = spendsForMs - 5_000;
 /** The second message differs from the first: a device picks up any text, to any recipient. */
-const emojiText = 'conformance 👋';
+const emojiText = '👋 conformance\nof two lines';
 /** The shares of a hold that are left when its message is read. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 /** Reads go on for this long after a hold in real time, so that a late message is explained. */
