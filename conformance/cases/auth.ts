@@ -47,7 +47,8 @@ export const authCases: readonly Case[] = [
     },
   }),
   about('AUTH-1/no-other-scheme', ['key'], 0, {
-    sends: 'the right key under other schemes, without a scheme, and in the query',
+    sends:
+      'the right key under other schemes, without a scheme, in the query, in other headers and in a cookie',
     demands: '401 each',
     steps: async (t, account) => {
       const { key } = account;
@@ -56,8 +57,11 @@ export const authCases: readonly Case[] = [
       t.target.client.masks.hide(basic);
       const schemes = [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''];
       for (const authorization of schemes) await t.get(paths.stats, undefined, { authorization });
-      await t.get(`${paths.stats}?api_key=${key}`, undefined);
-      await t.get(paths.stats, undefined, { 'x-api-key': key });
+      const names = ['api_key', 'access_token', 'token', 'key', 'apikey'];
+      await t.get(`${paths.stats}?${names.map((name) => `${name}=${key}`).join('&')}`, undefined);
+      const cookie = names.map((name) => `${name}=${key}`).join('; ');
+      const inHeaders = { 'x-api-key': key, 'x-auth-token': key, 'api-key': key, cookie };
+      await t.get(paths.stats, undefined, inHeaders);
     },
   }),
   about('AUTH-2/shown-once', ['fresh'], 0, {

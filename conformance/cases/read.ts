@@ -11,8 +11,9 @@ import {
   isRead,
   messageIdOf,
 } from '#judging/evidence/exchange.ts';
-import { type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
-import { isPassedBy } from '#judging/service/pace.ts';
+import { type History, historiesIn, pickupOf, pollsAtPickup } from '#judging/service/histories.ts';
+import type { Trace } from '#judging/service/judge.ts';
+import { isPassedBy, latestPickupMs } from '#judging/service/pace.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { holdEndOf } from '#judging/service/validity.ts';
 import { about, type Case, judging } from '../run/case.ts';
@@ -26,6 +27,7 @@ const malformedIds = [
   'c232ab00-9414-11ec-b3c8-9f6bdeced846',
   'F47AC10B-58CC-4372-A567-0E02B2C3D479',
   'f47ac10b58cc4372a5670e02b2c3d479',
+  '00000000-0000-0000-0000-000000000000',
   'not-an-id',
   '1',
   "1'",
@@ -134,6 +136,14 @@ function sendsOfMovingQueue(t: Trial): readonly Exchange[] {
     .map(({ start }) => start);
 }
 
+/** True if the device itself was seen to pick up a message in time. */
+function showsTimelyPickup(trace: Trace): boolean {
+  return historiesIn({ exchanges: trace.log }).some((one) => {
+    const tookMs = (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) - one.start.sentAt;
+    return tookMs <= latestPickupMs(trace) && pollsAtPickup(one, trace.log).length === 0;
+  });
+}
+
 export const readCases: readonly Case[] = [
   judging('READ-1/every-message-of-the-run', lastReads, {
     isLast: true,
@@ -144,6 +154,7 @@ export const readCases: readonly Case[] = [
     isLast: true,
     sends: `reads of up to ${readsAtTheEnd} messages of the other cases`,
     demands: 'none is queued that was sent long before others of its SIM, which are not',
+    evidence: { what: 'timely pickup by the device', isIn: showsTimelyPickup },
     steps: async (t) => {
       t.exchanges.push(...sendsOfMovingQueue(t));
     },

@@ -22,6 +22,8 @@ import { refusedSends } from './send-refusals.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;
+/** An id of at most this many spaces is probably new today. */
+const mostSpaces = 190;
 /** At this part of a second, the milliseconds have a leading zero. */
 const earlyMs = 40;
 /** The longest `request_id` to send if the target does not state its own bound. */
@@ -156,6 +158,9 @@ export const resCases: readonly Case[] = [
   ),
   echoCase('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
     ` ${t.requestId()} `,
+  ]),
+  echoCase('blank-id-is-echoed', 'a request_id of spaces alone', () => [
+    ' '.repeat(1 + Math.floor(Math.random() * mostSpaces)),
   ]),
   about('RES-3/long-id-is-echoed', ['sender'], 1, {
     also: ['SEND-5'],

@@ -326,16 +326,18 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'a message that later ones of another SIM have passed',
     [send(202, {}), ...laterMessages('another SIM'), read({}, { at: 80_000 })],
   ],
-  [
-    'SVC-3',
-    'a message that a poll of the harness was handed before others passed it',
-    [
-      send(202, {}),
-      exchange(200, { tasks: [{ message_id: id }] }, { at: 100, more: { endpoint: 'tasks' } }),
-      ...laterMessages(),
-      read({}, { at: 80_000 }),
+  ...[{ message_id: id }, { id: 17, text: fields.message }].map(
+    (task): [RuleId, string, Exchange[]] => [
+      'SVC-3',
+      `a message that a poll was handed as ${Object.keys(task)} before others passed it`,
+      [
+        send(202, {}),
+        exchange(200, { tasks: [task] }, { at: 100, more: { endpoint: 'tasks' } }),
+        ...laterMessages(),
+        read({}, { at: 80_000 }),
+      ],
     ],
-  ],
+  ),
   [
     'SVC-3',
     'a hold that ends later by a clock that is 40 s behind',

@@ -111,9 +111,10 @@ const fewestPassing = 5;
 export function isPassedBy(trace: Trace, history: History): boolean {
   const { start, messageId } = history;
   const { log } = trace;
-  const polls = log.filter(({ endpoint }) => endpoint === 'tasks').map(({ reply }) => reply);
-  if (polls.some((reply) => reply.interruptions > 0 || reply.text.includes(messageId)))
-    return false;
+  const marks = [messageId, verify.textOf(start.fields?.['message'])];
+  const mayHandOut = ({ endpoint, reply }: Exchange) =>
+    endpoint === 'tasks' && (reply.interruptions > 0 || hasText(reply.json, marks));
+  if (log.some(mayHandOut)) return false;
   const lateAt = latestPickupAt(trace, history);
   const device = bodyOf(start)['device_id'];
   const passing = historiesIn({ exchanges: log }).filter((other) => {
@@ -122,6 +123,12 @@ export function isPassedBy(trace: Trace, history: History): boolean {
     return isLater && bodyOf(other.start)['device_id'] === device;
   });
   return passing.length >= fewestPassing;
+}
+
+/** True if some text in a reply is one of these. */
+function hasText(json: unknown, texts: readonly string[]): boolean {
+  if (typeof json === 'string') return texts.includes(json);
+  return Object.values(Object(json)).some((value) => hasText(value, texts));
 }
 
 /** True if the device picked up another message when this one was late. */
