@@ -11,8 +11,7 @@ import {
   isRead,
   messageIdOf,
 } from '#judging/evidence/exchange.ts';
-import { type History, historiesIn, pickupOf, pollsAtPickup } from '#judging/service/histories.ts';
-import type { Trace } from '#judging/service/judge.ts';
+import { type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
 import { isPassedBy, latestPickupMs } from '#judging/service/pace.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { holdEndOf } from '#judging/service/validity.ts';
@@ -126,22 +125,15 @@ const lastReads: Recording = {
   record: readSomeOfTheRun,
 };
 
-/** The sends whose messages have been picked up, or have been passed by later ones of their SIM. */
+/** The sends whose messages were seen to be picked up in time, or passed by later ones of their SIM. */
 function sendsOfMovingQueue(t: Trial): readonly Exchange[] {
-  const exchanges = sinceLastBreak(t);
+  const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };
+  const isTimely = (one: History) =>
+    (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) - one.start.sentAt <= latestPickupMs(trace);
   const isDue = ({ start }: History) => isMessageSend(start) && holdEndOf(start) === undefined;
-  const trace = { ...t.trace(), exchanges };
-  return historiesIn({ exchanges })
-    .filter((one) => isDue(one) && (pickupOf(one) !== undefined || isPassedBy(trace, one)))
+  return historiesIn({ exchanges: trace.exchanges })
+    .filter((one) => isDue(one) && (isTimely(one) || isPassedBy(trace, one)))
     .map(({ start }) => start);
-}
-
-/** True if the device itself was seen to pick up a message in time. */
-function showsTimelyPickup(trace: Trace): boolean {
-  return historiesIn({ exchanges: trace.log }).some((one) => {
-    const tookMs = (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) - one.start.sentAt;
-    return tookMs <= latestPickupMs(trace) && pollsAtPickup(one, trace.log).length === 0;
-  });
 }
 
 export const readCases: readonly Case[] = [
@@ -154,7 +146,6 @@ export const readCases: readonly Case[] = [
     isLast: true,
     sends: `reads of up to ${readsAtTheEnd} messages of the other cases`,
     demands: 'none is queued that was sent long before others of its SIM, which are not',
-    evidence: { what: 'timely pickup by the device', isIn: showsTimelyPickup },
     steps: async (t) => {
       t.exchanges.push(...sendsOfMovingQueue(t));
     },
