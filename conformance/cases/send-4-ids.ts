@@ -179,7 +179,6 @@ function similarIds(digits: string): string[] {
   return [
     id.replace('Q', 'q'),
     id.replace('Q', '\uff31'),
-    id.replace('\u00e9', '\u00c9'),
     id.replace('\u00e9', 'e'),
     withSplitAccent(id),
     id.replace(' ', '  '),

@@ -67,7 +67,7 @@ function shownFields(fields: Fields): string {
 
 const requiredFields = ['to', 'from', 'message'];
 
-/** Numbers only where their text is invalid too: a target may read it (`typeCoercion`). */
+/** No numbers: a target may read one as its text (`typeCoercion`). */
 const wrongTypes: readonly Fields[] = [
   { message: { text: 'x' } },
   { message: ['x'] },
@@ -80,13 +80,10 @@ const wrongTypes: readonly Fields[] = [
   { from: { number: '+12025550123' } },
   { to: ['+12025550123'] },
   { to: { number: '+12025550123' } },
-  { to: 12025550123 },
-  { from: 12025550123 },
-  { send_at: 1_900_000_000 },
 ];
 
 /** Malformed bodies never contain a recipient, so that no message can be sent. */
-const malformedTexts = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
+const malformedTexts = ['{', '[]', 'null', '"text"', '42', 'not json', ''];
 
 /** Malformed bodies, then a valid one. Two rules judge the same replies. */
 const malformedBodies: Recording = {
@@ -132,10 +129,9 @@ export const refusalCases: readonly Case[] = [
     tries: 12,
   }),
   refusalCase('SEND-2/alias-is-e164', {
-    sends: 'a `from_number` without its plus sign, and one that ends in a line break',
-    rows: ({ from }) =>
-      [from.slice(1), `${from}\n`].map((from_number) => ({ from: undefined, from_number })),
-    tries: 2,
+    sends: 'a `from_number` that ends in a line break',
+    rows: ({ from }) => [{ from: undefined, from_number: `${from}\n` }],
+    tries: 1,
   }),
   refusalCase('SEND-2/numbers-are-not-tidied', {
     sends: 'valid numbers with a line break, a null byte, full-width digits or a no-break space',

@@ -72,7 +72,7 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
   return {
     name: `flood of ${bucket}`,
     needs,
-    spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait + mistakesIn(bucket) },
+    spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait },
     throttled: surplus + plannedForWait,
     seconds: plannedSeconds,
     fullBuckets: [bucket],
@@ -205,7 +205,7 @@ async function sendUntilRefused(
     for (let n = 0; n < mistakesIn(bucket); n += 1) await t.send(account, { to: undefined });
     await t.pause(apartMs, 'time to pass');
   }
-  const times = Math.max(0, limit - spentEarlier - 1) + surplus;
+  const times = Math.max(0, limit - spentEarlier - 1) + surplus - mistakesIn(bucket);
   const replies: [Reply, ...Reply[]] = [first, ...(await flood(times, (i) => call(i + 1)))];
   const mostReplies = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
   while (!replies.some(isRefused) && replies.length < mostReplies())
