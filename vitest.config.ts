@@ -46,7 +46,6 @@ const longest = [
   'verify/record/redacted.system.test.ts',
   'verify/harness/conformance-loop.system.test.ts',
   'verify/long/soak.system.test.ts',
-  'src/recording/state/snapshot.system.test.ts',
   'verify/clients/node-clients.system.test.ts',
   'verify/model/model.system.test.ts',
   'src/recording/checkpoint/checkpoints.system.test.ts',

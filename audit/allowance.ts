@@ -97,10 +97,22 @@ export class Allowance {
     return Math.max(1, Math.floor((budget - besidesLimit) / timesLimit)) + 1;
   }
 
-  /** How many requests may still be sent. Over a short window, a few more cost no time. */
+  /** How many requests may still be sent. */
   get requests(): number {
+    return this.#requests(isOpen(this.#evidence));
+  }
+
+  /** True if a step of so many windows that shows the algorithm still fits into short ones. */
+  affordsIfOpen({ requests, windows }: Cost): boolean {
+    const endMs = this.begin.ms + openAuditMs;
+    const isInTime = this.#run.now() + windows * this.windowMs[1] <= endMs;
+    return this.isShortWindow && isInTime && requests <= this.#requests(true);
+  }
+
+  /** Over a short window, a few more requests cost no time. */
+  #requests(isOpen: boolean): number {
     const isShort = this.windowMs[1] <= cheapWindowMs;
-    const mostIfShort = isOpen(this.#evidence) ? mostWhileOpen : mostInShortWindows;
+    const mostIfShort = isOpen ? mostWhileOpen : mostInShortWindows;
     const most = Math.max(
       timesLimit * usualLimit(this.#evidence) + plannedBesides,
       isShort ? mostIfShort : 0,

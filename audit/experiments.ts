@@ -1,9 +1,12 @@
 /**
  * Series of requests whose answers differ from one kind of limiter to another: the limit in two
- * parts, a request after a silence, single requests, and what comes back in ever longer pauses.
+ * parts or across the end of a window, a request after a silence, single requests, and what comes
+ * back in ever longer pauses.
  */
+import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Allowance } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
+import { halfRace, type Races } from './race.ts';
 import { doublingWaits, firmRefusals, justOver, type Recovery } from './recovery.ts';
 import type { Run } from './run.ts';
 
@@ -111,4 +114,48 @@ export async function takeBitByBit(
     const burst = await recovery.sendUntilRefused({ most: limit + 2, refusals: 1 });
     sum += burst.passed;
   }
+}
+
+/**
+ * Spends the limit just before the end of a window, and again just after it. A window lets all of
+ * that pass. With a bucket of as many tokens beside it, only what returned in between passes.
+ * `earlyShare`: how long before the end it begins, in windows.
+ */
+export async function spendAcrossEnd(
+  { run, evidence, recovery }: Tools,
+  races: Races,
+  earlyShare: number,
+): Promise<void> {
+  run.doing('the limit just before the end of a window, and just after it');
+  const limit = evidence.limit[1];
+  const longest = evidence.windowMs[1];
+  await run.until(run.now() + longest * justOver);
+  const { sentAtMs, answeredAtMs } = await recovery.ask();
+  const [soonest, latest] = endAfter(evidence, [sentAtMs, answeredAtMs]);
+  const oneByOne = Math.max(0, limit - 1 - halfRace);
+  const { settings, replyMs } = run;
+  const paceMs = Math.max(settings.paceMs, replyMs);
+  const begin = soonest - oneByOne * paceMs - replyMs - earlyShare * longest;
+  const times = Array.from({ length: oneByOne }, (_, i) => begin + i * paceMs);
+  if (!(await recovery.askAt(times))) return;
+  await run.until(begin + oneByOne * paceMs);
+  await races.raceForEvidence(limit - 1 - oneByOne, 'passes');
+  await run.until(latest + paceMs);
+  await races.raceForEvidence(limit, 'passes');
+  if (limit > halfRace)
+    await recovery.sendUntilRefused({ most: limit - halfRace + 1, refusals: 1 });
+}
+
+/**
+ * When a window ends, by what remains: that which a request opened at this time, or the clock's next
+ * but one, in which no request has been spent.
+ */
+function endAfter({ candidates }: Evidence, [from, to]: Span): Span {
+  const ends = candidates.map(({ family, version: { windowMs, phase } }): Span => {
+    const [shortest, longest] = windowMs;
+    if (!family.hasPhase) return [from + shortest, to + longest];
+    const next = Math.floor(to / longest - phase[1]) + 2;
+    return [(next + phase[0]) * shortest, (next + phase[1]) * longest];
+  });
+  return hullOf(ends) ?? [to, to];
 }

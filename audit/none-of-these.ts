@@ -3,8 +3,8 @@
  * that contradicts all known limiters, and each fault of a known limiter that would explain it.
  * Also finds the requests that show a limiter.
  */
-import { type Decision, firstThat } from '#judging/limiter/space/decision.ts';
-import { rareFamilies } from '#judging/limiter/space/families.ts';
+import { type Decision, firstThat, type Span } from '#judging/limiter/space/decision.ts';
+import { rareFamilies, windowsWithBucket } from '#judging/limiter/space/families.ts';
 import { type Candidate, Space } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import type { AuditedExchange } from './run.ts';
@@ -20,6 +20,10 @@ import {
 
 /** How often the spans of rare limiters are cut: once, after the audit, so more than a search does. */
 const rareCuts = 8;
+/** Two limiters at once can look like one whose window is shorter or longer by this factor. */
+const besideWindow = 1.25;
+/** Of two limiters at once, one possible version is enough: spans are cut finer only below this. */
+const fewOfTwo = 20;
 /** Requests that follow each other within this time are one burst. */
 const atOnceMs = 50;
 /** The most answers that count as exceptions of a limiter that sometimes fails open. */
@@ -179,6 +183,26 @@ export function rareLimiters({ recent, longestMs }: Evidence): readonly Candidat
   // Each update cuts further what is neither excluded nor shown to be possible.
   for (let cut = 0; cut < rareCuts; cut += 1) space.update(recent);
   return space.candidates.filter(({ middle }) => middle !== undefined);
+}
+
+/**
+ * True if a window and a bucket of as many tokens at once may have made all decisions. Such a
+ * limiter looks like one of the two until one request needs what the other refuses.
+ */
+export function mayHaveBucket({ recent, limit, windowMs }: Evidence): boolean {
+  // Limiters of one request decide alike.
+  if (limit[0] !== limit[1] || limit[0] === 1) return false;
+  const [shortest, longest] = windowMs;
+  const span: Span = [shortest / besideWindow, longest * besideWindow];
+  const of = windowsWithBucket(limit[0], span);
+  const space = new Space(Number.NEGATIVE_INFINITY, { of, few: fewOfTwo });
+  space.widen(span[1]);
+  // Each update cuts further what is neither excluded nor shown to be possible.
+  for (let cut = 0; cut < rareCuts; cut += 1) {
+    space.update(recent);
+    if (space.candidates.some(({ middle }) => middle !== undefined)) return true;
+  }
+  return space.candidates.length > 0;
 }
 
 /** The first of the passes in a row before a decision. */

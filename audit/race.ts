@@ -16,7 +16,7 @@ export interface Race {
 }
 
 /** At most this many of a race may pass, and at most as many more are sent: a socket each. */
-const halfRace = 25;
+export const halfRace = 25;
 export const mostInRace = 2 * halfRace;
 /** A race has at least this many requests in excess. */
 const leastExcess = 6;
@@ -46,12 +46,16 @@ export class Races {
     this.atOnceForLimit = await this.#run.race(this.#subject, count);
   }
 
-  /** Sends many at once. All of them are evidence, if a limiter that remains explains them. */
-  async raceForEvidence(most: number): Promise<void> {
+  /**
+   * Sends many at once. All of them are evidence, or those that passed, if a limiter that remains
+   * explains them. Replies may overtake each other: then a refusal seems to come before a pass.
+   */
+  async raceForEvidence(most: number, evident: 'all' | 'passes' = 'all'): Promise<void> {
     const sent = await this.#run.race(this.#subject, Math.min(most, halfRace));
-    const passed = sent.filter(({ outcome }) => outcome === 'passed').length;
+    const passes = sent.filter(({ outcome }) => outcome === 'passed');
     const { length } = this.#evidence.decisions;
-    if (this.#evidence.couldPass(length, passed, timesOf(sent))) this.#evidence.addTogether(sent);
+    if (this.#evidence.couldPass(length, passes.length, timesOf(sent)))
+      this.#evidence.addTogether(evident === 'all' ? sent : passes);
     else this.#unexplained.push(sent);
   }
 

@@ -6,7 +6,13 @@ import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
 import { type Askers, keyedBy } from './keyed-by.ts';
-import { rareLimiters, turningPoints, whyNone, withoutRefusal } from './none-of-these.ts';
+import {
+  mayHaveBucket,
+  rareLimiters,
+  turningPoints,
+  whyNone,
+  withoutRefusal,
+} from './none-of-these.ts';
 import type { Race, Races } from './race.ts';
 import { algorithmOf, sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
@@ -120,7 +126,7 @@ function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
   const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
     isLimitKnown || isProlonged
-      ? algorithmStatement(candidates, turning)
+      ? algorithmStatement(evidence, turning)
       : undetermined(remaining(candidates), turning);
   const isTokens = algorithm.value === 'token_bucket';
   const limitStatement = isLimitKnown
@@ -182,12 +188,18 @@ function all(statement: Statement<never>): Facts {
 }
 
 function algorithmStatement(
-  candidates: readonly Candidate[],
+  evidence: Evidence,
   turning: readonly number[],
 ): Statement<AlgorithmValue> {
+  const { candidates } = evidence;
   const found = [...new Set(candidates.map(algorithmOf))];
   const [one] = found;
   if (found.length > 1 || one === undefined) return undetermined(remaining(candidates), turning);
+  if (mayHaveBucket(evidence))
+    return undetermined(
+      `${remaining(candidates)}, or a window and a token bucket at once`,
+      turning,
+    );
   const isAlike = candidates.some(({ family }) => family.algorithm !== one);
   const words =
     one === 'none_of_these'

@@ -7,16 +7,24 @@
  * 4. a burst after a pause, at another time of the window, which also tests who shares the limit, if
  *    that can show it; if replies are slow, a request after a silence, and many at once;
  * 5. again and again, the burst that separates most of the versions that remain;
- * 6. a race;
+ * 6. a race, and if a bucket may stand beside a window, the limit across the end of one;
  * 7. the times at which requests pass again, once more; if nothing explains the answers, a burst.
  */
 import { Allowance, type Cost } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import * as experiments from './experiments.ts';
 import { KeyTests, type Subjects } from './keys.ts';
+import { mayHaveBucket } from './none-of-these.ts';
 import { mostInRace, type Races } from './race.ts';
 import { doublingWaits, firmRefusals, Recovery } from './recovery.ts';
-import { disagrees, isOpenElseSettle, nextPass, surelyNext, usualLimit } from './remaining.ts';
+import {
+  disagrees,
+  isOpenElseSettle,
+  nextPass,
+  sameWindow,
+  surelyNext,
+  usualLimit,
+} from './remaining.ts';
 import type { Run } from './run.ts';
 import { SeparatingBursts } from './separating-bursts.ts';
 
@@ -34,6 +42,14 @@ const counterWindows = 2.05;
 const freeOfEarlierWindows = 2.6;
 /** After a pause, one request opens a window this share of it before the burst. */
 const requestBeforeBurst = 0.35;
+/** In a long window, the burst ends this share of it before its end: then few tokens return. */
+const restAfterBurst = 0.2;
+/** A limit is spent this share of a window before its end: earlier on a machine that was too late. */
+const earlyShares = [0.04, 0.08, 0.12];
+/** The families whose limit returns at once, at the end of a window. */
+const endingWindows = ['fixed_window', 'aligned_window'];
+/** To spend a limit across the end of a window takes this many of them. */
+const acrossEndWindows = 3.2;
 /** Replies are slow if a window has fewer than this many: then it may be one of a few replies. */
 const fewestQuickReplies = 50;
 /** A burst after a pause takes at most this many windows, with a race after it. */
@@ -99,6 +115,7 @@ export class Steps {
     }
     if (this.#evidence.isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
       await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
+    await this.#spendAcrossEnd();
     await this.#confirm();
     // What follows an answer that nothing explains shows what it was.
     const most = this.#evidence.longestRun + 2;
@@ -130,6 +147,18 @@ export class Steps {
     }
   }
 
+  /** While a bucket may stand beside a short window, spends the limit across the end of one. */
+  async #spendAcrossEnd(): Promise<void> {
+    const cost = { requests: 2 * this.#evidence.limit[1] + 2, windows: acrossEndWindows };
+    for (const earlyShare of earlyShares) {
+      const { candidates, isKnown } = this.#evidence;
+      const isWindow = candidates.every(({ family: { name } }) => endingWindows.includes(name));
+      if (!isKnown || !isWindow || isOpenElseSettle(this.#evidence)) return;
+      if (!this.#allowance.affordsIfOpen(cost) || !mayHaveBucket(this.#evidence)) return;
+      await experiments.spendAcrossEnd(this.#tools, this.#races, earlyShare);
+    }
+  }
+
   /** Step 3. `lengthMs`: how long the requests of the first burst took to pass. */
   async #watchPartsReturn(lengthMs: number): Promise<void> {
     const begin = this.#run.now();
@@ -151,17 +180,25 @@ export class Steps {
     const isShort = this.#allowance.isShortWindow;
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
+    const burstMs = this.#firstPasses * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
+    // Windows of the clock may end in between: then twice as many pass.
+    const { candidates } = this.#evidence;
+    const isAsked = candidates.some(({ family: { name } }) => name === 'fixed_window');
+    const late = isShort || !isAsked ? 0 : 1 - restAfterBurst - burstMs / windowMs;
+    const share = Math.max(requestBeforeBurst, late);
     if (!this.#evidence.isCounter) {
       await this.#recovery.ask();
-      await this.#run.until(begin + requestBeforeBurst * windowMs);
+      await this.#run.until(begin + share * windowMs);
     }
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
       await this.keyTests.make(this.#firstPasses);
-    // A window lets as many pass again right after its end, two limits at once need not.
-    await this.#recovery.watchReturn(begin, windowMs, isShort ? this.#firstPasses : 1);
+    // A window lets as many pass again right after its end. A bucket has what returned since then.
+    const part = isShort ? 1 : 1 - share + (sameWindow - 1);
+    const returned = isShort || isAsked ? Math.ceil(part * this.#firstPasses) : 1;
+    await this.#recovery.watchReturn(begin, windowMs, returned);
   }
 
   /**

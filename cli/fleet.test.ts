@@ -37,6 +37,29 @@ test.each(['{', 'null', '[]', '[null]', '[{"base_url":"x"}]'])(
   },
 );
 
+const one = { base_url: 'http://127.0.0.1:1', control_url: 'http://127.0.0.1:2' };
+
+test.each([
+  [{ ...one, control_url: 'http://127.0.0.1:3' }, 'base_url http://127.0.0.1:1/'],
+  [{ ...one, base_url: 'http://127.0.0.1:3' }, 'control_url http://127.0.0.1:2/'],
+])('--join takes no shard twice: %j', async (other, named) => {
+  const file = join(folder, 'twice.json');
+  const spelled = Object.fromEntries(Object.entries(other).map(([key, url]) => [key, `${url}/`]));
+  writeFileSync(file, JSON.stringify([one, spelled]));
+  const lines = [`--join ${file}: list ${named} only once`];
+  await expect(fleet(['--join', file], io)).rejects.toThrow(expect.objectContaining({ lines }));
+});
+
+test('--print-config names a folder that cannot be made', async () => {
+  const file = join(folder, 'one.json');
+  writeFileSync(file, JSON.stringify([one]));
+  const below = join(file, 'config');
+  const argv = ['--join', file, '--print-config', below];
+  await expect(fleet(argv, io)).rejects.toThrow(
+    expect.objectContaining({ lines: [expect.stringContaining(`--print-config ${below}: `)] }),
+  );
+});
+
 test('the flags that shards do not get are flags of serve', async () => {
   const [serve] = await commandsOf(['serve'], io);
   const flags = serve?.options.map(({ long }) => long);

@@ -18,9 +18,10 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
-import { parseJson, readGiven } from '#io/plain-file.ts';
+import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
+import { defaultAssumptions } from '#src/sim/assumptions.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
 import { announce } from './serve/banner.ts';
 import { prepareReadyFile } from './serve/ready-file.ts';
@@ -95,7 +96,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   refuseAlone(command, [['printConfig', '--join', flags.join !== undefined]]);
   refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
-  if (flags.printConfig !== undefined) mkdirSync(flags.printConfig, { recursive: true });
+  if (flags.printConfig !== undefined) createFolder(flags.printConfig);
   const shardCommand = newCommand('serve', '', io);
   addFlags(shardCommand, serveFlags);
   const shardFlags = passedOn({ from: command, to: shardCommand, except: notPassedOn });
@@ -169,13 +170,12 @@ function answersIn({ settings }: ServeOptions) {
 }
 
 function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
-  const { sendsPerPoll = 'all', bearerSpace, bearerCase } = answersIn(options);
+  const answers = { ...defaultAssumptions, ...answersIn(options) };
   const { maxMessages } = options.settings;
   return {
     // If a poll takes only some messages, accounts that send from the pool compete for them.
-    couplesPool: sendsPerPoll !== 'all',
-    needsOneSpace: bearerSpace === 'one',
-    needsExactScheme: bearerCase === 'exact',
+    couplesPool: answers.sendsPerPoll !== 'all',
+    bearer: answers,
     maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
   };
 }
@@ -185,6 +185,30 @@ function readJoined(file: string): readonly JoinedShard[] {
   const isShard = (entry: JoinedShard | null) =>
     isUrl(entry?.base_url) && isUrl(entry?.control_url);
   const list = parseJson(`--join ${file}`, readGiven(file, '--join', mostJoinBytes));
-  if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
+  if (Array.isArray(list) && list.length > 0 && list.every(isShard)) {
+    refuseTwice(file, list);
+    return list;
+  }
   throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
+}
+
+/** Each change would happen twice in a shard that is listed twice. */
+function refuseTwice(file: string, shards: readonly JoinedShard[]): void {
+  for (const kind of ['base_url', 'control_url'] as const) {
+    const seen = new Set<string>();
+    for (const { [kind]: url } of shards) {
+      const { href } = new URL(url);
+      if (seen.has(href)) throw new UsageError(`--join ${file}: list ${kind} ${url} only once`);
+      seen.add(href);
+    }
+  }
+}
+
+/** Creates the folder of `--print-config`. */
+function createFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new UsageError(`--print-config ${folder}: ${reasonOf(error)}`);
+  }
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
-import { Ended, type Ending } from './verdict.ts';
+import { type Ending, SearchStopped } from './verdict.ts';
 
 export interface ChildOptions {
   readonly command: readonly string[];
@@ -28,11 +28,11 @@ process.on('exit', () => {
   for (const child of running) endGroup(child);
 });
 
-/** Throws an Ended if it is interrupted, and a UsageError if the command cannot be run. */
+/** Throws a SearchStopped if it is interrupted, and a UsageError if the command cannot be run. */
 export async function runChild(options: ChildOptions): Promise<Ending> {
   const { command, env, timeoutMs, signal, onStart } = options;
   const [file = '', ...argv] = command;
-  if (signal.aborted) throw new Ended('interrupted');
+  if (signal.aborted) throw new SearchStopped('interrupted');
   const child = spawnGroup(file, argv, env);
   running.add(child);
   const kill = () => endGroup(child);
@@ -51,7 +51,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
     const failure = await failureAtExit(child, file);
     kill();
     await drain(child);
-    if (signal.aborted) throw new Ended('interrupted');
+    if (signal.aborted) throw new SearchStopped('interrupted');
     if (late.aborted) {
       const how = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
       return { kind: 'timeout', how, tail: output.textWith(errors) };

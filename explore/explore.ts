@@ -11,10 +11,11 @@ import {
   isCrash,
   type Schedule,
 } from '#contract/fault-schedule.ts';
+import { parsed } from '#io/mistakes.ts';
 import { durationMs } from '#src/operations/input-fields.ts';
 import type { SettingsInput } from '#src/simulator.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
-import { parsed, scheduleSchema } from './schedule.ts';
+import { scheduleSchema } from './schedule.ts';
 import { replay, search } from './search.ts';
 import { exitCodeOf, exploredLine, findingView } from './search-result.ts';
 import type { RunClient } from './verdict.ts';

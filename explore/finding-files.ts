@@ -4,10 +4,11 @@ import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
+import { parsed } from '#io/mistakes.ts';
 import { type OwnKind, obstacleTo, removeOwn, writeOwn } from '#io/own-file.ts';
 import { parseJson, readGiven } from '#io/plain-file.ts';
 import type { KnownIntents } from './points.ts';
-import { parsed, scheduleSchema, scheduleText } from './schedule.ts';
+import { scheduleSchema, scheduleText } from './schedule.ts';
 import { type Finding, findingView } from './search-result.ts';
 
 export interface ReplaySettings {

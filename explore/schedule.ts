@@ -14,10 +14,13 @@ import {
   type Schedule,
   type ScheduledFault,
 } from '#contract/fault-schedule.ts';
-import { type EndpointName, endpointNames, sendEndpoints } from '#contract/limits.ts';
+import {
+  documentedLimitsPerMinute,
+  type EndpointName,
+  endpointNames,
+  sendEndpoints,
+} from '#contract/limits.ts';
 import { refusals } from '#contract/refusals.ts';
-import { UsageError } from '#io/command-error.ts';
-import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
 
 const countSchema = z.int().min(1).max(1_000_000);
@@ -44,19 +47,6 @@ export const scheduleSchema = z
       context.addIssue({ code: 'custom', path: [index, 'at'], message });
     }
   });
-
-/** Parses a value. Throws a UsageError that lists every mistake as `place: path: what is wrong`. */
-export function parsed<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  place: string,
-): z.output<Schema> {
-  const reading = schema.safeParse(value, { reportInput: true });
-  if (reading.success) return reading.data;
-  throw new UsageError(
-    ...mistakesOf(reading.error).map((mistake) => `${place}: ${mistakeLine(mistake)}`),
-  );
-}
 
 export function pointKey({ endpoint, intent, attempt }: Point): string {
   return `${endpoint} ${intent}.${attempt}`;
@@ -115,7 +105,7 @@ export function serviceFault(name: FaultName, slowMs: number, waitSeconds: numbe
 }
 
 /** These endpoints have no rate limit, and their requests change nothing. */
-const unlimited: readonly EndpointName[] = ['read', 'stats'];
+const isUnlimited = (endpoint: EndpointName) => documentedLimitsPerMinute[endpoint] === null;
 const sends: readonly EndpointName[] = sendEndpoints;
 
 /**
@@ -125,7 +115,7 @@ const sends: readonly EndpointName[] = sendEndpoints;
 export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): FaultName[] {
   return names.filter((name) => {
     if (refusalNamed(name) !== undefined) return sends.includes(endpoint);
-    return name !== 'throttle' || !unlimited.includes(endpoint);
+    return name !== 'throttle' || !isUnlimited(endpoint);
   });
 }
 
@@ -139,7 +129,7 @@ export function equalFault(
   names: readonly FaultName[],
 ): FaultName | undefined {
   const own = faultKinds[kindNamed(name)];
-  if (!unlimited.includes(endpoint) || !own.isHandled) return undefined;
+  if (!isUnlimited(endpoint) || !own.isHandled) return undefined;
   return names.find((other) => {
     const { isHandled, reply } = faultKinds[kindNamed(other)];
     return !isHandled && reply === own.reply && isCrash(other) === isCrash(name);

@@ -7,7 +7,7 @@ import { RunIndex } from './candidates.ts';
 import type { Learned, Problem } from './learn.ts';
 import { pointKey } from './schedule.ts';
 import type { Stop } from './search-result.ts';
-import { Ended, type Run, type RunClient, runOf } from './verdict.ts';
+import { type Run, type RunClient, runOf, SearchStopped } from './verdict.ts';
 
 export interface RunOptions {
   readonly runClient: RunClient;
@@ -42,9 +42,9 @@ export class SearchRuns {
     return this.stop !== undefined || this.problem !== undefined;
   }
 
-  /** Runs the client. Throws an Ended if the budget has ended. */
+  /** Runs the client. Throws a SearchStopped if the budget has ended. */
   async runClient(...run: Parameters<RunClient>): ReturnType<RunClient> {
-    if (this.#count >= this.#options.maxRuns) throw new Ended('budget');
+    if (this.#count >= this.#options.maxRuns) throw new SearchStopped('budget');
     this.#count++;
     return this.#options.runClient(...run);
   }
@@ -64,7 +64,7 @@ export class SearchRuns {
 
   /** Records why no more runs are possible; throws the error again if it has another cause. */
   endBy(error: unknown): void {
-    if (!(error instanceof Ended)) throw error;
+    if (!(error instanceof SearchStopped)) throw error;
     if (error.stop === 'interrupted') this.stop = 'interrupted';
     else this.stop ??= error.stop;
   }

@@ -28,7 +28,7 @@ export interface Ending {
 /**
  * Runs the client once in a fresh world. `throttleWaits`: the seconds of `Retry-After` that the
  * first `throttle` of the schedule asks for, the second and so on; the last one holds for the rest.
- * Rejects with `Ended` if the user interrupts it.
+ * Rejects with a SearchStopped if the user interrupts it.
  */
 export type RunClient = (
   schedule: Schedule,
@@ -37,10 +37,10 @@ export type RunClient = (
 ) => Promise<RawRun>;
 
 /** Thrown instead of a run: the user has interrupted the search, or its budget has ended. */
-export class Ended extends Error {
+export class SearchStopped extends Error {
   readonly stop: 'interrupted' | 'budget';
 
-  constructor(stop: Ended['stop']) {
+  constructor(stop: SearchStopped['stop']) {
     super(stop);
     this.stop = stop;
   }

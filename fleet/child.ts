@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError } from '#io/command-error.ts';
+import { reasonOf } from '#io/plain-file.ts';
 import { freePort } from '#src/http/transport/listening.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { shardName } from './haproxy-config.ts';
@@ -109,11 +110,24 @@ const flagsOfEach = ['--host', loopback, '--control-host', loopback, '--trust-pr
 const mostStarts = 3;
 /** The exit code of `serve` for a port in use. */
 const portInUse = 3;
+/** The time from a failed start to the next one. */
+const restartPauseMs = 500;
+
+/** What to do when a process ends, and when the next one listens. */
+export interface Restart {
+  /** `how`: the signal, the exit code or the error of its start. */
+  readonly onEnded: (how: string) => Promise<void>;
+  /** Brings the new process up to date. If it rejects, the process is killed. */
+  readonly onStarted: (ready: Ready) => Promise<void>;
+  /** Gets the reason of each start that fails. */
+  readonly notice: (line: string) => void;
+}
 
 export class ShardProcess {
   readonly #index: number;
   readonly #launch: Launch;
-  child: Child | undefined;
+  #child: Child | undefined;
+  #isStopping = false;
   /** The flags of its ports, which stay the same when it starts again. */
   #portFlags: readonly string[] = [];
   /** The host and port of the service. */
@@ -155,7 +169,7 @@ export class ShardProcess {
       argv: [...launch.argv, ...flagsOfEach, ...this.#portFlags, '--ready-file', readyFile],
       onLine: (line) => launch.onLine?.(this.#named(line)),
     });
-    this.child = child;
+    this.#child = child;
     const end = await child.until(() => existsSync(readyFile), startWithinMs);
     if (end !== undefined) {
       const code = Number(/^exit code (\d+)$/.exec(end)?.[1] ?? 1);
@@ -167,8 +181,47 @@ export class ShardProcess {
     return ready;
   }
 
+  /**
+   * Starts the process again whenever it ends, until `stop`. Never rejects: whatever fails becomes
+   * a notice, because the other shards go on.
+   */
+  async keepRunning({ onEnded, onStarted, notice }: Restart): Promise<void> {
+    const succeeds = async (act: () => Promise<void>) => {
+      try {
+        await act();
+        return true;
+      } catch (error) {
+        if (!this.#isStopping) notice(reasonOf(error));
+        return false;
+      }
+    };
+    const startAgain = async () => {
+      const ready = await this.start();
+      if (!this.#isStopping) await onStarted(ready);
+    };
+    for (;;) {
+      const how = (await this.#child?.ended) ?? '';
+      if (this.#isStopping) return;
+      await succeeds(() => onEnded(how));
+      while (!this.#isStopping && !(await succeeds(startAgain))) {
+        await this.#child?.stop('SIGKILL', 0);
+        await pause(restartPauseMs);
+      }
+    }
+  }
+
+  /** True if no process runs. */
+  get hasEnded(): boolean {
+    return this.#child?.hasEnded !== false;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   async stop(): Promise<void> {
-    await this.child?.stop('SIGTERM', stopWithinMs);
+    this.#isStopping = true;
+    await this.#child?.stop('SIGTERM', stopWithinMs);
   }
 
   /** The line with the index of the shard; lines of `--log json` are objects. */

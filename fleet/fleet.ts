@@ -15,6 +15,7 @@ import { nodeTransport } from '#src/http/transport/open-transport.ts';
 import { controlHeldLimitBytes, type Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
+import { defaultAssumptions } from '#src/sim/assumptions.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
@@ -23,7 +24,7 @@ import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { createPrivateFolder, refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
-interface WideOptions extends Pick<RouterPlan, 'needsOneSpace' | 'needsExactScheme'> {
+interface WideOptions extends Pick<RouterPlan, 'bearer'> {
   /** True if accounts without a SIM influence each other, so they must share a shard. */
   readonly couplesPool: boolean;
   /** `--max-messages`: each shard gets an equal part. */
@@ -187,8 +188,7 @@ export class Fleet {
       shards: this.#shards.map(({ address }) => address),
       tls: tls && `${tls.cert}\n${tls.key}\n`,
       isWide: wide !== undefined,
-      needsOneSpace: wide?.needsOneSpace === true,
-      needsExactScheme: wide?.needsExactScheme === true,
+      bearer: wide?.bearer ?? defaultAssumptions,
       trustProxy,
       shardTimeoutMs,
       statsPort,

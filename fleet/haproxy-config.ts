@@ -5,6 +5,7 @@
  * retries only a connection that failed, always to the same shard.
  */
 import { secondMs } from '#contract/time.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
 
 export interface RouterPlan {
   /** The folder of these files and of HAProxy's socket. */
@@ -17,10 +18,8 @@ export interface RouterPlan {
   readonly tls: string | undefined;
   /** True if the first world spans all shards. */
   readonly isWide: boolean;
-  /** True: exactly one space comes before a key. False: any number of spaces and tabs. */
-  readonly needsOneSpace: boolean;
-  /** True: `Bearer` has this letter case. False: any letter case. */
-  readonly needsExactScheme: boolean;
+  /** How a header with a key may be written. */
+  readonly bearer: Pick<Assumptions, 'bearerSpace' | 'bearerCase'>;
   /** True if a proxy in front writes the client's address as the last one of `X-Forwarded-For`. */
   readonly trustProxy: boolean;
   /** How long a request waits for a shard that starts again. */
@@ -125,12 +124,23 @@ function defaultLines({ shardTimeoutMs }: RouterPlan): readonly string[] {
   ];
 }
 
+/** What stands between `Bearer` and a key, as a regular expression. */
+const spaceBeforeKey: Readonly<Record<Assumptions['bearerSpace'], string>> = {
+  any: '[ \\t]+',
+  one: ' ',
+};
+
+/** The option that ignores letter case: as a flag of an ACL, and as an argument of `regsub`. */
+const caseOptions: Readonly<Record<Assumptions['bearerCase'], readonly [string, string]>> = {
+  any: ['-i ', ',i'],
+  exact: ['', ''],
+};
+
 /** Finds the shard of a request by its path, its host or its key. */
 function frontendLines(plan: RouterPlan): readonly string[] {
   const map = (name: MapName) => `map_str(${mapFile(name)})`;
-  const bearer = plan.needsOneSpace ? '^Bearer ' : '^Bearer[ \\t]+';
-  // The same option, as a flag of an ACL and as an argument of `regsub`.
-  const [caseFlag, caseArgument] = plan.needsExactScheme ? ['', ''] : ['-i ', ',i'];
+  const bearer = `^Bearer${spaceBeforeKey[plan.bearer.bearerSpace]}`;
+  const [caseFlag, caseArgument] = caseOptions[plan.bearer.bearerCase];
   return [
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ' ssl crt tls.pem alpn http/1.1'}`,

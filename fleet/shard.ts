@@ -1,6 +1,7 @@
 /**
- * One shard of a fleet: a `serve` process that the fleet starts again whenever it ends, or one that
- * runs elsewhere (`--join`). Requests to its control port wait while it starts.
+ * One shard of a fleet, as the other parts of the fleet ask it: a `serve` process that the fleet
+ * starts again whenever it ends, or one that runs elsewhere (`--join`). Requests to its control port
+ * wait while it starts.
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -57,8 +58,6 @@ export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
 /** The pause between two checks whether the shard is back. */
 const pauseMs = 10;
-/** The time from a failed start to the next one. */
-const restartPauseMs = 500;
 /** A shard that takes longer to answer is silent. */
 const silentAfterMs = 2_000;
 
@@ -97,7 +96,11 @@ export class Shard {
     shard.#process = process;
     shard.ready = await process.startOnFreePorts();
     shard.#state = 'ready';
-    void shard.#watch(process);
+    void process.keepRunning({
+      onEnded: (how) => shard.#hasEnded(how),
+      onStarted: (ready) => shard.#hasStarted(ready),
+      notice: options.notice,
+    });
     return shard;
   }
 
@@ -121,7 +124,7 @@ export class Shard {
 
   /** 0 for a shard that runs elsewhere. */
   get pid(): number {
-    return this.#process?.child?.pid ?? 0;
+    return this.#process?.pid ?? 0;
   }
 
   get address(): string {
@@ -133,7 +136,12 @@ export class Shard {
    * unless the request may have been read and is not a GET. Throws a ShardUnavailable.
    */
   async ask(request: ShardRequest): Promise<ShardReply> {
-    return this.#untilAnswered(request, (authorized) => ask(this.ready.control_url, authorized));
+    return this.#untilAnswered(request, (authorized) => {
+      // A process that does not answer while it is brought up to date is killed and started again.
+      const isHurried = this.#state === 'resuming';
+      const signal = isHurried ? AbortSignal.timeout(this.#options.timeoutMs) : undefined;
+      return ask(this.ready.control_url, authorized, signal);
+    });
   }
 
   /** Like `ask`, but resolves at the head of the reply, so that a stream can be read. */
@@ -206,7 +214,9 @@ export class Shard {
         if (!(error instanceof Unanswered)) throw error;
         const mayRepeat = !error.isSent || request.method === 'GET';
         const isLate = this.#isStopping || performance.now() >= untilMs;
-        if (!mayRepeat || isLate) throw this.#unavailable({ mayHaveHappened: error.isSent });
+        const isOver = this.#state === 'resuming' && this.#process?.hasEnded === true;
+        if (!mayRepeat || isLate || isOver)
+          throw this.#unavailable({ mayHaveHappened: error.isSent });
         await pause(pauseMs);
       }
     }
@@ -256,34 +266,24 @@ export class Shard {
       throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
   }
 
-  /** Starts the process again whenever it ends, until the fleet stops. */
-  async #watch(process: ShardProcess): Promise<void> {
-    for (;;) {
-      const end = await process.child?.ended;
-      if (this.#isStopping) return;
-      this.#state = 'starting';
-      const { notice, index, timeoutMs } = this.#options;
-      notice(
-        `shard ${index} ended (${end}); its requests wait up to ${timeoutMs} ms for its return`,
-      );
-      await this.onEnded();
-      while (!this.#isStopping && !(await this.#tryStart(process))) await pause(restartPauseMs);
-      if (this.#isStopping) return;
-      this.#state = 'resuming';
-      await this.onRestarted();
-      this.#state = 'ready';
-      this.restarts += 1;
-      notice(`shard ${index} runs again`);
-    }
+  async #hasEnded(how: string): Promise<void> {
+    this.#state = 'starting';
+    const { notice, index, timeoutMs } = this.#options;
+    notice(`shard ${index} ended (${how}); its requests wait up to ${timeoutMs} ms for its return`);
+    await this.onEnded();
   }
 
-  async #tryStart(process: ShardProcess): Promise<boolean> {
+  async #hasStarted(ready: Ready): Promise<void> {
+    this.ready = ready;
+    this.#state = 'resuming';
     try {
-      this.ready = await process.start();
-      return true;
+      await this.onRestarted();
     } catch (error) {
-      this.#options.notice(error instanceof Error ? error.message : String(error));
-      return false;
+      this.#state = 'starting';
+      throw error;
     }
+    this.#state = 'ready';
+    this.restarts += 1;
+    this.#options.notice(`shard ${this.index} runs again`);
   }
 }

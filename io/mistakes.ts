@@ -4,7 +4,7 @@
  * finds the name that a misspelt one may mean.
  */
 import type { z } from 'zod';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 
 export interface Mistake {
   /** Such as `accounts[0].sims[1].number`; empty for the value as a whole. */
@@ -176,4 +176,17 @@ export function changesBetween(from: string, to: string): number {
     above = current;
   }
   return above[to.length] ?? 0;
+}
+
+/** Parses a value. Throws a UsageError that lists every mistake as `place: path: what is wrong`. */
+export function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+): z.output<Schema> {
+  const reading = schema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  throw new UsageError(
+    ...mistakesOf(reading.error).map((mistake) => `${place}: ${mistakeLine(mistake)}`),
+  );
 }

@@ -1,6 +1,7 @@
 /**
  * Observations of how a target words its replies (`replyTemplates`): templates are inferred from
- * one or two samples of each kind of reply. The simulator's own shape needs no template.
+ * one or two samples of each kind of reply. A reply that has the shape of the simulator's default
+ * needs no template.
  */
 import type { ReplyTemplate } from '#contract/request-and-reply.ts';
 import {
@@ -10,6 +11,7 @@ import {
   templateOfList,
   templateOfOthers,
   templateOfRefusal,
+  undeterminedBy,
 } from '#judging/discovery/discovered-templates.ts';
 import { type Inferred, inferBody, type Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
@@ -106,7 +108,7 @@ async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   // Without a control port, other cases send from the same account meanwhile.
   const sentMeanwhile = client.sends - sentBefore;
   verify.given(() => verify.status(after, 200));
-  if (hasOwnFigures(after)) return headersTemplate(after);
+  if (hasDefaultFigures(after)) return headersTemplate(after);
   if (before.json === undefined || after.json === undefined)
     return undeterminedBy('the statistics are not JSON');
   const undetermined: string[] = [];
@@ -118,7 +120,8 @@ async function statsOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   return { template: { ...headersIn(after), body: body as never }, undetermined };
 }
 
-function hasOwnFigures({ json }: Reply): boolean {
+/** True if the statistics have the members of the simulator's default. */
+function hasDefaultFigures({ json }: Reply): boolean {
   if (!verify.isObject(json)) return false;
   const { messages, quota } = json;
   return (
@@ -148,10 +151,10 @@ async function receivedOf(t: Trial, account: AccountUnderTest): Promise<Inferred
   const isPage = hasFields(json, ['count', 'next', 'previous', 'results']);
   const list = listIn(json);
   const [entry] = list;
-  const isOwnItem = entry === undefined || hasFields(entry, receivedItem);
-  if ((isPage || Array.isArray(json)) && isOwnItem) return headersTemplate(reply);
+  const isDefaultItem = entry === undefined || hasFields(entry, receivedItem);
+  if ((isPage || Array.isArray(json)) && isDefaultItem) return headersTemplate(reply);
   const recipient = { number: account.from, deviceId: account.sims[0]?.deviceId };
-  const item = isOwnItem ? undefined : inferReceived(list, recipient);
+  const item = isDefaultItem ? undefined : inferReceived(list, recipient);
   return listTemplate(reply, ['next', 'previous'], item);
 }
 
@@ -187,13 +190,15 @@ async function tasksOf(t: Trial, account: AccountUnderTest): Promise<Inferred | 
   const entry = list.find((task) => JSON.stringify(task).includes(id));
   if (entry === undefined && list.length > 0)
     return undeterminedBy('its tasks contain no message id');
-  const isOwnItem =
+  const isDefaultItem =
     entry === undefined || hasFields(entry, ['from_number', 'message', 'message_id', 'to']);
-  const isOwn = Array.isArray(json) || hasFields(json, ['tasks']);
-  if (isOwn && isOwnItem) return headersTemplate(reply);
+  const isDefaultList = Array.isArray(json) || hasFields(json, ['tasks']);
+  if (isDefaultList && isDefaultItem) return headersTemplate(reply);
   const { status: _, ...others } = message;
   const values = valuesIn({ ...others, message: fields['message'] });
-  const item = isOwnItem ? undefined : inferBody([{ reply: { ...reply, json: entry }, values }]);
+  const item = isDefaultItem
+    ? undefined
+    : inferBody([{ reply: { ...reply, json: entry }, values }]);
   return listTemplate(reply, [], item);
 }
 
@@ -202,17 +207,12 @@ function listTemplate(
   links: readonly string[],
   item: Inferred | undefined,
 ): Inferred {
-  const found = templateOfList({ reply, values: {} }, links, item);
-  if (typeof found.undetermined === 'string') return undeterminedBy(found.undetermined);
-  const { template, undetermined } = found as Inferred;
-  return { template: { ...headersIn(reply), ...template }, undetermined };
+  const { template, undetermined } = templateOfList({ reply, values: {} }, links, item);
+  const isFound = Object.keys(template).length > 0;
+  return { template: isFound ? { ...headersIn(reply), ...template } : {}, undetermined };
 }
 
-function undeterminedBy(reason: string): Inferred {
-  return { template: {}, undetermined: [reason] };
-}
-
-/** A reply in the simulator's own shape: needs a template only if its headers differ. */
+/** A reply in the simulator's default shape needs a template only if its headers differ. */
 function headersTemplate(reply: Reply): Inferred | undefined {
   const template = headersIn(reply);
   return template.headers === undefined ? undefined : { template, undetermined: [] };

@@ -157,14 +157,13 @@ export function templateOfList(
   { reply, values }: Sample,
   own: readonly string[],
   item: Inferred | undefined,
-): Inferred | { readonly undetermined: string } {
+): Inferred {
   const json = reply.json as Json;
   if (Array.isArray(json)) return withItem({ body: '{items}' }, item);
-  if (!isObject(json)) return { undetermined: 'not a JSON list' };
+  if (!isObject(json)) return undeterminedBy('not a JSON list');
   const lists = Object.entries(json).filter(([, value]) => Array.isArray(value));
   const [list] = lists;
-  if (list === undefined || lists.length > 1)
-    return { undetermined: `${lists.length} lists in it` };
+  if (list === undefined || lists.length > 1) return undeterminedBy(`${lists.length} lists in it`);
   const [listName, entries] = list as [string, readonly Json[]];
   const body: Record<string, Json> = {};
   for (const [name, value] of Object.entries(json) as [string, Json][]) {
@@ -174,6 +173,11 @@ export function templateOfList(
     else body[name] = abstracted(value, values);
   }
   return withItem({ body }, item);
+}
+
+/** What is inferred of a reply that no template can express. */
+export function undeterminedBy(reason: string): Inferred {
+  return { template: {}, undetermined: [reason] };
 }
 
 function withItem(template: ReplyTemplate, item: Inferred | undefined): Inferred {

@@ -195,6 +195,18 @@ test.each([
   expect(said.filter((line) => line.includes('may be in two files'))).toHaveLength(doubtful);
 });
 
+test('a line of a recording whose headers are no texts is refused by name', async () => {
+  const line = JSON.parse(recordedLine('hello'));
+  line.reply.headers = { 'retry-after': 7 };
+  const file = join(folder, 'numbers.ndjson');
+  writeFileSync(file, `${recordedLine('hello')}\n${JSON.stringify(line)}\n`);
+  const said: string[] = [];
+  let count = 0;
+  for await (const events of readTraffic([file], (notice) => said.push(notice)))
+    count += events.length;
+  expect([count, said]).toEqual([1, [expect.stringContaining('line 2')]]);
+});
+
 test('polls that two tools may both have recorded exceed no limit, and those of one tool do', async () => {
   const key = 'Bearer key:0123456789ab';
   const limits = async (perMinute: number) => {

@@ -72,7 +72,8 @@ function isTime(value: unknown): boolean {
 
 function isMessage(value: unknown): boolean {
   const { headers, body = '' } = Object(value);
-  return typeof headers === 'object' && headers !== null && typeof body === 'string';
+  if (typeof headers !== 'object' || headers === null || typeof body !== 'string') return false;
+  return Object.values(headers).every((each) => typeof each === 'string');
 }
 
 type Times = Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'dateShiftMs'>;

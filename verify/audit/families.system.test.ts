@@ -6,7 +6,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { algorithmOf } from '#audit/remaining.ts';
 import { type Decision, type Version, withLimit } from '#judging/limiter/space/decision.ts';
-import { type Family, families, rareFamilies } from '#judging/limiter/space/families.ts';
+import {
+  type Family,
+  families,
+  rareFamilies,
+  windowsWithBucket,
+} from '#judging/limiter/space/families.ts';
 import { Decisions, History } from '#judging/limiter/space/history.ts';
 import {
   alignedWindow,
@@ -16,6 +21,7 @@ import {
   slidingCounterFromFirst,
   slidingLog,
   tokenBucket,
+  windowAndBucket,
 } from './limiters.ts';
 
 const planted = [
@@ -59,7 +65,7 @@ const runs = fc.record({
 type Planted = (typeof planted)[number];
 type RunOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
 
-function decided([, , make]: Planted, run: RunOf<typeof runs>): Decision[] {
+function decided(make: Planted[2], run: RunOf<typeof runs>): Decision[] {
   const limiter = make(run.limit, run.windowMs)();
   let now = run.begin;
   const decisions = run.requests.map(({ gapMs, beforeMs, afterMs }) => {
@@ -122,7 +128,7 @@ const rows = planted.map((row) => {
 test.each(rows)('$name $refusals permits what such a limiter decides', ({ row, family }) => {
   fc.assert(
     fc.property(runs, (run) => {
-      const decisions = decided(row, run);
+      const decisions = decided(row[2], run);
       const history = History.of(decisions);
       const version = versionOf(row, run, decisions[0]?.to ?? 0);
       const whole = family.possibleLimits(history, version, history.whole);
@@ -135,12 +141,25 @@ test.each(rows)('$name $refusals permits what such a limiter decides', ({ row, f
   );
 });
 
+test('a window and a bucket at once permit what they decide', () => {
+  fc.assert(
+    fc.property(runs, (run) => {
+      const decisions = decided(windowAndBucket, run);
+      const history = History.of(decisions);
+      const [family] = windowsWithBucket(run.limit, [0, 10_000]);
+      const version = versionOf(['fixed_window', 'free', fixedWindow], run, decisions[0]?.to ?? 0);
+      expect(family?.possibleLimits(history, version, history.whole)).toBeDefined();
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test.each(families.map((family) => ({ family, name: family.name, refusals: family.refusals })))(
   '$name $refusals judges requests one by one as all at once',
   ({ family }) => {
     fc.assert(
       fc.property(runs, fc.constantFrom(...planted), (run, row) => {
-        const list = decided(row, run);
+        const list = decided(row[2], run);
         const first = versionOf(
           ['', family.refusals, row[2]] as unknown as Planted,
           run,

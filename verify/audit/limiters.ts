@@ -85,7 +85,7 @@ export const prolonged = (limit: number, windowMs: number) => () => {
 
 /** A window that a request opens, and a bucket of as many tokens: a request needs a place in both. */
 export const windowAndBucket = (limit: number, windowMs: number) => () => {
-  let [tokens, last, begin, used] = [limit, 0, 0, 0];
+  let [tokens, last, begin, used] = [limit, 0, Number.NEGATIVE_INFINITY, 0];
   return (now: number) => {
     tokens = Math.min(limit, tokens + ((now - last) * limit) / windowMs);
     last = now;

@@ -7,7 +7,7 @@ import type { ClientTools } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import { search } from '#explore/search.ts';
 import { exitCodeOf } from '#explore/search-result.ts';
-import { Ended, type RunClient } from '#explore/verdict.ts';
+import { type RunClient, SearchStopped } from '#explore/verdict.ts';
 
 /** Sends two messages and never looks at a reply, so every lost message is a finding. */
 async function careless({ fetch, baseUrl, apiKey, from }: ClientTools): Promise<void> {
@@ -25,7 +25,7 @@ async function explored({ maxRuns = 100, interruptedAt = 0 }) {
   const options = { client: careless, settings: {}, slowMs: 3_000, timeoutMs: 600_000 };
   let started = 0;
   const runClient: RunClient = (...run) => {
-    if (++started === interruptedAt) throw new Ended('interrupted');
+    if (++started === interruptedAt) throw new SearchStopped('interrupted');
     return runInProcess(options, ...run);
   };
   const result = await search({

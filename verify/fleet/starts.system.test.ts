@@ -68,8 +68,8 @@ test('a state file that is torn ends the start with exit code 2 and one line', a
     ['changes.json', '[{"shard":0,"asked":{}}]'],
     ['fleet.json', ''],
   ] as const;
-  // `SMSTWIN_RUNS=2` tries all of them.
-  for (const [name, text] of sample(torn, 3)) {
+  // `SMSTWIN_RUNS=5` tries all of them.
+  for (const [name, text] of sample(torn, 1)) {
     const file = join(journals, name);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '[]';
     writeFileSync(file, text);
@@ -177,7 +177,8 @@ exit 1
   expect([ended.status, ended.stderr]).toEqual([3, line]);
 });
 
-test.each([['serve'], ['fleet'], ['fleet --wide']])(
+// `SMSTWIN_RUNS=2` tries all of them.
+test.each(sample([['fleet --wide'], ['serve'], ['fleet']], 2))(
   '%s says that it drains from the signal on, until what is in flight has ended',
   async (command) => {
     const [, ...flags] = command.split(' ');
@@ -221,7 +222,7 @@ test.each([['serve'], ['fleet'], ['fleet --wide']])(
   60_000,
 );
 
-test.each([[[]], [['--wide']]])(
+test.each(sample([[['--wide']], [[]]], 1))(
   'while it stops, it says so: %j',
   async (flags) => {
     const fleet = await FleetFixture.start(['--shards', '2', ...flags]);

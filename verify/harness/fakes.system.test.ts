@@ -34,8 +34,8 @@ const wrongServers = [
   ['an empty 202', 202, 'application/json', ''],
 ] as const;
 
-// `SMSTWIN_RUNS=3` tries all of them.
-for (const [name, status, type, body] of sample(wrongServers, 3))
+// `SMSTWIN_RUNS=7` tries all of them.
+for (const [name, status, type, body] of sample(wrongServers, 1))
   test(`a server that answers ${name} to everything passes nothing`, async () => {
     const server = await faked((_, response) => {
       response.writeHead(status, { 'content-type': type, 'retry-after': '30' });

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { faultKindNames } from '#contract/fault-kinds.ts';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
 import { everything, headerOf, root, scans, source, withoutComments } from './modules.ts';
 
@@ -55,18 +56,21 @@ test('every rule id that code cites is a rule', () => {
   expect(unknown).toEqual([]);
 });
 
-test('the header of a file of cases cites each rule that one of them is about', () => {
-  const files = scans.code.filter(({ path }) => path.startsWith('conformance/cases/'));
+test.each([
+  // The id of a case begins with its rule.
+  ['conformance/cases/', /['"`]([A-Z]+-\d+)\//g, 10],
+  ['verify/defects/', /breaking\(\s*'([A-Z]+-\d+)'/g, 8],
+])('the header of a file of %s cites each rule that one of them is about', (room, rule, least) => {
+  const files = everything.filter(({ path, isTest }) => path.startsWith(room) && !isTest);
   const uncited = files.flatMap(({ path, text }) => {
     const cited = citedRules(headerOf(text));
-    // The id of a case begins with its rule.
-    const about = [...text.matchAll(/['"`]([A-Z]+-\d+)\//g)].map(([, rule = '']) => rule);
+    const about = [...text.matchAll(rule)].map(([, rule = '']) => rule);
     return [...new Set(about)]
       .filter((rule) => !cited.has(rule))
       .map((rule) => `${path}: its header lacks the rule ${rule}`);
   });
   expect(uncited).toEqual([]);
-  expect(files.length).toBeGreaterThan(10);
+  expect(files.length).toBeGreaterThan(least);
 });
 
 /** The words after `Assumes:` in the header of a module. */
@@ -140,6 +144,21 @@ test('each answer that docs/semantics.md names is one', () => {
   );
   expect(wrong.map(([text]) => text)).toEqual([]);
   expect(named.length).toBeGreaterThan(10);
+});
+
+/** Every answer that has a name, as the pages write it. */
+const namedAnswers = assumptionNames.flatMap((name) =>
+  assumptionLedger[name].answers.map((answer) => `${name}: ${answer}`),
+);
+
+test('an answer or a fault kind since 1.1 has its line in CHANGELOG.md, an answer one in docs/semantics.md', () => {
+  const kept = JSON.parse(readFileSync(join(root, 'verify/kept/names-of-1.1.json'), 'utf8'));
+  const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
+  const lacking = (names: readonly string[], page: string) =>
+    names.filter((name) => !kept.includes(name) && !page.includes(`\`${name}\``));
+  expect(lacking([...namedAnswers, ...faultKindNames], changes)).toEqual([]);
+  expect(lacking(namedAnswers, semantics)).toEqual([]);
+  expect(kept.length).toBeGreaterThan(100);
 });
 
 test('every assumption that has several answers is read by name outside its ledger', () => {

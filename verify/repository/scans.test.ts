@@ -9,7 +9,7 @@ const least = {
   tests: 130,
   deterministic: 55,
   headed: 110,
-  deciding: 80,
+  deciding: 75,
   twin: 295,
   core: 140,
   portable: 400,

@@ -2,7 +2,7 @@
 import { alignedWindow, anyRounding, cappedSlidingCounter, slidingCounter } from './counters.ts';
 import { hullOf, type Span, type Version, withLimit } from './decision.ts';
 import type { Group, History, LimitsByRounding, PossibleLimits } from './history.ts';
-import { slidingLog, tokenBucket } from './log-and-tokens.ts';
+import { slidingLog, tokenBucket, withBucket } from './log-and-tokens.ts';
 import { fixedWindow, prolongedWindow, slidingCounterFromFirst } from './windows.ts';
 
 export type Algorithm =
@@ -70,6 +70,15 @@ const rareRows: readonly Row[] = [
 
 export const families: readonly Family[] = familiesOf(rows);
 export const rareFamilies: readonly Family[] = familiesOf(rareRows);
+
+/** Two limiters at once with this limit, and a window in this span: a window, and a bucket. */
+export function windowsWithBucket(limit: number, windowMs: Span): readonly Family[] {
+  const both = (window: PossibleLimits) => withBucket(window, limit, windowMs);
+  return familiesOf([
+    ['fixed_window_and_bucket', 'none_of_these', both(fixedWindow), ['free']],
+    ['aligned_window_and_bucket', 'none_of_these', both(alignedWindow), ['free'], 'phase'],
+  ]);
+}
 
 function familiesOf(list: readonly Row[]): Family[] {
   return list.flatMap(([name, algorithm, possibleLimits, modes, phase]) =>

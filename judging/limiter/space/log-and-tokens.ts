@@ -1,6 +1,6 @@
 /** Limiters that look back from each request: a log of the last N, and a bucket of tokens. */
-import { type Decision, firstThat, spanOf, type Version } from './decision.ts';
-import { type Group, type History, judgedIn, type PossibleLimits } from './history.ts';
+import { type Decision, firstThat, type Span, spanOf, type Version } from './decision.ts';
+import { type Group, History, judgedIn, type PossibleLimits } from './history.ts';
 
 /** At most N requests in any window: a token comes back exactly one window after it was spent. */
 export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part) => {
@@ -90,6 +90,16 @@ const empty: Fill = {
   known: new WeakMap(),
 };
 
+/** For each decision, true if a bucket of so many tokens may be empty then. */
+function mayBeEmpty(all: readonly Decision[], version: Version, limit: number): readonly boolean[] {
+  const tokens = empty.tokensOf(version, limit);
+  let before = 0;
+  return all.map((decision, i) => {
+    before = tokens(before, decision, all[i - 1]);
+    return before < 1 + rounding;
+  });
+}
+
 function spentBy({ passed, count }: Decision, refusalsSpend: boolean): number {
   return passed || refusalsSpend ? count : 0;
 }
@@ -127,4 +137,31 @@ function isBucketOf(
     if (passed === ofPasses && !isPermitted) return false;
   }
   return true;
+}
+
+/**
+ * A window and a bucket of `limit` tokens at once: a request needs a place in both. What passed is
+ * known, so each of the two is known by itself: both permit each pass, and one of them each refusal.
+ */
+export function withBucket(
+  window: PossibleLimits,
+  limit: number,
+  [shortest, longest]: Span,
+): PossibleLimits {
+  return ({ decisions: { all } }, { limit: any, ...rest }) => {
+    if (rest.windowMs[0] > longest || rest.windowMs[1] < shortest) return undefined;
+    const version: Version = { ...rest, limit: [limit, limit] };
+    const passes = History.of(all.filter(({ passed }) => passed));
+    if (tokenBucket(passes, version, passes.whole) === undefined) return undefined;
+    const isEmpty = mayBeEmpty(all, version, limit);
+    // Where the bucket refuses, some open a window all the same: as no pass at all does.
+    const opening = all.map((each, i) =>
+      each.passed || !isEmpty[i] ? each : { ...each, passed: true, count: 0 },
+    );
+    const isPermitted = [opening.filter(({ count }) => count > 0), opening].some((list) => {
+      const history = History.of(list);
+      return window(history, version, history.whole) !== undefined;
+    });
+    return isPermitted ? any : undefined;
+  };
 }

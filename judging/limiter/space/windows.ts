@@ -107,7 +107,7 @@ function windowsAfter(
     const [lowest, highest] = limit;
     const [least, most] = spent;
     const openedNow: Span = isProlonged ? [from, to] : opened;
-    if (mayBeIn && passed && !isFull) {
+    if (mayBeIn && passed && (count === 0 || !isFull)) {
       const sum = least + count;
       add(openedNow, spanOf(Math.max(lowest, sum), highest), sum, most + count);
     }
@@ -115,7 +115,7 @@ function windowsAfter(
       add(openedNow, spanOf(lowest, Math.min(highest, most)), Math.max(least, lowest), most);
     if (!mayBeAfter || !passed) continue;
     // Some of the requests may still have been in the window before.
-    if (mayBeIn && !isFull) add([from, to], limit, 1, count);
+    if (mayBeIn && !isFull) add([from, to], limit, Math.min(1, count), count);
     else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
   }
   if (fresh !== undefined) next.push(fresh);

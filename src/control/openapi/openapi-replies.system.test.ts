@@ -242,3 +242,15 @@ test('the document states the limits and is cached for the assumptions in force'
   const { pattern } = routes.tasks;
   expect(paths[pattern].get.responses).not.toHaveProperty('429');
 });
+
+test('a template that only sets a header leaves the documented body, and the header is listed', () => {
+  const { simulator } = new Caller({ replyTemplates: { stats: { headers: { 'x-trace': 'on' } } } });
+  const assumptions = simulator.assumptions.get();
+  const text = openApiText({ assumptions, limits: simulator.limits.get(), baseUrl: 'http://a' });
+  const { paths, components } = JSON.parse(text);
+  const { headers, content } = paths[routes.stats.pattern].get.responses[200];
+  expect(Object.keys(headers)).toEqual(['X-Trace']);
+  const schema = { $ref: '#/components/schemas/AccountStats' };
+  expect(content['application/json'].schema).toEqual(schema);
+  expect(components.schemas).toHaveProperty('AccountStats');
+});

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '#contract/limits.ts';
-import type { ApiReply } from '#contract/request-and-reply.ts';
+import type { ApiReply, ReplyTemplate } from '#contract/request-and-reply.ts';
 import { type Route, routes } from '#contract/routes.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { receivedParameters } from '../../sim/read.ts';
@@ -76,7 +76,7 @@ export function openApi({ assumptions, limits, baseUrl }: DocumentInput): Json {
 
 function componentSchemas(refusals: readonly Refusal[], assumptions: Assumptions): Json {
   const replies = endpointNames
-    .filter((endpoint) => templateOf(endpoint, assumptions) === undefined)
+    .filter((endpoint) => !isWorded(endpoint, assumptions))
     .map((endpoint) => replyOf(endpoint, assumptions));
   return {
     SendRequest: schemaOf(sendBodySchema(assumptions), 'input'),
@@ -107,13 +107,12 @@ function operationObject(
   const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
   const { name, example } = replyOf(endpoint, assumptions);
   const template = templateOf(endpoint, assumptions);
-  const content =
-    template === undefined
-      ? jsonContent(componentRef(name), { examples: { [name]: { value: example } } })
-      : jsonContent(schemaOf(anyWording, 'output'));
+  const content = !isWorded(endpoint, assumptions)
+    ? jsonContent(componentRef(name), { examples: { [name]: { value: example } } })
+    : jsonContent(schemaOf(anyWording, 'output'));
   const successes = Object.entries(success).map(([documentedStatus, description]) => [
     template?.status ?? documentedStatus,
-    { description, ...content },
+    { description, ...headersOf(headersSetBy(template)), ...content },
   ]);
   return {
     operationId,
@@ -155,12 +154,19 @@ function descriptionOf(endpoint: EndpointName, assumptions: Assumptions): string
   );
 }
 
-/**
- * The template that words the endpoint's success, whose body may then be anything. A template of
- * messages keeps their schema, so it does not count.
- */
+/** The template of the endpoint's success. A template of messages keeps their schema and status. */
 function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
   return endpoint === 'send' || endpoint === 'read' ? undefined : replyTemplates[endpoint];
+}
+
+function headersSetBy({ headers = {} }: ReplyTemplate = {}): string[] {
+  return Object.keys(headers).filter((name) => headers[name] !== null);
+}
+
+/** True if a template words the body of the endpoint's success, which may then be anything. */
+function isWorded(endpoint: EndpointName, assumptions: Assumptions): boolean {
+  const { body, text, item } = templateOf(endpoint, assumptions) ?? {};
+  return body !== undefined || text !== undefined || item !== undefined;
 }
 
 /** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */
@@ -200,20 +206,26 @@ function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
 
 function responseOf(refusals: readonly Refusal[]): Json {
   const refs = refusals.map(({ name }) => componentRef(name));
-  const headerNames = new Set(refusals.flatMap(({ reply }) => Object.keys(reply.headers ?? {})));
-  headerNames.delete('content-type');
-  const headers = [...headerNames].map((name) => [
-    name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
-    documentedHeaders[name] ?? setByTemplate,
-  ]);
+  const names = refusals.flatMap(({ reply }) => Object.keys(reply.headers ?? {}));
   const examples = refusals.map(({ name, reply }) => [name, { value: exampleOf(reply) }]);
   return {
     description: refusals.map(({ description }) => description).join('\n\n'),
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...headersOf(names),
     ...jsonContent(refs.length === 1 ? (refs[0] as Json) : { anyOf: refs }, {
       examples: Object.fromEntries(examples),
     }),
   };
+}
+
+/** The headers of a reply as an object of a response, which lacks them if there are none. */
+function headersOf(names: readonly string[]): Json {
+  const others = [...new Set(names)].filter((name) => name !== 'content-type');
+  if (others.length === 0) return {};
+  const headers = others.map((name) => [
+    name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+    documentedHeaders[name] ?? setByTemplate,
+  ]);
+  return { headers: Object.fromEntries(headers) };
 }
 
 /** The body as JSON, or as text: a template may word a body that is not JSON. */

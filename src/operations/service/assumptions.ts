@@ -74,8 +74,8 @@ export const assumptions = {
   }),
 };
 
-/** Assumptions that the first journals did not record. Add each new assumption here. */
-const laterAssumptions: readonly string[] = [
+/** Assumptions that the first journals did not record, and each new one. */
+export const laterAssumptions: readonly string[] = [
   'typeCoercion',
   'validationScope',
   'sendAtFormats',

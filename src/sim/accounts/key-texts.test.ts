@@ -50,6 +50,11 @@ test.each([
   expect(hidden).toMatch(/^hidKey[0-9a-f]{10} hidKey[0-9a-f]{12}\.$/);
 });
 
+test('AUTH-2 a chosen key that begins as a stand-in does is hidden, too', () => {
+  const chosen = 'hidKeyMySecret0123456789';
+  expect(new KeyTexts([keyOf(chosen)], digestOf).hidden(`key=${chosen}`)).not.toContain('MySecret');
+});
+
 test('AUTH-2 a hidden key keeps its length, and is hidden the same way each time', () => {
   const hidden = texts.hidden(`${drawn} ${given} ${drawn}`);
   const [first, second, third] = hidden.split(' ');

@@ -15,9 +15,10 @@ const longestKey = 200;
 const shortestPrefix = 3;
 /** The characters that a bearer token may have. */
 const keyCharacters = /^[A-Za-z0-9_.~+/=-]*/;
-/** Begins the stand-in of a hidden key. */
+/** Begins the stand-in of a hidden key; a key that a user chose may begin so, too. */
 const standInMark = 'hidKey';
 const standIn = `${standInMark}[0-9a-f]{6,}`;
+const wholeStandIn = new RegExp(`^${standIn}$`);
 const noKeys: readonly string[] = [];
 
 export class KeyTexts {
@@ -100,7 +101,7 @@ function escaped(text: string): string {
 }
 
 function standInOf(key: string): string {
-  if (key.startsWith(standInMark)) return key;
+  if (wholeStandIn.test(key)) return key;
   const digits = [0, 1].map((seed) => (hashText(key, seed) >>> 0).toString(16).padStart(8, '0'));
   const room = key.length - standInMark.length;
   const hash = digits.join('');

@@ -1,7 +1,7 @@
-/** More messages than a call may have arguments: too many sends for the quick tests. */
+/** More messages than a call may have arguments. */
 import { expect, test } from 'vitest';
-import { sendBy } from '#verify/testkit/twin/twin.ts';
-import { type SettingsInput, Simulator } from '../../simulator.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 const messages = 150_000;
 

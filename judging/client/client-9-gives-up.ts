@@ -1,0 +1,138 @@
+/** CLIENT-9: no intent is given up in silence while its outcome is open. */
+import { requestIdOf } from '../evidence/exchange.ts';
+import { ReportedIntents } from './client-10-reports.ts';
+import {
+  type ClientExchange,
+  isAccepted,
+  isUnresolved,
+  mayBeAccepted,
+  recipientAndTextOf,
+} from './exchange.ts';
+import {
+  type ClientRecord,
+  type Finding,
+  finding,
+  type Intent,
+  isAttributable,
+  type Judgement,
+  type Judges,
+  judgement,
+  lastAttempt,
+  notExercised,
+} from './record.ts';
+
+export const givingUp = { 'CLIENT-9': givesUpNoIntent } satisfies Judges;
+
+function givesUpNoIntent(record: ClientRecord): Judgement {
+  if (record.isPartial) return notExercised;
+  const { intents, unclear, sends } = record;
+  const counts = new SendCounts(unclear.areNone ? [] : sends);
+  const unresolved = intents.all.filter(
+    (intent) =>
+      isAttributable(intent) &&
+      intent.attempts.some(isUnresolved) &&
+      !mayGoOn(intent, record, counts),
+  );
+  const ends = new ReportedEnds(record);
+  const lastSends = new Map<unknown, ClientExchange>();
+  for (const send of unresolved.length === 0 ? [] : sends) lastSends.set(send.fields?.['to'], send);
+  return judgement(
+    unresolved,
+    (intent) => !isSettled(intent) && !ends.cover(intent),
+    (intent) => givenUpFinding(intent, lastSends),
+  );
+}
+
+/** True if a send that the record does not show whole may go on with the intent. */
+function mayGoOn(
+  { attempts }: Intent,
+  { reports, unclear }: ClientRecord,
+  counts: SendCounts,
+): boolean {
+  if (unclear.areNone) return false;
+  // Another account may go on with a message whose key was refused, or that has a name in the file.
+  const mayChangeCaller =
+    reports !== undefined || attempts.some(({ caller }) => caller.account === undefined);
+  if (!mayChangeCaller && !attempts.some((one) => unclear.concern(one))) return false;
+  const scope = mayChangeCaller ? 'any caller' : 'same caller';
+  return attempts.some((one) => unclear.maySettle(one, scope)) || counts.areMoreThan(attempts);
+}
+
+/** How the client said that intents ended, in its file of intents. */
+class ReportedEnds {
+  readonly #unknown: ReadonlySet<Intent>;
+  readonly #decided: ReadonlySet<Intent>;
+
+  constructor({ intents, reports = [] }: ClientRecord) {
+    const ended = reports.filter(({ reported }) => reported !== undefined);
+    const all = ended.length === 0 ? undefined : new ReportedIntents(intents.all, reports);
+    this.#unknown = new Set(all?.of(ended.filter(({ reported }) => reported === 'unknown')));
+    this.#decided = new Set(all?.of(ended.filter(({ reported }) => reported !== 'unknown')));
+  }
+
+  /**
+   * True if the client reported the intent's end. It may report `unknown` only if it did not see
+   * some reply: otherwise it knows what became of its message.
+   */
+  cover(intent: Intent): boolean {
+    if (this.#decided.has(intent)) return true;
+    return this.#unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);
+  }
+}
+
+/** How many sends there are of each message and under each id. */
+class SendCounts {
+  readonly #counts = new Map<string, number>();
+
+  constructor(sends: readonly ClientExchange[]) {
+    for (const key of sends.flatMap(keysOf))
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** True if sends of the same message or under the same id are not among these attempts. */
+  areMoreThan(attempts: readonly ClientExchange[]): boolean {
+    const keys = attempts.flatMap(keysOf);
+    return keys.some((key) => this.#counts.get(key) !== keys.filter((one) => one === key).length);
+  }
+}
+
+function keysOf(send: ClientExchange): string[] {
+  const id = requestIdOf(send);
+  return [`message ${recipientAndTextOf(send)}`, ...(id === undefined ? [] : [`id ${id}`])];
+}
+
+/** True if the client saw an acceptance or a final refusal. */
+function isSettled(intent: Intent): boolean {
+  const sawAcceptance = intent.attempts.some((attempt) => attempt.isSeen && isAccepted(attempt));
+  return sawAcceptance || !isUnresolved(lastAttempt(intent));
+}
+
+/** `lastSends`: the last send to each recipient. */
+function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, ClientExchange>): Finding {
+  const last = lastAttempt(intent);
+  const similar = last.fields && lastSends.get(last.fields['to']);
+  const isAllSeen = intent.attempts.every(({ isSeen }) => isSeen);
+  const report = isAllSeen
+    ? 'failed (unknown is for a reply that it did not see)'
+    : 'failed or unknown';
+  return finding(
+    `the message was given up after ${replyText(last)}${twiceText(last, similar)}: retry it under the same request_id, or report it as ${report} ` +
+      'in a line of its own: --intents FILE, SMSTWIN_INTENTS, the control port or toPassReferee({ intents })',
+    [last],
+  );
+}
+
+/** What the client saw of the reply, in words. */
+function replyText({ isSeen, isGarbled, reply }: ClientExchange): string {
+  if (isSeen) return `a ${reply.status}`;
+  return isGarbled
+    ? 'a reply whose body was garbled'
+    : 'a reply that did not reach the client whole';
+}
+
+/** Says that a later send to the same recipient may be the same message; empty if none may. */
+function twiceText(last: ClientExchange, similar: ClientExchange | undefined): string {
+  if (!mayBeAccepted(last) || similar === undefined || similar.number <= last.number) return '';
+  const accepted = isAccepted(last) ? 'it was accepted' : 'it may have been accepted';
+  return `; ${accepted}, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
+}
