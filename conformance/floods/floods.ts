@@ -50,8 +50,6 @@ const surplus = 4;
 const mostSurplus = 20;
 /** The time from the first request to the others: their tokens return at different seconds. */
 const apartMs = 1_850;
-/** Sends without a recipient within a flood of sends: each may spend one token (`errorsSpendToken`). */
-const mistakes = 2;
 /** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
 const readsWhileFull = 40;
 /** The requests that waiting out a refusal adds to a flood, as planned. */
@@ -92,7 +90,7 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
     // Shows whether the limit breaks only when requests arrive at once; if an interval that began
     // before the run may explain the first flood, whether it breaks at all.
     await t.pause(fullAgainMs, `the limit of ${bucket}`);
-    await t.inTurn('flood', () => flood(times, burst.callNext, burst.knowsAll ? 1 : times));
+    await flood(times, burst.callNext, burst.knowsAll ? 1 : times);
   }
   return { ...burst, wait };
 }
@@ -113,7 +111,7 @@ async function floodAgain(
   const waitMs = Math.max(minuteMs + apartMs, Math.min(untilAllIsKnownMs, timeoutMs));
   await t.pause(waitMs, `the limit of ${bucket}`);
   try {
-    return await t.inTurn('flood', () => floodOnce(t, account, bucket));
+    return await floodOnce(t, account, bucket);
   } catch (error) {
     if (error instanceof SendsExhausted) return undefined;
     throw error;
@@ -156,8 +154,7 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const isGradual = refusals.every((refusal) => (waitIn(refusal) ?? 0) < 2);
   const returned = isGradual ? (tookMs / minuteMs) * limit : 0;
   const isOtherRefused = caller.isUserRefused || whileEmpty?.isOtherRefused === true;
-  const spent = passes + spentEarlier + mistakesIn(bucket);
-  const hasTooFew = spent < limit || isOtherRefused;
+  const hasTooFew = passes + spentEarlier < limit || isOtherRefused;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = t.hasControl || beganAt - startedAt >= longestReachMs;
   const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);
@@ -202,19 +199,14 @@ async function sendUntilRefused(
   if (bucket === 'send') {
     // Reads must not spend from the bucket either (LIMIT-7).
     await readMessageOf(t, account, first, readsWhileFull);
-    for (let n = 0; n < mistakesIn(bucket); n += 1) await t.send(account, { to: undefined });
     await t.pause(apartMs, 'time to pass');
   }
-  const times = Math.max(0, limit - spentEarlier - 1) + surplus - mistakesIn(bucket);
+  const times = Math.max(0, limit - spentEarlier - 1) + surplus;
   const replies: [Reply, ...Reply[]] = [first, ...(await flood(times, (i) => call(i + 1)))];
   const mostReplies = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
   while (!replies.some(isRefused) && replies.length < mostReplies())
     replies.push(...(await flood(surplus, (i) => call(i + 1))));
   return replies;
-}
-
-function mistakesIn(bucket: Bucket): number {
-  return bucket === 'send' ? mistakes : 0;
 }
 
 interface Sent {

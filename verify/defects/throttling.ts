@@ -54,10 +54,6 @@ export const throttlingDefects: readonly DefectRow[] = [
       'a send spends a token for each part of its text',
       spending(({ message }) => Math.ceil(String(message).length / 153)),
     ],
-    'limit-counts-mistakes-twice': [
-      'a send that fails validation spends two tokens',
-      spending(() => 2, 400),
-    ],
     'limit-held-apart': [
       'messages held until one time have 120 of their own',
       countingAs('send', ({ caller, fields }) => `${caller} ${fields?.['send_at'] ?? ''}`.trim()),

@@ -85,11 +85,11 @@ export function countingAs(
   });
 }
 
-/** A send that is answered `status` spends as many tokens as `tokensOf` says. */
-export function spending(tokensOf: (fields: Fields) => number, status = 202): Planted {
+/** A send that is accepted spends as many tokens as `tokensOf` says. */
+export function spending(tokensOf: (fields: Fields) => number): Planted {
   return handling(({ limiter }) => (call, next) => {
     const handled = next(call.request);
-    if (handled.reply.status !== status || call.key === undefined) return handled;
+    if (handled.reply.status !== 202 || call.key === undefined) return handled;
     const { accountId } = call.key.account;
     for (let spent = 1; spent < tokensOf(call.fields ?? {}); spent++)
       limiter.take('send', accountId);
