@@ -12,7 +12,7 @@ const invalidKeyCode = 'auth_invalid_keyy';
 export const authCases: readonly Case[] = [
   about('AUTH-1/bearer-key-is-accepted', ['sender'], 2, {
     sends:
-      'a send and a read with `Authorization: Bearer <key>`, and without; the read also as HEAD, from behind a proxy, and by other spellings of its path',
+      'a send and a read with `Authorization: Bearer <key>`, and without; the read also with the header in capitals, as HEAD, from behind a proxy, and by other spellings of its path',
     demands: '202 and 200 with the key, 401 without; no spelling that needs no key',
     also: ['SEND-3', 'READ-1'],
     steps: async (t, account) => {
@@ -20,6 +20,7 @@ export const authCases: readonly Case[] = [
       await t.read(account, messageId);
       await t.post(paths.send, undefined, t.fields(account));
       const path = paths.read(messageId);
+      await t.request({ method: 'GET', path, headers: { AUTHORIZATION: `Bearer ${account.key}` } });
       await t.get(path, undefined);
       await t.get(path, undefined, { 'x-forwarded-for': '127.0.0.1' });
       await t.request({ method: 'HEAD', path });
@@ -46,7 +47,8 @@ export const authCases: readonly Case[] = [
     },
   }),
   about('AUTH-1/no-other-scheme', ['key'], 0, {
-    sends: 'the right key under other schemes, without a scheme, and in the query',
+    sends:
+      'the right key under other schemes, without a scheme, in the query, in other headers and in a cookie',
     demands: '401 each',
     steps: async (t, account) => {
       const { key } = account;
@@ -55,8 +57,11 @@ export const authCases: readonly Case[] = [
       t.target.client.masks.hide(basic);
       const schemes = [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''];
       for (const authorization of schemes) await t.get(paths.stats, undefined, { authorization });
-      await t.get(`${paths.stats}?api_key=${key}`, undefined);
-      await t.get(paths.stats, undefined, { 'x-api-key': key });
+      const names = ['api_key', 'access_token', 'token', 'key', 'apikey'];
+      await t.get(`${paths.stats}?${names.map((name) => `${name}=${key}`).join('&')}`, undefined);
+      const cookie = names.map((name) => `${name}=${key}`).join('; ');
+      const inHeaders = { 'x-api-key': key, 'x-auth-token': key, 'api-key': key, cookie };
+      await t.get(paths.stats, undefined, inHeaders);
     },
   }),
   about('AUTH-2/shown-once', ['fresh'], 0, {
@@ -99,7 +104,7 @@ export const authCases: readonly Case[] = [
   }),
   about('AUTH-3/nearly-right-key', ['key'], 0, {
     sends:
-      'the key with a letter changed, dropped or added, in other case, cut in half, much longer, and with signs, a space or an accent',
+      'the key with a letter changed, dropped or added, in other case, cut in half, much longer, in quotes, encoded, and with signs, a space or an accent',
     demands: `401 with code ${invalidKeyCode}, or 400 where no key has such characters`,
     steps: async (t, account) => {
       const { key } = account;

@@ -1,4 +1,7 @@
-/** Cases about reads, unknown ids and the paths of the service. Rules: READ-1, READ-2, VER-1. */
+/**
+ * Cases about reads, unknown ids, the paths of the service, and what reads at the end of a run show.
+ * Rules: READ-1, READ-2, SVC-3, VER-1.
+ */
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import {
@@ -8,9 +11,12 @@ import {
   isRead,
   messageIdOf,
 } from '#judging/evidence/exchange.ts';
+import { type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
+import { isPassedBy, latestPickupMs } from '#judging/service/pace.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
+import { holdEndOf } from '#judging/service/validity.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { recorded } from '../run/recording.ts';
+import { type Recording, recorded } from '../run/recording.ts';
 import { paths, type Trial, unknownId } from '../run/trial.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
 
@@ -20,6 +26,7 @@ const malformedIds = [
   'c232ab00-9414-11ec-b3c8-9f6bdeced846',
   'F47AC10B-58CC-4372-A567-0E02B2C3D479',
   'f47ac10b58cc4372a5670e02b2c3d479',
+  '00000000-0000-0000-0000-000000000000',
   'not-an-id',
   '1',
   "1'",
@@ -88,7 +95,7 @@ export function sinceLastBreak({ target: { log } }: Trial): readonly Exchange[] 
   return log.slice(log.findLastIndex(({ reply }) => reply.interruptions > 0) + 1);
 }
 
-/** Reads messages of all other cases. */
+/** Reads messages of all other cases: those with a text of their own first, which are few. */
 async function readSomeOfTheRun(t: Trial): Promise<void> {
   const since = sinceLastBreak(t);
   const sends = since.filter((exchange) => isMessageSend(exchange) && isAccepted(exchange));
@@ -96,7 +103,7 @@ async function readSomeOfTheRun(t: Trial): Promise<void> {
   const ids = new Set(sends.map(messageIdOf));
   t.exchanges.push(...since.filter((exchange) => isRead(exchange) && ids.has(exchange.id ?? '')));
   const drawn = sends
-    .map((send) => ({ send, place: sha256(`${t.target.seed} ${messageIdOf(send)}`) }))
+    .map((send) => ({ send, place: placeOf(send, t.target.seed) }))
     .sort((one, other) => (one.place < other.place ? -1 : 1));
   for (const { send } of drawn.slice(0, readsAtTheEnd)) {
     const { authorization = '' } = send.headers;
@@ -105,12 +112,45 @@ async function readSomeOfTheRun(t: Trial): Promise<void> {
   }
 }
 
+/** Messages are read in the order of their places. */
+function placeOf(send: Exchange, seed: number): string {
+  const isCommon = String(send.fields?.['message']).startsWith('conformance');
+  return `${Number(isCommon)} ${sha256(`${seed} ${messageIdOf(send)}`)}`;
+}
+
+const lastReads: Recording = {
+  name: 'reads at the end of the run',
+  needs: ['sender'],
+  spends: {},
+  record: readSomeOfTheRun,
+};
+
+/** The sends whose messages were seen to be picked up in time, or passed by later ones of their SIM. */
+function sendsOfMovingQueue(t: Trial): readonly Exchange[] {
+  const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };
+  const isTimely = (one: History) =>
+    (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) - one.start.sentAt <= latestPickupMs(trace);
+  const isDue = ({ start }: History) => isMessageSend(start) && holdEndOf(start) === undefined;
+  return historiesIn({ exchanges: trace.exchanges })
+    .filter((one) => isDue(one) && (isTimely(one) || isPassedBy(trace, one)))
+    .map(({ start }) => start);
+}
+
 export const readCases: readonly Case[] = [
-  about('READ-1/every-message-of-the-run', ['sender'], 0, {
+  judging('READ-1/every-message-of-the-run', lastReads, {
     isLast: true,
     sends: `reads of up to ${readsAtTheEnd} messages of the other cases`,
     demands: '200 with the Message body of that message, in each read of the run',
-    steps: readSomeOfTheRun,
+  }),
+  judging('SVC-3/every-message-of-the-run', lastReads, {
+    isLast: true,
+    sends: `reads of up to ${readsAtTheEnd} messages of the other cases`,
+    demands: 'none is queued that was sent long before others of its SIM, which are not',
+    steps: async (t) => {
+      const sends = sendsOfMovingQueue(t);
+      if (sends.length === 0) t.lack('a message that its device picked up in time');
+      t.exchanges.push(...sends);
+    },
   }),
   about('READ-1/own-message', ['sender'], 2, {
     sends: 'two messages, and a read of each',

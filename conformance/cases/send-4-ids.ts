@@ -58,7 +58,7 @@ export const send4IdCases: readonly Case[] = [
   }),
   about('SEND-4/nearly-the-same-id', needs, sendsOfSimilarIds, {
     sends:
-      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a collision of hashes, a hyphen, a quote, what follows a delimiter or a leading zero; the first message_id; "0", "null", "false" and "constructor" twice',
+      'request_ids that differ in the case or width of a letter, an accent or its encoding, white space, an escape, a wildcard, an invisible character, a collision of hashes, a hyphen, a quote, what follows a delimiter or a leading zero; the first message_id; "0", "null", "false" and "constructor" twice',
     demands: '202 for each; those that a service might change then replay their own message',
     steps: async (t) => {
       const digits = idOfDigits(t);
@@ -178,7 +178,7 @@ function similarIds(digits: string): string[] {
   const id = `${digits}${confusableEnd}`;
   return [
     id.replace('Q', 'q'),
-    id.replace('\u00e9', '\u00c9'),
+    id.replace('Q', '\uff31'),
     id.replace('\u00e9', 'e'),
     withSplitAccent(id),
     id.replace(' ', '  '),

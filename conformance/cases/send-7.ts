@@ -109,12 +109,14 @@ export const send7Cases: readonly Case[] = [
   }),
   valueCase('SEND-7/not-a-time', {
     sends:
-      'times that are not ISO 8601: of a mail, of a day that does not exist, seconds and milliseconds since 1970',
+      'times that are not ISO 8601: of a mail, of a day and of an hour that do not exist, with a line break, seconds and milliseconds since 1970',
     demands: is400,
     values: (now) => [
       'Sun, 01 Jan 2040 00:00:00 GMT',
       Math.ceil((now + hourMs) / secondMs),
       '2040-02-31T00:00:00.000Z',
+      '2040-01-01T25:00:00Z',
+      '2040-01-01T00:00:00Z\n',
       String(now + hourMs),
     ],
   }),
@@ -185,7 +187,7 @@ export const send7Cases: readonly Case[] = [
     waitSeconds: onePollSeconds + leastHoldMs / secondMs,
     spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint, and under `from_number` for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, and to the 59th second of the minute; then a poll for tasks, a replay and an immediate message',
+      'messages held for an hour by each send endpoint, and under `from_number` by another key for a day, 40 days, 100 and 400 years, and with a long text and in other spellings for an hour, and to the 59th second of the minute; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
       const fields = { send_at: isoTime(t.now() + hourMs), request_id: t.requestId() };
@@ -242,8 +244,9 @@ async function holdMessages(
   // The later ones exceed the 2^31 ms that a timer can wait in many languages, the 2^31 and 2^32 s
   // and the 2^63 ns since 1970.
   const sender = { from: undefined, from_number: account.from };
+  const withOtherKey = { ...account, key: await t.anotherKey(account) };
   for (const holdMs of [dayMs + 5 * secondMs, 40 * dayMs, 100 * yearMs, 400 * yearMs])
-    replies.push(await t.send(account, { ...sender, send_at: isoTime(now + holdMs) }));
+    replies.push(await t.send(withOtherKey, { ...sender, send_at: isoTime(now + holdMs) }));
   const spellings = [`${digitsOf(now + hourMs)}+00:00`, isoTime(now + hourMs).toLowerCase()];
   for (const spelling of spellings)
     replies.push(await t.send(account, { send_at: spelling, message: twoSegments }));

@@ -67,7 +67,7 @@ function shownFields(fields: Fields): string {
 
 const requiredFields = ['to', 'from', 'message'];
 
-/** Numbers only where their text is invalid too: a target may read it (`typeCoercion`). */
+/** No numbers: a target may read one as its text (`typeCoercion`). */
 const wrongTypes: readonly Fields[] = [
   { message: { text: 'x' } },
   { message: ['x'] },
@@ -75,18 +75,15 @@ const wrongTypes: readonly Fields[] = [
   { message: 'x\ud83d' },
   { request_id: { id: 7 } },
   { send_at: 'tomorrow' },
-  { send_at: '2040-13-45T00:00:00Z' },
+  { send_at: '2040-13-01T00:00:00Z' },
   { from: ['+12025550123'] },
   { from: { number: '+12025550123' } },
   { to: ['+12025550123'] },
   { to: { number: '+12025550123' } },
-  { to: 12025550123 },
-  { from: 12025550123 },
-  { send_at: 1_900_000_000 },
 ];
 
 /** Malformed bodies never contain a recipient, so that no message can be sent. */
-const malformedTexts = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
+const malformedTexts = ['{', '[]', 'null', '"text"', '42', 'not json', ''];
 
 /** Malformed bodies, then a valid one. Two rules judge the same replies. */
 const malformedBodies: Recording = {
@@ -132,8 +129,8 @@ export const refusalCases: readonly Case[] = [
     tries: 12,
   }),
   refusalCase('SEND-2/alias-is-e164', {
-    sends: 'a `from_number` that is not an E.164 number',
-    rows: () => ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
+    sends: 'a `from_number` that ends in a line break',
+    rows: ({ from }) => [{ from: undefined, from_number: `${from}\n` }],
     tries: 1,
   }),
   refusalCase('SEND-2/numbers-are-not-tidied', {

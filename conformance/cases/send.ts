@@ -42,7 +42,7 @@ const sendersHeaders = [
     'user-agent': 'axios/1.13.2',
     'x-request-id': 'one-of-a-gateway',
   },
-  { 'content-type': 'application/json;charset=UTF-8', accept: '*/*', 'user-agent': 'curl/8.5.0' },
+  { 'content-type': 'application/json;charset="UTF-8"', accept: '*/*', 'user-agent': 'curl/8.5.0' },
 ] as const;
 
 function longestAndTooLong(letter: string): string[] {
@@ -94,7 +94,7 @@ export const sendCases: readonly Case[] = [
   }),
   textCase('SEND-3/any-text', {
     sends:
-      'texts with emoji, quotes, a link, code, placeholders, white space of many kinds, other scripts, and that a language may take for none or for a number',
+      'texts with emoji, quotes, a link, code, placeholders, white space of many kinds, other scripts, and that a language may take for none, or a network for a command',
     demands: '202 each',
     texts: [
       '👋 🇺🇸 👩‍👩‍👧 ❤️',
@@ -103,7 +103,7 @@ export const sendCases: readonly Case[] = [
       'Жé短 漢字日本語 مرحبا',
       '0',
       'null',
-      '12345',
+      'STOP',
     ],
   }),
   about('SEND-3/empty-ids-are-no-replay', senderNeeds, 2, {
@@ -150,11 +150,11 @@ export const sendCases: readonly Case[] = [
   about('SEND-3/escaped-text', senderNeeds, 3, {
     also: ['RES-3', 'SEND-4'],
     sends:
-      'the longest text of accents and a request_id with an emoji and a slash, written with the escapes of JSON, then the request_id without them',
+      'the longest text of accents and a request_id with an emoji, a slash and a tab, written with the escapes of JSON, then the request_id without them',
     demands:
       '202, and the request_id as it was sent, where the service takes such ids; then its replay',
     steps: async (t, account) => {
-      const ids = { request_id: `${t.requestId()} caf\u00e9/\u{1f600}` };
+      const ids = { request_id: `${t.requestId()} caf\u00e9/\u{1f600}\t` };
       const inHex = (unit: string) => unit.charCodeAt(0).toString(16).padStart(4, '0');
       const escaped = (unit: string) =>
         `\\u${unit < '\ud800' ? inHex(unit).toUpperCase() : inHex(unit)}`;

@@ -6,16 +6,19 @@
 import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
 import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
+import { otherRecipientOf } from '../target/target.ts';
 import { alteredNumbers, twoSegments } from './similar-values.ts';
 
 export const eachWay =
-  'under both names of the field, with a request_id and a long text, held, and to each send endpoint';
+  'under both names of the field, with a request_id and a long text to another recipient by another key, held, and to each send endpoint';
 
 /** Sends from this number in each way in which a service may check a sender or a quota. */
 export async function sendEachWay(t: Trial, account: AccountUnderTest, from: string | undefined) {
   await t.send(account, { from });
   await t.send(account, { from: undefined, from_number: from });
-  await t.send(account, { from, request_id: t.requestId(), message: twoSegments });
+  const to = otherRecipientOf(t.target) ?? t.recipient;
+  const withOtherKey = { ...account, key: await t.anotherKey(account) };
+  await t.send(withOtherKey, { from, to, request_id: t.requestId(), message: twoSegments });
   await t.send(account, { from, send_at: isoTime(t.now() + hourMs) });
   for (const path of [paths.dashboard_send, paths.external_send])
     await t.post(path, account.key, t.fields(account, { from }));

@@ -115,6 +115,11 @@ export function wrongKeys(valid: string): string[] {
     valid.padEnd(longKeyLength, 'x'),
     ...[' ', ',', ':', ';', '='].map((delimiter) => `${valid}${delimiter}x`),
     `${valid}'"\\`,
+    // Forms that a look-up may undo.
+    `"${valid}"`,
+    `x${valid}`,
+    `%${valid.charCodeAt(0).toString(16)}${valid.slice(1)}`,
+    Buffer.from(valid).toString('base64'),
     // Not at the end, where some servers trim such bytes.
     `${valid}\u00e9x`,
     '%',

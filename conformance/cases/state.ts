@@ -165,8 +165,7 @@ export const stateCases: readonly Case[] = [
       const fields = { request_id: t.requestId() };
       const { messageId } = await t.mustSend(account, fields);
       const first = await t.read(account, messageId);
-      const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
-      const other = hasOther ? (await t.secondKey(account)).key : account.key;
+      const other = await t.anotherKey(account);
       let latestRank = rankOf(first);
       const readAll = async () => {
         for (const key of [account.key, other, account.key, other]) {

@@ -220,8 +220,7 @@ interface Sent {
  * limit may depend.
  */
 async function callerOf(t: Trial, account: AccountUnderTest, bucket: Bucket) {
-  const hasOther = t.hasControl || t.target.flags.otherApiKey !== undefined;
-  const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
+  const keys = [account.key, await t.anotherKey(account)];
   const isUserRefused = await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
   // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
   const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);

@@ -140,6 +140,13 @@ export class Trial extends RecordedRequests {
     return this.control.createKey(account.accountId ?? '', 'conformance-second');
   }
 
+  /** A key of the account that is not the one of its other requests, as far as the run has one. */
+  async anotherKey(account: AccountUnderTest): Promise<string> {
+    const { apiKey, otherApiKey } = this.target.flags;
+    if (this.hasControl) return (await this.secondKey(account)).key;
+    return account.key === apiKey ? (otherApiKey ?? apiKey) : account.key;
+  }
+
   async revoke({ keyId }: ApiKey): Promise<void> {
     await this.control.revokeKey(keyId);
   }

@@ -142,7 +142,7 @@ const spendsForMs = minuteMs;
 /** The last message to watch is sent some seconds earlier, as its reply may be slow. */
 const lastSendMs = spendsForMs - 5_000;
 /** The second message differs from the first: a device picks up any text, to any recipient. */
-const emojiText = 'conformance 👋';
+const emojiText = '👋 conformance\nof two lines';
 
 /**
  * What the run watches once for all cases that judge it: two messages of one SIM, until more than a

@@ -1,7 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { Client, type Clock, isAllowed } from './client.ts';
+import { noReply } from './connections.ts';
 import { Masks } from './masks.ts';
+import { RunFacts } from './run-facts.ts';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -212,10 +214,21 @@ test('of two keys of which one begins the other, both are masked whole', () => {
   expect(masks.clean('key-of-acme-2, key-of-acme')).toBe('key…, ke…');
 });
 
+test('a key is masked, and known, whatever the case of its header name', () => {
+  const masks = new Masks();
+  const headers = { AUTHORIZATION: 'Bearer key-of-acme-2' };
+  const request = { method: 'GET', path: '/', headers };
+  expect(masks.record('http://a', request, noReply, 1).requestHeaders).toEqual({
+    AUTHORIZATION: 'Bearer key…',
+  });
+  const facts = new RunFacts({ apiKey: 'key-of-acme-2' }, true);
+  expect(facts.callerOf(request)).toMatchObject({ key: 'valid' });
+});
+
 test('--allow-to permits its recipients in any spelling, and no number that may be another', () => {
   const allows = (to: unknown) => isAllowed(['+12125550150'], to);
-  for (const to of [undefined, '+12125550150', '+1 (212) 555-0150', 'tel:+12125550150'])
+  for (const to of [undefined, '', '+12125550150', '+1 (212) 555-0150', 'tel:+12125550150'])
     expect(allows(to), String(to)).toBe(true);
-  for (const to of ['12125550150', '0012125550150', '+12125550150;ext=3', '+1212555', {}, ''])
+  for (const to of ['12125550150', '0012125550150', '+12125550150;ext=3', '+1212555', {}])
     expect(allows(to), String(to)).toBe(false);
 });

@@ -189,7 +189,8 @@ function isToOneOf(allowed: readonly string[], body: string): boolean {
  */
 export function isAllowed(allowed: readonly string[], to: unknown): boolean {
   if (to === undefined || to === null) return true;
-  return typeof to === 'string' && allowed.includes(to.replace(/[^+\d]/g, ''));
+  if (typeof to !== 'string') return false;
+  return to === '' || allowed.includes(to.replace(/[^+\d]/g, ''));
 }
 
 /** The time between two checks whether this process is late. */

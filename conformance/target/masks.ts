@@ -65,7 +65,7 @@ export class Masks {
       Object.fromEntries(
         Object.entries(all).map(([name, value]) => [
           name,
-          name === 'authorization' ? maskCredential(value) : this.clean(value),
+          name.toLowerCase() === 'authorization' ? maskCredential(value) : this.clean(value),
         ]),
       );
     return {

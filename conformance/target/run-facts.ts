@@ -100,7 +100,8 @@ export class RunFacts implements RequestKnowledge<RequestOptions> {
   callerOf({ headers = {}, localAddress }: RequestOptions): Caller {
     const address = this.#addressOf(headers, localAddress);
     const unknown = { isNew: false, ...(address !== undefined && { address }) };
-    const key = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1];
+    const authorization = headers['authorization'] ?? headers['AUTHORIZATION'] ?? '';
+    const key = /^Bearer (.+)$/.exec(authorization)?.[1];
     if (key === undefined) return { ...unknown, key: 'missing' };
     const entry = this.#keys.get(key);
     if (entry === undefined) return { ...unknown, key: 'wrong' };

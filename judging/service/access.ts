@@ -155,11 +155,12 @@ function anySendsFrom(trace: Trace, relation: Sender['is']): Exchange[] {
   return answered(trace).filter((one) => isFrom(one) && isPlain(trace, one));
 }
 
-/** True for a send whose other fields are valid, and that is not a replay. */
+/** True for a send that its other fields did not refuse, and that is not a replay. */
 function isPlain(trace: Trace, send: Exchange): boolean {
   const { invalid, open } = validityOf(send, trace);
   const isOther = (name: string) => name !== 'from' && name !== 'from_number';
-  const isSound = send.fields !== undefined && ![...invalid, ...open].some(isOther);
+  const refusing = isAccepted(send) ? invalid : [...invalid, ...open];
+  const isSound = send.fields !== undefined && !refusing.some(isOther);
   return trace.recorded !== undefined || (isSound && earlierUse(trace, send) === undefined);
 }
 

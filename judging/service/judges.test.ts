@@ -129,6 +129,18 @@ function dashboardSend(quota: number): Exchange {
   return send(202, {}, {}, { more: { ...byDashboard, caller: { ...caller, quota } } });
 }
 
+/** Five messages that are sent when the first one is overdue, and picked up before `at` 75 s. */
+function laterMessages(device_id = body.device_id): Exchange[] {
+  return [1, 2, 3, 4, 5].flatMap((n) => {
+    const message_id = `${id.slice(0, -1)}${n + 1}`;
+    const seen = read({ message_id, device_id, status: 'sending' }, { at: 70_000 + n });
+    return [
+      send(202, { message_id, device_id }, {}, { at: 40_000 + n }),
+      { ...seen, id: message_id },
+    ];
+  });
+}
+
 function withOddKey(status: number): Exchange {
   const headers = { authorization: `Bearer one'` };
   const unknown = { key: 'wrong', isNew: false } as const;
@@ -230,6 +242,24 @@ const brokenBy: [RuleId, string, Exchange[]][] = [
   ],
   [
     'SVC-3',
+    'a message that later ones of its SIM have passed',
+    [send(202, {}), ...laterMessages(), read({}, { at: 80_000 })],
+  ],
+  [
+    'ERR-1',
+    'a message beyond the quota to a number that might have been refused',
+    [send(202, {}, { to: '+447700900123' }, { more: { caller: { ...caller, quota: 0 } } })],
+  ],
+  [
+    'AUTH-4',
+    'a message from an unknown number to one that might have been refused',
+    [
+      send(202, {}),
+      send(202, {}, { to: '+447700900123' }, { at: 50, more: { sender: { is: 'unknown' } } }),
+    ],
+  ],
+  [
+    'SVC-3',
     'a held message that is still queued a minute after its time by a slow clock',
     [
       send(202, {}, { send_at: '2026-03-01T10:00:12.000Z' }, clockAhead(-40_000)),
@@ -291,6 +321,23 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'half of an emoji',
     [send(202, {}, { message: 'x\ud83d' }), send(400, { code: 'to' }, { to: 'x' })],
   ],
+  [
+    'SVC-3',
+    'a message that later ones of another SIM have passed',
+    [send(202, {}), ...laterMessages('another SIM'), read({}, { at: 80_000 })],
+  ],
+  ...[{ message_id: id }, { id: 17, text: fields.message }].map(
+    (task): [RuleId, string, Exchange[]] => [
+      'SVC-3',
+      `a message that a poll was handed as ${Object.keys(task)} before others passed it`,
+      [
+        send(202, {}),
+        exchange(200, { tasks: [task] }, { at: 100, more: { endpoint: 'tasks' } }),
+        ...laterMessages(),
+        read({}, { at: 80_000 }),
+      ],
+    ],
+  ),
   [
     'SVC-3',
     'a hold that ends later by a clock that is 40 s behind',

@@ -18,11 +18,11 @@ function judgeQuotas(trace: Trace, findings: Findings): void {
     const { invalid, open } = validityOf(send, trace);
     const isNewMessage = isMessageSend(send) && earlierUse(trace, send) === undefined;
     const isValid = invalid.length + open.length === 0;
-    if (isNewMessage && isValid && send.reply.status !== 0 && quota !== undefined)
-      judgeSend(trace, send, quota, findings);
     if (quota === undefined) continue;
-    // The document shows the code of one endpoint, but the others queue no message beyond it either.
-    if (isAccepted(send) && isSend(send) && !isMessageSend(send)) {
+    if (isNewMessage && isValid && send.reply.status !== 0) judgeSend(trace, send, quota, findings);
+    // The document shows the code of one endpoint, but the others queue no message beyond it either,
+    // nor does a send that might have been refused.
+    else if (isAccepted(send) && (isNewMessage || (isSend(send) && !isMessageSend(send)))) {
       const isWithin = countedFor(trace, send).certain < quota;
       findings.alsoRequireThat([send], isWithin, `no message beyond a quota of ${quota}`);
     }

@@ -219,6 +219,10 @@ export const callerDefects: readonly DefectRow[] = [
         return isLive(key) && isLong && key.key.startsWith(given);
       }),
     ],
+    'key-in-quotes': [
+      'a key in quotes is taken for the key',
+      accepting((given, key) => isLive(key) && given === `"${key.key}"`),
+    ],
     'key-quote-500': [
       'a key with a quote is answered 500',
       answering(({ request }) =>

@@ -132,6 +132,20 @@ export const holdDefects: readonly DefectRow[] = [
       'a send with from_number in place of from is not held',
       understanding(({ from }) => (from === undefined ? { send_at: undefined } : {})),
     ],
+    'hold-by-first-key': [
+      'only the messages of the first key of an account are held',
+      understanding((_, { key }) =>
+        key === undefined || key === key.account.keys[0] ? {} : { send_at: undefined },
+      ),
+    ],
+    'send-at-hour-25': [
+      'an hour of 25 is the first one of the next day',
+      readingSendAt((sendAt) => sendAt.replace('T25:', 'T01:')),
+    ],
+    'send-at-line-end': [
+      'a line break after send_at is ignored',
+      readingSendAt((sendAt) => sendAt.trimEnd()),
+    ],
     'tasks-end-holds': [
       'a device that asks for tasks ends the holds of its SIM',
       replying(tasksEndHolds),

@@ -104,6 +104,10 @@ export const readDefects: readonly DefectRow[] = [
       'a plus sign in request_id is echoed as a space',
       writingRequestId((id) => id.replaceAll('+', ' ')),
     ],
+    'request-id-without-tags': [
+      'what may be a tag of HTML is not echoed in request_id',
+      writingRequestId((id) => id.replace(/<[^>]*>/g, '')),
+    ],
     'request-id-lost-on-read': [
       'a read shows no request_id',
       describing(() => ({ request_id: '' }), isRead),

@@ -119,6 +119,10 @@ export const sendDefects: readonly DefectRow[] = [
           : exchange.reply,
       ),
     ],
+    'alias-trimmed': [
+      'white space around a from_number is ignored',
+      rewriting('from_number', (number) => number.trim()),
+    ],
     'to-any-digits': [
       'digits of other scripts are digits of a number',
       rewriting('to', withAsciiDigits),
@@ -141,6 +145,10 @@ export const sendDefects: readonly DefectRow[] = [
           : undefined,
       ),
     ],
+    'command-refused': [
+      'a text that is a command of a network, such as STOP, is refused',
+      refusingField('message', (text) => text === 'STOP'),
+    ],
     'send-by-first-key': [
       'only the first key of an account may send',
       answeringSends((call) =>
@@ -160,6 +168,12 @@ export const sendDefects: readonly DefectRow[] = [
       'a body is no JSON if its type has a charset',
       answeringSends(({ request }) =>
         request.contentType?.includes('charset') === true ? { status: 415, body: '{}' } : undefined,
+      ),
+    ],
+    'quoted-charset-refused': [
+      'a body is no JSON if the charset of its type is in quotes',
+      answeringSends(({ request }) =>
+        request.contentType?.includes('"') === true ? { status: 415, body: '{}' } : undefined,
       ),
     ],
   }),

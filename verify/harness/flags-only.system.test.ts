@@ -198,9 +198,12 @@ test.concurrent('ERR-1 an exhausted account without a number of its own is not a
 test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
   const cases = ['SVC-3', 'SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
   const { exitCode, results, out } = await runWithFlags(cases, { rate, isUnattended: true });
-  const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
+  const verdicts = results
+    .map(({ verdict }) => verdict)
+    .filter((verdict) => verdict !== 'notice')
+    .sort();
   // A pickup that only the harness causes does not show how soon one comes.
-  expect(verdicts, out).toEqual(['not_exercised', 'not_exercised', 'passed', 'skipped']);
+  expect(verdicts, out).toEqual(['not_exercised', 'not_exercised', 'passed', 'skipped', 'skipped']);
   // The user named a device, so a rule about its polls must not remain untested in silence.
   expect(exitCode).toBe(4);
 });
