@@ -162,11 +162,17 @@ export class Control {
 
   /** The number of an account's messages, at most 200, if the simulator lists them. */
   async messageCount(accountId: string): Promise<number | undefined> {
-    const reply = await this.port.call('messages.page', {
-      input: { account_id: accountId, limit: 200 },
-    });
-    const list = isObject(reply.json) ? reply.json['messages'] : undefined;
-    return Array.isArray(list) ? list.length : undefined;
+    let count = 0;
+    let cursor: unknown;
+    do {
+      const input = { account_id: accountId, limit: 200, ...(cursor !== undefined && { cursor }) };
+      const { json } = await this.port.call('messages.page', { input });
+      const list = isObject(json) ? json['messages'] : undefined;
+      if (!Array.isArray(list)) return undefined;
+      count += list.length;
+      cursor = isObject(json) ? json['next_cursor'] : undefined;
+    } while (typeof cursor === 'string');
+    return count;
   }
 
   /** Simulated time; only the harness moves it during the run. */

@@ -9,8 +9,7 @@ import { isSend } from '../evidence/exchange.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { holdBack } from './client-2-hold-back.ts';
 import { requests } from './client-3-requests.ts';
-import { sending } from './client-5-sends-once.ts';
-import { givingUp } from './client-9-gives-up.ts';
+import { outcomes } from './client-5-outcomes.ts';
 import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
 import { type ClientExchange, isAccepted, isUnclear, type Reading, readsIn } from './exchange.ts';
@@ -81,8 +80,7 @@ const judges: Readonly<Record<ClientRuleId, Judge>> = {
   ...retryAfter,
   ...holdBack,
   ...requests,
-  ...sending,
-  ...givingUp,
+  ...outcomes,
   ...reported,
   ...pace,
 };

@@ -16,6 +16,8 @@ export interface Bucket {
   readonly isOfAddress: boolean;
   /** In the order in which they were sent. */
   readonly exchanges: readonly Exchange[];
+  /** Requests that may have spent from it, too: of callers whose address is not known. */
+  readonly ofUnknown?: readonly Exchange[];
   /** `exchanges` has every request to the bucket since this time. */
   readonly knownSince: number;
   /** See `Trace`. */
@@ -46,7 +48,7 @@ export interface SplitBucket extends Bucket {
   /** The requests that passed and spent a token. */
   readonly granted: readonly Exchange[];
   readonly refused: readonly Exchange[];
-  /** The tries without a reply, each of which may have spent a token or not. */
+  /** Requests, and tries without a reply, each of which may have spent a token or not. */
   readonly doubtful: readonly Exchange[];
   readonly refusalsSpend: boolean;
   /** True if clients whose requests are unknown spend from the bucket. */

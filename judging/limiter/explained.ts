@@ -102,9 +102,10 @@ function* contradictions(
       (replaysSpend || !isReplay(exchange)) &&
       (errorsSpend || !isError(exchange)),
   );
-  const doubtful = exchanges.flatMap((exchange) =>
+  const triesLost = exchanges.flatMap((exchange) =>
     Array.from({ length: triesWithoutReply(exchange) }, () => exchange),
   );
+  const doubtful = [...triesLost, ...(bucket.ofUnknown ?? [])];
   const othersSpend = others === 'certain';
   const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
   const judged = (others === 'none' ? refused : []).map((each) => firstOfRefusals(split, each));

@@ -62,11 +62,20 @@ export function bucketsOf(trace: Trace): Bucket[] {
     const ofBucket = decidedBy(trace.log.filter(isInBucket), last.answeredAt);
     const exchanges = ofBucket.filter(({ answeredAt }) => answeredAt > first.sentAt - lookBackMs);
     const isCut = exchanges[0] !== ofBucket[0];
+    const isOfAddress = first.caller.account === undefined;
+    // A request that claims to be forwarded may count for its own address or for another
+    // (`clientIp`).
+    const mayBeInBucket = ({ endpoint: of, caller, sentAt }: Exchange) =>
+      of === endpoint &&
+      ownerOf(caller) === undefined &&
+      sentAt > first.sentAt - lookBackMs &&
+      sentAt <= last.answeredAt;
     const knownSince = first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince;
     return {
       endpoint,
       limit: documentedLimits[endpoint],
-      isOfAddress: first.caller.account === undefined,
+      isOfAddress,
+      ...(isOfAddress && { ofUnknown: trace.log.filter(mayBeInBucket) }),
       exchanges,
       knownSince: isCut ? Math.max(knownSince, first.sentAt - lookBackMs) : knownSince,
       hasExactTimes: trace.hasExactTimes,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { messageEvents, type Status } from '#contract/message-status.ts';
 import { readerOf, Twin } from '#verify/testkit/twin/twin.ts';
 import { messageHistory } from '../sim/store/message-view.ts';
-import { messageSteps } from './lifecycle.ts';
+import { messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);
 

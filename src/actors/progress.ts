@@ -2,7 +2,7 @@
  * Moves messages on: at polls, at a time that is drawn for each message, and by operations. Takes
  * their next step, then puts them into the queue (`src/sim/devices/device-work.ts`) in which they
  * wait for the step after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether
- * it progresses, fails or stays; the assumption `progressPace` decides when. `lifecycle.ts`
+ * it progresses, fails or stays; the assumption `progressPace` decides when. `message-machine.ts`
  * decides whether a step exists.
  * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, failsFrom.
  */

@@ -15,3 +15,10 @@ test.each(sample(answers, answers.length / 3))('%j', (row) =>
 
 test('each status of a held message is seen, however short it is', () =>
   expectSound({ progressPace: 'own_delay' }, 'SEND-7/holds', 'progressPace'));
+
+// A refusal of a request that claims another address may have spent a token, and two floods queue
+// more messages than one page lists.
+test('a continuous refill from which refusals spend is found sound', () => {
+  const both = { limiterRefill: 'continuous', refusedSpendsToken: 'yes' };
+  return expectSound(both, 'AUTH-6', 'LIMIT-1', ...Object.keys(both));
+});

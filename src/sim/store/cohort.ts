@@ -72,7 +72,7 @@ export class Cohort {
   }
 
   /**
-   * Takes a step: the only writer of `status`. `src/actors/lifecycle.ts` decides which steps
+   * Takes a step: the only writer of `status`. `src/actors/message-machine.ts` decides which steps
    * exist; a restored cohort repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {

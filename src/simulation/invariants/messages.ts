@@ -10,7 +10,7 @@ import type { Findings } from './findings.ts';
 
 /**
  * The steps of a message, transcribed from the document a second time. Rules: STATE-1 to STATE-5.
- * `src/actors/lifecycle.ts` is the first transcription. Neither imports the other, so that
+ * `src/actors/message-machine.ts` is the first transcription. Neither imports the other, so that
  * one misreading cannot hide in both. The document does not say from which states a message may
  * fail; here, any state that is not final.
  */

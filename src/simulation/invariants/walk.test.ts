@@ -6,7 +6,7 @@ import { wrongSimulation } from '#verify/defects/catalogue.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts';
 import { acmeNumber, globexNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
-import { messageSteps } from '../../actors/lifecycle.ts';
+import { messageSteps } from '../../actors/message-machine.ts';
 import { parseSettings } from '../../config/settings.ts';
 import type { ApiKey, FirstUse, Message } from '../../sim/accounts/account.ts';
 import { ReplayWindow } from '../../sim/sends/replay-window.ts';

@@ -6,7 +6,7 @@ import {
   type Status,
   statuses,
 } from '#contract/message-status.ts';
-import { messageMachine, messageSteps } from './lifecycle.ts';
+import { messageMachine, messageSteps } from './message-machine.ts';
 
 /** The document's table of transitions; every pair that is not here leaves the status unchanged. */
 const documented: readonly (readonly [Status, MessageEvent, Status])[] = [
