@@ -657,3 +657,25 @@ test.each(shownOrNot)('%s is shown or not by %s', (rule, _, exchanges, shown, mo
   expect(findings.broken).toBeUndefined();
   expect(findings.exercised).toBe(shown);
 });
+
+test.each([
+  ['own_delay', false],
+  ['next_poll', true],
+])(
+  'STATE-3 with polls each second, a message may take longer where its pace is %s',
+  (pace, fails) => {
+    const answers: Readonly<Record<string, unknown>> = {
+      pollIntervalSeconds: 1,
+      progressPace: pace,
+    };
+    const watched = [
+      send(202, {}),
+      read({ status: 'sending' }, { at: 400 }),
+      read({ status: 'sent' }, { at: 9_000 }),
+    ];
+    const assumption: Trace['assumption'] = (name) => answers[name] as never;
+    expect(
+      judge('STATE-3', watched, watched, { assumption, hasExactTimes: true }).broken !== undefined,
+    ).toBe(fails);
+  },
+);

@@ -30,7 +30,7 @@ export const paceJudges = {
 } as const;
 
 /** "Within about 20 s" (SVC-3). */
-const documentedPollMs = 20_000;
+export const documentedPollMs = 20_000;
 /** "About" permits a quarter more or less. */
 const tolerance = 0.25;
 /** The time between two reads of a watched message, if time does not stand still. */

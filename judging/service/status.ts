@@ -28,7 +28,7 @@ import {
   stepsOf,
 } from './histories.ts';
 import type { Findings, Trace } from './judge.ts';
-import { latestPickupMs, pollIntervalMs } from './pace.ts';
+import { documentedPollMs, latestPickupMs, pollIntervalMs } from './pace.ts';
 import { holdEndOf } from './validity.ts';
 
 export const statusJudges = {
@@ -215,7 +215,10 @@ function judgeDelivery(trace: Trace, history: History, findings: Findings): void
   const { start, reads, sightings } = history;
   const watchedMs = (reads.at(-1)?.sentAt ?? 0) - start.answeredAt;
   const end = sightings.at(-1)?.status;
-  const isTooShort = watchedMs < 7 * pollIntervalMs(trace);
+  // A service that reports progress at its own pace need not be faster if its devices poll often.
+  const hasOwnPace = trace.assumption('progressPace') === 'own_delay';
+  const leastPollMs = hasOwnPace ? documentedPollMs : 0;
+  const isTooShort = watchedMs < 7 * Math.max(leastPollMs, pollIntervalMs(trace));
   if (isTooShort || holdEndOf(start) !== undefined || end === 'failed') return;
   const expected = 'delivered within seven polls';
   findings.judgeThat([start], end === 'delivered', expected, () => describeHistory(history));
