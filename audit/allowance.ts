@@ -102,7 +102,7 @@ export class Allowance {
     return this.#requests(isOpen(this.#evidence));
   }
 
-  /** True if a step of so many windows that shows the algorithm still fits into short ones. */
+  /** True if a step that shows the algorithm is affordable: in short windows, before the audit ends. */
   affordsIfOpen({ requests, windows }: Cost): boolean {
     const endMs = this.begin.ms + openAuditMs;
     const isInTime = this.#run.now() + windows * this.windowMs[1] <= endMs;

@@ -23,10 +23,7 @@ createServer(answer).listen(Number(flag('--control-port')), '127.0.0.1', () => {
 });
 `;
 
-test.each([
-  ['end', /did not come back|ended during/],
-  ['hang', /did not come back|ended during/],
-])('a shard that may %s while it is brought up to date does so once', async (how, reason) => {
+test.each(['end', 'hang'])('a shard that %ss while it resumes is started again', async (how) => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-shard-'));
   const program = join(folder, 'shard.mjs');
   writeFileSync(program, source);
@@ -56,7 +53,7 @@ test.each([
   await expect.poll(() => shard.state).toBe('ready');
   expect(notices).toEqual([
     expect.stringMatching(/^shard 0 ended \(SIGKILL\)/),
-    expect.stringMatching(reason),
+    expect.stringMatching(/did not come back|ended during/),
     'shard 0 runs again',
   ]);
   expect((await shard.ask(state)).status).toBe(200);

@@ -660,7 +660,7 @@ test.each(shownOrNot)('%s is shown or not by %s', (rule, _, exchanges, shown, mo
 
 test.each([
   ['own_delay', false],
-  ['next_poll', true],
+  ['per_poll', true],
 ])(
   'STATE-3 with polls each second, a message may take longer where its pace is %s',
   (pace, fails) => {

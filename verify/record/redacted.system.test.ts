@@ -59,7 +59,7 @@ async function verdictsOf(run: RecordedRun, what: readonly Redaction[]) {
   return { failed, passed, rules: rules.map(({ id, verdict }) => [id, verdict]) };
 }
 
-/** Rules of every kind of group; floods and replays of most kinds would make it slow. */
+/** Rules of every kind of group; floods and the other rules of sends would make it slow. */
 const rules = ['SEND-4', 'RES', 'READ-1', 'READ-2', 'AUTH-1', 'AUTH-3', 'STATE'];
 
 const fewRules = ['SEND', 'RES', 'READ-1'];

@@ -107,9 +107,9 @@ function operationObject(
   const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
   const { name, example } = replyOf(endpoint, assumptions);
   const template = templateOf(endpoint, assumptions);
-  const content = !isWorded(endpoint, assumptions)
-    ? jsonContent(componentRef(name), { examples: { [name]: { value: example } } })
-    : jsonContent(schemaOf(anyWording, 'output'));
+  const content = isWorded(endpoint, assumptions)
+    ? jsonContent(schemaOf(anyWording, 'output'))
+    : jsonContent(componentRef(name), { examples: { [name]: { value: example } } });
   const successes = Object.entries(success).map(([documentedStatus, description]) => [
     template?.status ?? documentedStatus,
     { description, ...headersOf(headersSetBy(template)), ...content },

@@ -74,7 +74,7 @@ export const assumptions = {
   }),
 };
 
-/** Assumptions that the first journals did not record, and each new one. */
+/** Assumptions that the first journals did not record. Add each new assumption here. */
 export const laterAssumptions: readonly string[] = [
   'typeCoercion',
   'validationScope',
