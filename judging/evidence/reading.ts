@@ -163,12 +163,8 @@ export class KeyNames {
   /** `plain`: the text without escapes. */
   #hidden(text: string, plain: string): string {
     const name = (key: string) => this.#nameOf(key);
-    let hidden = plain;
-    // Looking for a few keys costs less than a search for any.
-    if (this.#hiddenKeys.some((key) => plain.includes(key))) {
-      this.#anyKey ??= anyOf(this.#hiddenKeys);
-      hidden = plain.replaceAll(this.#anyKey, name);
-    }
+    if (this.#hiddenKeys.length > 0) this.#anyKey ??= anyOf(this.#hiddenKeys);
+    let hidden = this.#anyKey === undefined ? plain : plain.replaceAll(this.#anyKey, name);
     if (hidden.includes('smst_')) hidden = hidden.replaceAll(drawnKey, name);
     return hidden === plain ? text : hidden;
   }
