@@ -240,7 +240,7 @@ export class KeyTests {
  * passes after them if all of a shared limit came back.
  */
 function askedOfOther(limit: number): number {
-  const most = mostOfOther + Math.min(limit >> 2, 3 * mostOfOther);
+  const most = mostOfOther + Math.min(limit >> 2, mostOfOther);
   return Math.min(Math.max(1, limit - 1), most);
 }
 

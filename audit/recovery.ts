@@ -46,7 +46,9 @@ const gradualShares = [0.12, 0.25];
 /** After this many times its expected length, a wait is over, and only just. */
 export const justOver = 1.02;
 /** The number of requests, spread over a window, that look for its end. */
-const waitsInWindow = 40;
+const waitsInWindow = 20;
+/** In a short window, in which requests cost little time. */
+const waitsInShortWindow = 40;
 /** Evenly spaced requests go on for this many windows, as a window may be longer than expected. */
 const evenWindows = 1.3;
 /** After that, each wait is this many times as long as the previous one. */
@@ -202,8 +204,9 @@ export class Recovery {
   /** Waits that are evenly spaced over a window, closer at first, and longer after its end. */
   *#waitsOver(begin: number, windowMs: number): Generator<number> {
     const from = this.#run.now() - begin;
+    const count = this.#allowance.isShortWindow ? waitsInShortWindow : waitsInWindow;
     for (let waitMs = from; ; ) {
-      const evenly = Math.min(firstWaitMs + (waitMs - from) / 4, windowMs / waitsInWindow);
+      const evenly = Math.min(firstWaitMs + (waitMs - from) / 4, windowMs / count);
       waitMs += waitMs < evenWindows * windowMs ? evenly : waitMs * (longerWait - 1);
       yield waitMs;
     }

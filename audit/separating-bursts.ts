@@ -162,8 +162,9 @@ function betterBurst(
   const waitCost = leastCost + (at - now) / timeMs;
   // Even if it separated all, another is better.
   if (1 / (waitCost + (lead.length + 1) / requests) <= least) return undefined;
+  if (lead.length >= requests) return undefined;
   const { separated, expected, count } = outcomesAt(evidence, at, choice, lead);
-  if (lead.length + count > requests || separated < leastSeparated) return undefined;
+  if (separated < leastSeparated) return undefined;
   const score = separated ** 2 / (waitCost + (lead.length + expected) / requests);
   return score > least ? { lead, at, count, score } : undefined;
 }
@@ -196,7 +197,7 @@ function leadsOf(limit: number, [shortest, longest]: Span, paceMs: number): read
 function outcomesAt(
   evidence: Evidence,
   at: number,
-  { paceMs, replyMs }: Pick<BurstChoice, 'paceMs' | 'replyMs'>,
+  { paceMs, replyMs, requests }: Pick<BurstChoice, 'paceMs' | 'replyMs' | 'requests'>,
   lead: readonly number[],
 ) {
   const sample = weighted(evidence.candidates);
@@ -205,12 +206,14 @@ function outcomesAt(
     at,
     (count) => Math.max(0, count - 1) * paceMs + replyMs,
     sample.map(({ candidate }) => candidate),
-    evidence.limit[1] + 1,
+    // A burst that ends before its refusal separates, too: those that expect fewer passes.
+    Math.min(evidence.limit[1] + 1, requests - lead.length),
     passesOf(lead, paceMs),
   );
   const most = passes.map((span) => span[1] + 1);
   const expected = sample.reduce((sum, { weight }, i) => sum + weight * (most[i] ?? 0), 0);
-  return { separated: separation(sample, passes), expected, count: Math.max(...most) };
+  const count = Math.min(Math.max(...most), requests - lead.length);
+  return { separated: separation(sample, passes), expected, count };
 }
 
 /** Requests that pass at these times. Those that follow each other at once are one decision. */

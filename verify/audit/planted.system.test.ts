@@ -72,6 +72,14 @@ test.each(sample(past, 4))(
   },
 );
 
+test('a log of 120 in a minute that states no wait is learned in 540 requests', async () => {
+  const bench = new LimitedServer(perKey(slidingLog(120, 60_000)));
+  const request = async (subject: Subject) => ({ status: (await bench.request(subject)).status });
+  const { statements, requests } = await audit({ request, ...bench.clock });
+  expect(statements.algorithm).toMatchObject({ certainty: 'certain', value: 'sliding_log' });
+  expect(requests).toBeLessThanOrEqual(540);
+});
+
 /** A bucket, a window and a log of one request are one limiter. */
 test.each([
   [1_000, 'a token bucket of one; a window or log of one request does the same'],
