@@ -4,7 +4,7 @@
 import { mkdirSync } from 'node:fs';
 import type { FleetOptions } from '#fleet/fleet.ts';
 import { fixedClientIp } from '#fleet/refusals.ts';
-import type { JoinedShard } from '#fleet/shard.ts';
+import type { JoinedShard } from '#fleet/shard-supervisor.ts';
 import { UsageError } from '#io/command-error.ts';
 import { duration, fileValue, isWebAddress, wholeNumber } from '#io/flag-values.ts';
 import {
