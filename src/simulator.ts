@@ -111,7 +111,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
       this.#worldJournal.noteDelayed(exchange);
-      if (this.activity.isWatched) this.activity.answered(exchange);
+      if (this.activity.hasAudience) this.activity.answered(exchange);
     });
     // Opens and locks the journal first: an existing one says when simulated time started.
     const recordedStartMs = this.#worldJournal.open(this.settings, {
@@ -151,7 +151,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     const handled = simulation.handle(request);
     const { journal } = this.#worldJournal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
-    if (this.activity.isWatched) this.wallClock.arm();
+    if (this.activity.hasAudience) this.wallClock.arm();
     if (write === undefined) return handled.reply;
     // The reply must wait for this write to the journal. A caller that can wait makes the write.
     if (awaits === undefined) {
@@ -236,7 +236,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   get isWaitedFor(): boolean {
-    return this.activity.streams > 0 || this.waits.size > 0;
+    return this.activity.openStreams > 0 || this.waits.size > 0;
   }
 
   shutdown(): void {
