@@ -8,7 +8,14 @@ import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
 import { conflict, refuseMore } from '../sim/errors.ts';
-import { type NamedWorld, readdress, withLinksUnder, worldNamedBy } from './address.ts';
+import {
+  type NamedWorld,
+  readdress,
+  type Share,
+  WorldIds,
+  withLinksUnder,
+  worldNamedBy,
+} from './address.ts';
 import { copyInto, rebuildAt } from './copies.ts';
 import {
   type CreateSimulator,
@@ -26,7 +33,7 @@ import {
   type WorldSimulator,
 } from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
-import { type Share, WorldIds, WorldTable } from './world-table.ts';
+import { WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
 export const firstWorldId = 'default';
