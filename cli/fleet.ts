@@ -16,10 +16,10 @@ import {
   heading,
   newCommand,
 } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
 import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
+import { foreignText } from '#io/terminal.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { defaultAssumptions } from '#src/sim/assumptions.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';

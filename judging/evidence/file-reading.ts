@@ -6,9 +6,9 @@ import { basename } from 'node:path';
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { scriptedRecipients } from '#contract/refusals.ts';
 import { matchRoute } from '#contract/routes.ts';
+import { CopyFilter, type KnownExchanges } from './copies.ts';
 import { FileClock, type MutableTraffic, type SteadyClocks } from './file-clocks.ts';
 import { ForeignRequests } from './foreign-file.ts';
-import { CopyFilter, type KnownExchanges } from './known-exchanges.ts';
 import { type KeyNames, objectIn } from './reading.ts';
 
 /** What all files that are read together share. */

@@ -6,12 +6,11 @@
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { counted } from '#io/terminal.ts';
-import { CopiesOfTools, sourceOf } from './copies-of-tools.ts';
+import { CopiesOfTools, KnownExchanges, sourceOf } from './copies.ts';
 import { SteadyClocks } from './file-clocks.ts';
 import { FileReading, type TextReader } from './file-reading.ts';
 import { harReader } from './har-file.ts';
 import { journalReader } from './journal-exchanges.ts';
-import { KnownExchanges } from './known-exchanges.ts';
 import { KeyNames, pathOf } from './reading.ts';
 import { type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 import { opened, piecesOf, readerOfLines, type TrafficKind } from './traffic-file.ts';

@@ -5,7 +5,8 @@
  * spent its token at any time between its start and its reply. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
  *
  * With a limit of 3, four passes within 50 s contradict `sliding`. They contradict `interval_aligned`
- * only if all are in one minute, wherever minutes may begin: each beginning is a version.
+ * only if all are in one minute, wherever minutes may begin: each beginning is a version. By
+ * `continuous`, 17 s after all three were spent no request may pass, and 21 s after it one must.
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
@@ -24,7 +25,6 @@ import {
   type Window,
   waysOfIntervals,
 } from './bucket.ts';
-import { continuousExcess, continuousHadToken } from './continuous.ts';
 import { counterExcess, counterHadToken, countersOf } from './sliding-counter.ts';
 
 export type Refill = NamedAnswer<'limiterRefill'>;
@@ -150,4 +150,47 @@ function hadTokenOfLastMinute(
     );
     return countAfter(from, spenders) + unknown < limit;
   };
+}
+
+/** A continuous refill lets N requests pass, plus N for each minute that they take. */
+function continuousExcess({ granted, limit, spanErrorMs }: SplitBucket): Excess | undefined {
+  for (const [i, { sentAt }] of granted.entries()) {
+    let latest = sentAt;
+    for (const [n, exchange] of granted.slice(i).entries()) {
+      latest = Math.max(latest, exchange.answeredAt);
+      const most = limit + ((latest - sentAt + spanErrorMs) * limit) / minuteMs;
+      if (n + 1 > most) return { exchange, passed: n + 1, spanMs: latest - sentAt };
+    }
+  }
+  return undefined;
+}
+
+/** A token, and a hundredth for rounding. */
+const wholeToken = 1.01;
+
+/** True if the bucket certainly held a token for the refused request. */
+function continuousHadToken(
+  bucket: SplitBucket,
+  refusal: Exchange,
+  spenders: readonly Exchange[],
+): boolean {
+  const { limit, granted, knownSince, refusalsSpend, spanErrorMs } = bucket;
+  const returnedSince = (at: number) => ((refusal.sentAt - spanErrorMs - at) * limit) / minuteMs;
+  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
+  const isFilled = latestFirst.every((spentAt, i) => {
+    const remaining = limit - (i + 1);
+    return remaining >= 1 || remaining + returnedSince(spentAt) > wholeToken;
+  });
+  if (!isFilled) return false;
+  // The bucket may have been empty where the record begins. Unknown refusals that spend may even
+  // have left less than nothing.
+  const atStart = refusalsSpend ? -limit : 0;
+  if (atStart + returnedSince(knownSince) - spenders.length > wholeToken) return true;
+  // It had a token for each request that passed.
+  return granted.some((pass) => {
+    const later = spenders.filter(
+      (spender) => spender !== pass && spender.answeredAt + spanErrorMs >= pass.sentAt,
+    );
+    return returnedSince(pass.answeredAt) - later.length > wholeToken;
+  });
 }
