@@ -104,6 +104,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   };
   const endMs = startMs + options.minutes * limitWindowMs;
   const perMs = (overload * users.length * allLimits) / limitWindowMs;
+  /** The requests that are due, with a fraction. */
   let due = 0;
   for (let nowMs = startMs; nowMs < endMs; ) {
     // Steps of uneven length, so that requests do not align with the windows.
@@ -111,15 +112,18 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     nowMs += stepMs;
     simulator.clock.advance({ to: isoTime(nowMs) });
     for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
-    if (sent % progressEvery < perMs * stepMs) {
-      const leftMs = ((performance.now() - realStartMs) / (nowMs - startMs)) * (endMs - nowMs);
-      const simulated = `${secondsOf(nowMs - startMs)} of ${secondsOf(endMs - startMs)} s simulated`;
-      const line = `limit-audit: ${simulated}, about ${secondsOf(leftMs)} s left`;
-      options.onProgress(line, 'limit-audit');
-    }
+    if (sent % progressEvery < perMs * stepMs)
+      options.onProgress(progressLine(nowMs, endMs, realStartMs), 'limit-audit');
   }
   readRecord();
   return auditRun(record.entries, documentedLimitsPerMinute, sent);
+}
+
+/** `nowMs` and `endMs` are simulated; `realStartMs` is real. */
+function progressLine(nowMs: number, endMs: number, realStartMs: number): string {
+  const leftMs = ((performance.now() - realStartMs) / (nowMs - startMs)) * (endMs - nowMs);
+  const simulated = `${secondsOf(nowMs - startMs)} of ${secondsOf(endMs - startMs)} s simulated`;
+  return `limit-audit: ${simulated}, about ${secondsOf(leftMs)} s left`;
 }
 
 function createAccount(simulator: Simulator, n: number): User {
@@ -182,8 +186,9 @@ export async function remoteAudit(
     let sent = 0;
     while (performance.now() < untilMs || sent < fewestSends) {
       const sends = Array.from({ length: batchSize }, (_, index) => {
-        const user = users[(sent + index) % userCount];
-        const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % keysPerUser] ?? '';
+        const nth = sent + index;
+        const user = users[nth % userCount];
+        const apiKey = user?.apiKeys[Math.floor(nth / userCount) % keysPerUser] ?? '';
         const fields = { to: options.to, from: user?.from, message: 'Audit.' };
         return client.request(sendTemplate(apiKey, fields));
       });

@@ -5,9 +5,9 @@
  */
 import { bearerHeader } from '#conformance/target/client.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
+import { ownReport } from '#io/flag-values.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { writeOwn } from '#io/own-file.ts';
-import { ownReport } from '#io/report-flag.ts';
 import { progressTo } from '#io/terminal.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit, remoteAudit } from './limit-audit.ts';

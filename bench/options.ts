@@ -7,6 +7,7 @@ import {
   isLoopback,
   oneOf,
   phoneNumber,
+  reportOf,
   wholeNumber,
 } from '#io/flag-values.ts';
 import {
@@ -21,7 +22,6 @@ import {
   ValueError,
 } from '#io/flags.ts';
 import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
-import { reportOf } from '#io/report-flag.ts';
 import { limitValue } from '#src/config/setting-values.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';

@@ -4,7 +4,7 @@
 import { mkdirSync } from 'node:fs';
 import type { FleetOptions } from '#fleet/fleet.ts';
 import { fixedClientIp } from '#fleet/refusals.ts';
-import type { JoinedShard } from '#fleet/shard.ts';
+import type { JoinedShard } from '#fleet/shard-supervisor.ts';
 import { UsageError } from '#io/command-error.ts';
 import { duration, fileValue, isWebAddress, wholeNumber } from '#io/flag-values.ts';
 import {
@@ -16,10 +16,10 @@ import {
   heading,
   newCommand,
 } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
 import { parseJson, readGiven, reasonOf } from '#io/plain-file.ts';
 import { isExecutable } from '#io/shipped-files.ts';
+import { foreignText } from '#io/terminal.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { defaultAssumptions } from '#src/sim/assumptions.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';

@@ -1,7 +1,7 @@
 /** The command `smstwin`: finds the subcommand and runs it. */
 import { UsageError } from '#io/command-error.ts';
 import { type CommandIo, readFlags } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
+import { foreignText } from '#io/terminal.ts';
 import { noticesTo, processIo, runSubcommand } from './process.ts';
 import { ignoredVariables, subcommands, wholeProgram } from './subcommands.ts';
 

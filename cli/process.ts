@@ -6,9 +6,8 @@ import { fstatSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { CommandError, onStopSignal, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { smstwinVersion } from '#io/shipped-files.ts';
-import { coloured, isColourTerminal } from '#io/terminal.ts';
+import { coloured, foreignJson, foreignText, isColourTerminal } from '#io/terminal.ts';
 import type { logModes } from '#src/config/settings.ts';
 
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.

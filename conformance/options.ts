@@ -11,6 +11,8 @@ import {
   headerValue,
   oneOf,
   phoneNumber,
+  reportKinds,
+  reportValue,
   wholeNumber,
   writableFile,
 } from '#io/flag-values.ts';
@@ -27,10 +29,9 @@ import {
   ValueError,
 } from '#io/flags.ts';
 import { givenAs, refuseAlone } from '#io/given-flags.ts';
-import { reportKinds, reportValue } from '#io/report-flag.ts';
-import { readReport } from '#judging/report/comparison.ts';
 import { expectedFile, readExpectations } from '#judging/report/expected.ts';
 import { discoveredFile } from '#judging/report/outcome.ts';
+import { readReport } from '#judging/report/result.ts';
 import { profiles } from './run/select.ts';
 import {
   flagsOfTarget,

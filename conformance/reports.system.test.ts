@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownReport } from '#io/flag-values.ts';
 import { obstacleTo } from '#io/own-file.ts';
-import { ownReport } from '#io/report-flag.ts';
 import {
   allFlags,
   type Fake,

@@ -1,55 +1,15 @@
 /**
- * The schedules to try next: the schedule of each run plus one more fault at a point that the run
- * reached. A schedule is skipped, and counted, if its run cannot differ from an earlier one:
+ * The schedules to try next. A search adds one more fault to the schedule of each run, at a point
+ * that the run reached. It skips and counts a schedule if its run cannot differ from an earlier one:
  * because a run without one of its faults never reached the point of that fault, or because its
- * last fault has the same effect on client and service as another fault.
+ * last fault has the same effect on client and service as another fault. A failure is shrunk by
+ * simpler schedules.
  */
-import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, faultNames, type Point, type Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
 import { equalFault, faultsAt, pointKey, scheduleKey } from './schedule.ts';
+import type { RunIndex } from './search-runs.ts';
 import type { Run } from './verdict.ts';
-
-/** The last run of each schedule, with all points that any run of the schedule reached. */
-export class RunIndex {
-  readonly #runs = new Map<string, Run>();
-  /** The key of the schedule that was run, by the key of the skipped schedule that equals it. */
-  readonly #equalKeys = new Map<string, string>();
-
-  add(run: Run): void {
-    const key = scheduleKey(run.schedule);
-    const earlier = this.#runs.get(key)?.trace ?? [];
-    const trace = [...run.trace, ...earlier.filter((point) => !reaches(run, point))];
-    // The exchanges of a passed run are never read again, so they are not kept.
-    this.#runs.set(key, { ...run, trace, seen: run.failures.length > 0 ? run.seen : [] });
-  }
-
-  /** The run of the schedule, or of the one that it equals. */
-  get(schedule: Schedule): Run | undefined {
-    const key = scheduleKey(schedule);
-    return this.#runs.get(this.#equalKeys.get(key) ?? key);
-  }
-
-  /** Notes that the schedule is not run, because `equal` was. */
-  skip(schedule: Schedule, equal: Schedule): void {
-    const key = scheduleKey(equal);
-    this.#equalKeys.set(scheduleKey(schedule), this.#equalKeys.get(key) ?? key);
-  }
-
-  /** The schedule without a fault that its run never reaches; undefined if all may be reached. */
-  equalOf(schedule: Schedule): Schedule | undefined {
-    for (const [dropped, { at }] of schedule.entries()) {
-      const others = schedule.filter((_, index) => index !== dropped);
-      const run = this.get(others);
-      if (run !== undefined && !reaches(run, at)) return others;
-    }
-    return undefined;
-  }
-}
-
-function reaches({ trace }: Run, at: Point): boolean {
-  const key = pointKey(at);
-  return trace.some((point) => pointKey(point) === key);
-}
 
 /**
  * The schedules with one more fault than those of `runs`, and how many were skipped. Adds the
@@ -104,4 +64,55 @@ export function shuffled(schedules: readonly Schedule[], seed: number): Schedule
     if (a !== undefined && b !== undefined) [order[index], order[other]] = [b, a];
   }
   return order;
+}
+
+/**
+ * The smallest schedule that still fails. `fails`: true if a schedule fails for the same cause.
+ * `tried`: the keys of schedules that need no other run.
+ */
+export async function shrink(
+  schedule: Schedule,
+  faults: readonly FaultName[],
+  fails: (schedule: Schedule) => Promise<boolean>,
+  tried = new Set([scheduleKey(schedule)]),
+): Promise<Schedule> {
+  for (const simpler of simplerSchedules(schedule, faults)) {
+    const key = scheduleKey(simpler);
+    if (simpler.length === 0 || tried.has(key)) continue;
+    tried.add(key);
+    if (await fails(simpler)) return shrink(simpler, faults, fails, tried);
+  }
+  return schedule;
+}
+
+/**
+ * The simpler schedules, in the order to try them: without one of the faults, also without the
+ * attempt that the fault causes, and with a weaker fault, the weakest first.
+ */
+export function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
+  const weaker = schedule.flatMap(({ at, fault }, index) =>
+    faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
+      .filter((name) => faults.includes(name))
+      .map((name) => schedule.with(index, { at, fault: name })),
+  );
+  const withoutFault = schedule.map((_, dropped) => schedule.toSpliced(dropped, 1));
+  const withoutFaultAndAttempt = schedule.map((_, dropped) => withoutAttempt(schedule, dropped));
+  return [...withoutFault, ...withoutFaultAndAttempt, ...weaker];
+}
+
+/**
+ * The schedule without one fault and the attempt that it causes: the client then makes one attempt
+ * less, so faults at later attempts of the intent move to the attempt before.
+ */
+function withoutAttempt(schedule: Schedule, dropped: number): Schedule {
+  const droppedAt = schedule[dropped]?.at;
+  return schedule
+    .filter((_, index) => index !== dropped)
+    .map(({ at, fault }) => {
+      const isLater =
+        at.endpoint === droppedAt?.endpoint &&
+        at.intent === droppedAt.intent &&
+        at.attempt > droppedAt.attempt;
+      return { at: isLater ? { ...at, attempt: at.attempt - 1 } : at, fault };
+    });
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
-import { type Ending, SearchStopped } from './verdict.ts';
+import { type Ending, SearchStopped } from './client-run.ts';
 
 export interface ChildOptions {
   readonly command: readonly string[];

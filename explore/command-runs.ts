@@ -14,8 +14,8 @@ import { inheritedSettings } from '#src/config/settings.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { type ChildOptions, runChild } from './child-run.ts';
+import type { Ending, RawRun } from './client-run.ts';
 import type { KnownIntents } from './points.ts';
-import type { Ending, RawRun } from './verdict.ts';
 import { credentialsOf, endingsIn, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a variable of the user's choice can be set to (`--env NAME=base_url`). */

@@ -4,8 +4,9 @@
  * A failure that does not repeat is unstable.
  */
 import type { FaultName, Schedule } from '#contract/fault-schedule.ts';
+import { shrink, simplerSchedules } from './candidates.ts';
 import { controlProblem, type Learned } from './learn.ts';
-import { scheduleKey, shapeOf, shrink, simplerSchedules } from './schedule.ts';
+import { scheduleKey, shapeOf } from './schedule.ts';
 import { type Finding, findingOf, kindOfRun } from './search-result.ts';
 import type { SearchRuns } from './search-runs.ts';
 import type { Run } from './verdict.ts';

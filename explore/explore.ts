@@ -14,11 +14,11 @@ import {
 import { parsed } from '#io/mistakes.ts';
 import { durationMs } from '#src/operations/input-fields.ts';
 import type { SettingsInput } from '#src/simulator.ts';
+import type { RunClient } from './client-run.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
 import { scheduleSchema } from './schedule.ts';
 import { replay, search } from './search.ts';
 import { exitCodeOf, exploredLine, findingView } from './search-result.ts';
-import type { RunClient } from './verdict.ts';
 
 export type {
   FaultName,

@@ -16,8 +16,8 @@ import {
   fakeRestOfTime,
   untilQuiet,
 } from '#src/testing/rest-of-time.ts';
+import type { Ending, RawRun } from './client-run.ts';
 import type { KnownIntents } from './points.ts';
-import type { Ending, RawRun } from './verdict.ts';
 import { credentialsOf, endingsIn, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a client under test is given. */

@@ -10,21 +10,19 @@ import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
-import { agreedIntents, type KnownIntents } from './points.ts';
-import { faultsAt, pointKey, pointText } from './schedule.ts';
 import {
   acceptedIn,
-  type Expected,
   equalAccepted,
   equalMessagesIn,
   newlyAccepted,
   type RawRun,
-  type Run,
   type RunClient,
   recipientOf,
-  runOf,
   totalOf,
-} from './verdict.ts';
+} from './client-run.ts';
+import { agreedIntents, type KnownIntents } from './points.ts';
+import { faultsAt, pointKey, pointText } from './schedule.ts';
+import { type Expected, type Run, runOf } from './verdict.ts';
 
 export interface Learned {
   readonly subject: ClientUnderTest;

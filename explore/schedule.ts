@@ -1,6 +1,6 @@
 /**
  * Fault schedules: which fault strikes which attempt at which intent, what each fault does to its
- * request, at which endpoints it can happen, and which schedules are simpler.
+ * request, and at which endpoints it can happen.
  */
 import { z } from 'zod';
 import { faultKinds } from '#contract/fault-kinds.ts';
@@ -134,55 +134,4 @@ export function equalFault(
     const { isHandled, reply } = faultKinds[kindNamed(other)];
     return !isHandled && reply === own.reply && isCrash(other) === isCrash(name);
   });
-}
-
-/**
- * The smallest schedule that still fails. `fails`: true if a schedule fails for the same cause.
- * `tried`: the keys of schedules that need no other run.
- */
-export async function shrink(
-  schedule: Schedule,
-  faults: readonly FaultName[],
-  fails: (schedule: Schedule) => Promise<boolean>,
-  tried = new Set([scheduleKey(schedule)]),
-): Promise<Schedule> {
-  for (const simpler of simplerSchedules(schedule, faults)) {
-    const key = scheduleKey(simpler);
-    if (simpler.length === 0 || tried.has(key)) continue;
-    tried.add(key);
-    if (await fails(simpler)) return shrink(simpler, faults, fails, tried);
-  }
-  return schedule;
-}
-
-/**
- * The simpler schedules, in the order to try them: without one of the faults, also without the
- * attempt that the fault causes, and with a weaker fault, the weakest first.
- */
-export function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
-  const weaker = schedule.flatMap(({ at, fault }, index) =>
-    faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
-      .filter((name) => faults.includes(name))
-      .map((name) => schedule.with(index, { at, fault: name })),
-  );
-  const withoutFault = schedule.map((_, dropped) => schedule.toSpliced(dropped, 1));
-  const withoutFaultAndAttempt = schedule.map((_, dropped) => withoutAttempt(schedule, dropped));
-  return [...withoutFault, ...withoutFaultAndAttempt, ...weaker];
-}
-
-/**
- * The schedule without one fault and the attempt that it causes: the client then makes one attempt
- * less, so faults at later attempts of the intent move to the attempt before.
- */
-function withoutAttempt(schedule: Schedule, dropped: number): Schedule {
-  const droppedAt = schedule[dropped]?.at;
-  return schedule
-    .filter((_, index) => index !== dropped)
-    .map(({ at, fault }) => {
-      const isLater =
-        at.endpoint === droppedAt?.endpoint &&
-        at.intent === droppedAt.intent &&
-        at.attempt > droppedAt.attempt;
-      return { at: isLater ? { ...at, attempt: at.attempt - 1 } : at, fault };
-    });
 }

@@ -2,12 +2,12 @@
  * The runs of a search. Each counts against the budget, and the points that it reaches are kept.
  * Most runs may overlap; some must run alone. Also records why the search cannot go on.
  */
-import type { Schedule } from '#contract/fault-schedule.ts';
-import { RunIndex } from './candidates.ts';
+import type { Point, Schedule } from '#contract/fault-schedule.ts';
+import { type RunClient, SearchStopped } from './client-run.ts';
 import type { Learned, Problem } from './learn.ts';
-import { pointKey } from './schedule.ts';
+import { pointKey, scheduleKey } from './schedule.ts';
 import type { Stop } from './search-result.ts';
-import { type Run, type RunClient, runOf, SearchStopped } from './verdict.ts';
+import { type Run, runOf } from './verdict.ts';
 
 export interface RunOptions {
   readonly runClient: RunClient;
@@ -68,6 +68,48 @@ export class SearchRuns {
     if (error.stop === 'interrupted') this.stop = 'interrupted';
     else this.stop ??= error.stop;
   }
+}
+
+/** The last run of each schedule, with all points that any run of the schedule reached. */
+export class RunIndex {
+  readonly #runs = new Map<string, Run>();
+  /** The key of the schedule that was run, by the key of the skipped schedule that equals it. */
+  readonly #equalKeys = new Map<string, string>();
+
+  add(run: Run): void {
+    const key = scheduleKey(run.schedule);
+    const earlier = this.#runs.get(key)?.trace ?? [];
+    const trace = [...run.trace, ...earlier.filter((point) => !reaches(run, point))];
+    // The exchanges of a passed run are never read again, so they are not kept.
+    this.#runs.set(key, { ...run, trace, seen: run.failures.length > 0 ? run.seen : [] });
+  }
+
+  /** The run of the schedule, or of the one that it equals. */
+  get(schedule: Schedule): Run | undefined {
+    const key = scheduleKey(schedule);
+    return this.#runs.get(this.#equalKeys.get(key) ?? key);
+  }
+
+  /** Notes that the schedule is not run, because `equal` was. */
+  skip(schedule: Schedule, equal: Schedule): void {
+    const key = scheduleKey(equal);
+    this.#equalKeys.set(scheduleKey(schedule), this.#equalKeys.get(key) ?? key);
+  }
+
+  /** The schedule without a fault that its run never reaches; undefined if all may be reached. */
+  equalOf(schedule: Schedule): Schedule | undefined {
+    for (const [dropped, { at }] of schedule.entries()) {
+      const others = schedule.filter((_, index) => index !== dropped);
+      const run = this.get(others);
+      if (run !== undefined && !reaches(run, at)) return others;
+    }
+    return undefined;
+  }
+}
+
+function reaches({ trace }: Run, at: Point): boolean {
+  const key = pointKey(at);
+  return trace.some((point) => pointKey(point) === key);
 }
 
 /**

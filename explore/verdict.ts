@@ -1,72 +1,19 @@
 /**
- * One run of the client, before and after it is judged: how it ended, the client rules that it
- * broke, and the messages that were sent twice or not at all, compared with the run without faults.
+ * Judges one run of the client: the client rules that it broke, and the messages that were sent
+ * twice or not at all, compared with the run without faults.
  */
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { grouped } from '#io/grouped.ts';
-import {
-  type ClientExchange,
-  isAccepted,
-  isRefusal,
-  recipientAndTextOf,
-} from '#judging/client/exchange.ts';
-import type { ReportedIntent } from '#judging/client/intents-file.ts';
+import { type ClientExchange, isAccepted, isRefusal } from '#judging/client/exchange.ts';
 import { judge } from '#judging/client/judge.ts';
-import { isSend, requestIdOf } from '#judging/evidence/exchange.ts';
-import type { KnownIntents } from './points.ts';
-import type { Seen } from './watched-run.ts';
-
-export interface Ending {
-  readonly kind: 'passed' | 'failed' | 'timeout';
-  /** Why it did not pass, such as `exit code 1`; empty if it passed. */
-  readonly how: string;
-  /** The first and the last lines of the client's output, or its error. */
-  readonly tail: string;
-}
-
-/**
- * Runs the client once in a fresh world. `throttleWaits`: the seconds of `Retry-After` that the
- * first `throttle` of the schedule asks for, the second and so on; the last one holds for the rest.
- * Rejects with a SearchStopped if the user interrupts it.
- */
-export type RunClient = (
-  schedule: Schedule,
-  knownIntents: KnownIntents,
-  throttleWaits: readonly number[],
-) => Promise<RawRun>;
-
-/** Thrown instead of a run: the user has interrupted the search, or its budget has ended. */
-export class SearchStopped extends Error {
-  readonly stop: 'interrupted' | 'budget';
-
-  constructor(stop: SearchStopped['stop']) {
-    super(stop);
-    this.stop = stop;
-  }
-}
-
-export interface RawRun {
-  readonly ending: Ending;
-  readonly seen: readonly Seen[];
-  readonly intents: KnownIntents;
-  /** Undefined without an intents file. */
-  readonly reports: readonly ReportedIntent[] | undefined;
-  /** True if the message never becomes `delivered`, as the simulator of the run knows. */
-  readonly endsUndelivered: (messageId: string) => boolean;
-}
+import { isSend } from '#judging/evidence/exchange.ts';
+import { type Accepted, acceptedIn, type RawRun, recipientOf, totalOf } from './client-run.ts';
 
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
   readonly what: string;
   readonly exchanges: readonly ClientExchange[];
 }
-
-/**
- * How many messages to each recipient were accepted. A retry may have another sender, endpoint,
- * account, text or time: the recipient gets one message all the same.
- */
-export type Accepted = ReadonlyMap<string, number>;
 
 export interface Expected {
   /** Undefined if the recipients differ between runs without faults: only the total counts. */
@@ -139,27 +86,27 @@ function brokenRules(
   exchanges: readonly ClientExchange[],
   expected: Expected | undefined,
 ): Failure[] {
-  const isPartial = ending.kind === 'timeout';
-  const { equalMessages } = expected ?? {};
   const { rules, intents } = judge(exchanges, {
-    isPartial,
+    isPartial: ending.kind === 'timeout',
     reports,
-    equalMessages,
+    equalMessages: expected?.equalMessages,
     endsUndelivered,
   });
-  // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
-  const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
-  const isReplaced = (id: ClientRuleId, [send]: readonly ClientExchange[]) =>
-    id === 'CLIENT-9' &&
+  // Without reports, a client that ends with an error says that it gave up, as CLIENT-9 asks.
+  const saysGivingUp = reports === undefined && ending.kind === 'failed';
+  /** True if the message was certainly refused, and another one was accepted in its place. */
+  const isReplaced = ([send]: readonly ClientExchange[]) =>
     reports === undefined &&
     send !== undefined &&
     areAllAccepted(send, exchanges, expected) &&
-    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefusal);
+    intents.all.find(({ attempts }) => attempts.includes(send))?.attempts.every(isRefusal) === true;
+  const isExcused = (id: ClientRuleId, proof: readonly ClientExchange[]) =>
+    id === 'CLIENT-9' && (saysGivingUp || isReplaced(proof));
   return rules
-    .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && reportsGivingUp))
+    .filter(({ verdict }) => verdict === 'failed')
     .flatMap(({ id, findings }) =>
       findings
-        .filter(({ exchanges: proof }) => !isReplaced(id, proof))
+        .filter((finding) => !isExcused(id, finding.exchanges))
         .map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
     );
 }
@@ -216,42 +163,4 @@ function miscount(
   if (found === times) return [];
   const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
-}
-
-export function recipientOf({ fields, body }: ClientExchange): string {
-  const to = fields?.['to'];
-  return typeof to === 'string' ? to : body;
-}
-
-/** The sends that created a message: their reply is a 202, while a replay gets a 200. */
-export function newlyAccepted(exchanges: readonly ClientExchange[]): readonly ClientExchange[] {
-  return exchanges.filter((exchange) => isSend(exchange) && exchange.reply.status === 202);
-}
-
-/** How many messages to each recipient were accepted. */
-export function acceptedIn(exchanges: readonly ClientExchange[]): Accepted {
-  const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
-  return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
-}
-
-/** The messages that were accepted under several ids, with the number of their ids. */
-export function equalMessagesIn(exchanges: readonly ClientExchange[]): ReadonlyMap<string, number> {
-  const withId = newlyAccepted(exchanges).filter((send) => requestIdOf(send) !== undefined);
-  const byMessage = grouped(withId, recipientAndTextOf);
-  const counts = [...byMessage].map(([message, sends]): [string, number] => [
-    message,
-    new Set(sends.map(requestIdOf)).size,
-  ]);
-  return new Map(counts.filter(([, ids]) => ids > 1));
-}
-
-export function totalOf(accepted: Accepted): number {
-  return [...accepted.values()].reduce((sum, times) => sum + times, 0);
-}
-
-export function equalAccepted(one: Accepted, other: Accepted): boolean {
-  return (
-    one.size === other.size &&
-    [...one].every(([recipient, times]) => other.get(recipient) === times)
-  );
 }

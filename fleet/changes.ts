@@ -76,8 +76,9 @@ export class Changes {
         const result = await act();
         // A shard may be ready again after `act` has stopped waiting for it. It takes its steps
         // before requests are let through.
-        const readyWithSteps = this.#parts.shards.filter(({ index, state }) =>
-          this.#steps.some(({ shard }) => shard === index && state === 'ready'),
+        const readyWithSteps = this.#parts.shards.filter(
+          ({ index, life }) =>
+            life.state === 'ready' && this.#steps.some(({ shard }) => shard === index),
         );
         await Promise.all(readyWithSteps.map((shard) => this.catchUp(shard)));
         return result;
@@ -196,7 +197,7 @@ export class Changes {
     const { shards, haproxy } = this.#parts;
     this.#isHolding = isHolding;
     // The requests of a shard that is starting are held already, until it has caught up.
-    const started = shards.filter(({ state }) => state !== 'starting');
+    const started = shards.filter(({ life }) => life.state !== 'starting');
     const value = isHolding ? '1' : undefined;
     await haproxy.change(started.map(({ name }) => ({ map: 'held', key: name, value })));
     const untilMs = performance.now() + settleWithinMs;

@@ -116,7 +116,7 @@ export class FleetControl implements ControlAnswers {
     if (operation.name === 'probes.ready') {
       // Requests of a shard that starts again wait for it, so others need not be turned away.
       const isServed = haproxy.isReady && !haproxy.isStopping;
-      return readyReply(isServed && shards.some(({ state }) => state === 'ready'));
+      return readyReply(isServed && shards.some(({ life }) => life.state === 'ready'));
     }
     switch (operation.fleet.scope) {
       case 'all':
@@ -186,7 +186,7 @@ export class FleetControl implements ControlAnswers {
     if (first !== undefined && first.status !== 200) return passedReply(first);
     const texts = replies.map((reply) => (reply?.status === 200 ? reply.body : ''));
     const { 'content-type': type = 'text/plain; version=0.0.4' } = first?.headers ?? {};
-    const down = shards.flatMap(({ name, state }) => (state === 'ready' ? [] : [name]));
+    const down = shards.flatMap(({ name, life }) => (life.state === 'ready' ? [] : [name]));
     const waiting = haproxy.isReady
       ? await haproxy.countWaiting(down).catch(() => undefined)
       : undefined;
@@ -201,7 +201,7 @@ export class FleetControl implements ControlAnswers {
     const query = new URLSearchParams(request.query);
     // The first world of a fleet is on shard 0 alone, unless it spans all shards.
     if (shard.index > 0 && this.#options.wide === undefined) query.set('first', 'false');
-    if (shard.state !== 'ready') return undefined;
+    if (shard.life.state !== 'ready') return undefined;
     const signal = AbortSignal.timeout(scrapeWithinMs);
     return shard.askNow(requestForShard(request, '', `${query}`), signal).catch(() => undefined);
   }
@@ -213,10 +213,10 @@ export class FleetControl implements ControlAnswers {
     else if (!haproxy.isReady) failures.push('HAProxy is starting again');
     const states = await Promise.all(
       shards.map(async (shard) => {
-        const { index, state, pid } = shard;
+        const { state, pid } = shard.life;
         const reason = await failureOf(shard);
         if (reason !== undefined) failures.push(reason);
-        return { shard: index, state, pid };
+        return { shard: shard.index, state, pid };
       }),
     );
     const body =
@@ -247,8 +247,8 @@ export class FleetControl implements ControlAnswers {
 
 /** Why a shard is not healthy, as a sentence; undefined if it is. */
 async function failureOf(shard: Shard): Promise<string | undefined> {
-  const { index, state } = shard;
-  if (state !== 'ready') return `shard ${index} is ${state}`;
+  const { index, life } = shard;
+  if (life.state !== 'ready') return `shard ${index} is ${life.state}`;
   try {
     const health = routeOf('simulator.health');
     const reply = await shard.askNow(health, AbortSignal.timeout(healthWithinMs));

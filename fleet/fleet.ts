@@ -20,7 +20,8 @@ import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
 import { type FleetParts, Routes } from './routes.ts';
-import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
+import type { Shard, ShardOptions } from './shard.ts';
+import { type JoinedShard, ShardSupervisor } from './shard-supervisor.ts';
 import { createPrivateFolder, refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
@@ -70,7 +71,7 @@ export class Fleet {
   readonly #options: FleetOptions;
   /** The folder of HAProxy's files and of the shards' ready files. */
   readonly #folder: PrivateFolder;
-  #shards: readonly Shard[] = [];
+  #supervisors: readonly ShardSupervisor[] = [];
   #haproxy: Haproxy | undefined;
   #control: Transport | undefined;
   /** The port of the service, until HAProxy binds it. */
@@ -97,8 +98,8 @@ export class Fleet {
 
   /**
    * Starts the shards, then HAProxy, which needs their addresses; then reads the routes, which
-   * HAProxy must have before a client comes; then opens the control port. Returns the content of
-   * `--ready-file`.
+   * HAProxy must have before a client comes; then opens the control port. For `--print-config`,
+   * reads the routes of the shards alone. Returns the content of `--ready-file`.
    */
   async #start(): Promise<ReadyFile> {
     const { host, printTo, env, notice, journalDir } = this.#options;
@@ -106,26 +107,25 @@ export class Fleet {
     if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
     const { port, release } = await this.#holdPort();
     const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
-    this.#shards = await this.#startShards(baseUrl);
-    const [first, ...others] = this.#shards as readonly [Shard, ...Shard[]];
+    this.#supervisors = await this.#startShards(baseUrl);
     if (journalDir !== undefined) saveLayout(journalDir, layout);
     const plan = this.#routerPlan(port);
     const haproxy = new Haproxy(plan, env, notice);
-    this.#haproxy = haproxy;
+    const [first, ...others] = this.#supervisors.map(({ shard }) => shard) as [Shard, ...Shard[]];
+    const parts = { shards: [first, ...others], routes: new Routes(haproxy), haproxy } as const;
     await release();
-    if (printTo === undefined) await haproxy.start();
-    const routes = new Routes(haproxy);
-    await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
-    const parts: FleetParts = { shards: [first, ...others], routes, haproxy };
-    const wide = await this.#startWideWorld(parts, baseUrl);
-    const readyFile = { ...first.ready, base_url: baseUrl, pid: process.pid };
+    const readyFile = { ...first.life.ready, base_url: baseUrl, pid: process.pid };
     if (printTo !== undefined) {
+      await this.#readRoutes(parts, baseUrl);
       writeRouterFiles({ ...plan, folder: resolve(printTo) }, haproxy.maps);
       return readyFile;
     }
+    this.#haproxy = haproxy;
+    await haproxy.start();
+    const wide = await this.#readRoutes(parts, baseUrl);
     this.#holdRequestsAtRestarts(parts, wide);
     const controlUrl = await this.#openControl(parts, baseUrl, wide);
-    void this.#checkRepeatedly(routes);
+    void this.#checkRepeatedly(parts.routes);
     return { ...readyFile, control_url: controlUrl };
   }
 
@@ -138,11 +138,13 @@ export class Fleet {
   }
 
   /** Starts the shards, or joins those that run elsewhere. */
-  async #startShards(baseUrl: string): Promise<readonly Shard[]> {
+  async #startShards(baseUrl: string): Promise<readonly ShardSupervisor[]> {
     const { shards: count, join: joined } = this.#options;
     if (joined !== undefined)
-      return Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls)));
-    const started: Shard[] = [];
+      return Promise.all(
+        joined.map((urls, index) => ShardSupervisor.join(this.#shardOptions(index), urls)),
+      );
+    const started: ShardSupervisor[] = [];
     try {
       // A start keeps a core busy, so as many run at one time as there are cores.
       await workOn(new Array(count).keys(), availableParallelism(), async (index) => {
@@ -150,12 +152,12 @@ export class Fleet {
       });
     } finally {
       // Also if one fails: `#stop` then stops the others.
-      this.#shards = started.filter((shard) => shard !== undefined);
+      this.#supervisors = started.filter((supervisor) => supervisor !== undefined);
     }
     return started;
   }
 
-  async #startShard(index: number, baseUrl: string): Promise<Shard> {
+  async #startShard(index: number, baseUrl: string): Promise<ShardSupervisor> {
     const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
     const journals = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
     if (journals !== undefined) mkdirSync(journals, { recursive: true, mode: 0o700 });
@@ -166,7 +168,7 @@ export class Fleet {
       ...(journals === undefined ? [] : ['--journal-dir', journals]),
       ...(all === undefined ? [] : ['--max-messages', `${partOf(all, index, count)}`]),
     ];
-    return Shard.start(this.#shardOptions(index), {
+    return ShardSupervisor.start(this.#shardOptions(index), {
       file: program.file,
       argv: [...program.argv, 'serve', ...flags, ...ownFlags],
       env,
@@ -185,7 +187,7 @@ export class Fleet {
     return {
       folder: this.#folder.path,
       bind: authorityOf(host, port),
-      shards: this.#shards.map(({ address }) => address),
+      shards: this.#supervisors.map(({ address }) => address),
       tls: tls && `${tls.cert}\n${tls.key}\n`,
       isWide: wide !== undefined,
       bearer: wide?.bearer ?? defaultAssumptions,
@@ -195,7 +197,9 @@ export class Fleet {
     };
   }
 
-  async #startWideWorld(parts: FleetParts, baseUrl: string): Promise<WideWorld | undefined> {
+  /** Fills HAProxy's maps. Returns the wide world, if the first world is one. */
+  async #readRoutes(parts: FleetParts, baseUrl: string): Promise<WideWorld | undefined> {
+    await Promise.all(parts.shards.map((shard) => parts.routes.readShard(shard)));
     const { wide, journalDir } = this.#options;
     if (wide === undefined) return undefined;
     const inJournalDir = (name: string) =>
@@ -209,17 +213,19 @@ export class Fleet {
   }
 
   /** Makes HAProxy hold the requests of a shard back while it is down: its map `held` names it. */
-  #holdRequestsAtRestarts({ shards, routes, haproxy }: FleetParts, wide?: WideWorld): void {
-    for (const shard of shards) {
+  #holdRequestsAtRestarts({ routes, haproxy }: FleetParts, wide?: WideWorld): void {
+    for (const supervisor of this.#supervisors) {
+      const { shard } = supervisor;
       const entry = { map: 'held' as const, key: shard.name };
-      shard.onEnded = () => this.#unlessStopping(() => haproxy.change([{ ...entry, value: '1' }]));
+      supervisor.onEnded = () =>
+        this.#unlessStopping(() => haproxy.change([{ ...entry, value: '1' }]));
       const resume = async () => {
         await routes.readShard(shard);
         await wide?.resume(shard);
         // A change that is under way holds all shards, and releases them at its end.
         if (wide?.isHolding !== true) await haproxy.change([{ ...entry, value: undefined }]);
       };
-      shard.onRestarted = () => this.#unlessStopping(resume);
+      supervisor.onRestarted = () => this.#unlessStopping(resume);
     }
   }
 
@@ -255,10 +261,10 @@ export class Fleet {
     while (!this.#isStopping) {
       await pause(checkEveryMs, undefined, { ref: false });
       try {
-        await Promise.all(this.#shards.map((shard) => shard.check()));
+        await Promise.all(this.#supervisors.map((supervisor) => supervisor.check()));
         if (Date.now() < routes.nextExpiryMs) continue;
-        const ready = this.#shards.filter(({ state }) => state === 'ready');
-        await Promise.all(ready.map((shard) => routes.readShard(shard)));
+        const ready = this.#supervisors.filter(({ state }) => state === 'ready');
+        await Promise.all(ready.map(({ shard }) => routes.readShard(shard)));
       } catch (error) {
         if (!this.#isStopping) this.#options.notice(String(error));
       }
@@ -269,7 +275,7 @@ export class Fleet {
     this.#isStopping = true;
     await this.#held?.release();
     await this.#haproxy?.stop();
-    await Promise.all(this.#shards.map((shard) => shard.stop()));
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop()));
     await this.#control?.close(controlCloseMs);
     this.#folder.remove();
   }

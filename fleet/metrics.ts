@@ -58,13 +58,13 @@ export const shardMetrics: readonly ShardMetric[] = [
     name: 'smstwin_shard_up',
     help: 'Whether the shard answers: 1, or 0 while it starts again or is silent.',
     type: 'gauge',
-    read: ({ state }) => (state === 'ready' ? 1 : 0),
+    read: ({ life }) => (life.state === 'ready' ? 1 : 0),
   },
   {
     name: 'smstwin_shard_restarts_total',
     help: 'How often the process of the shard ended and was started again.',
     type: 'counter',
-    read: ({ restarts }) => restarts,
+    read: ({ life }) => life.restarts,
   },
   {
     name: 'smstwin_shard_waiting_requests',

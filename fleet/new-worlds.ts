@@ -82,7 +82,7 @@ export class NewWorlds {
   }
 
   async #updateLoad(shard: Shard): Promise<void> {
-    if (shard.state !== 'ready') {
+    if (shard.life.state !== 'ready') {
       this.#loads.set(shard, Number.POSITIVE_INFINITY);
       return;
     }

@@ -113,7 +113,7 @@ export class Owners {
   #assignFirstAccounts(): void {
     const { shards } = this.#parts;
     let next = 0;
-    for (const { account_id: id, sims } of shards[0].ready.accounts) {
+    for (const { account_id: id, sims } of shards[0].life.ready.accounts) {
       const isCoupled = this.#options.couplesPool && sims.length === 0;
       this.#shardIndexes[id] = isCoupled ? 0 : next++ % shards.length;
     }

@@ -1,19 +1,16 @@
 /**
- * One shard of a fleet, as the other parts of the fleet ask it: a `serve` process that the fleet
- * starts again whenever it ends, or one that runs elsewhere (`--join`). Requests to its control port
- * wait while it starts.
+ * One shard of a fleet, as the other parts of the fleet ask it. Requests to its control port wait
+ * while its process starts.
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CommandError, UsageError } from '#io/command-error.ts';
-import { reasonOf } from '#io/plain-file.ts';
+import { CommandError } from '#io/command-error.ts';
 import {
   type OperationName,
   type OperationTable,
   outputOf,
   routeOf,
 } from '#src/operations/table.ts';
-import { firstWorldId } from '#src/worlds/worlds.ts';
 import {
   ask,
   openReply,
@@ -22,10 +19,8 @@ import {
   type ShardRequest,
   Unanswered,
 } from './ask.ts';
-import { type Launch, type Ready, ShardProcess } from './child.ts';
+import type { Ready } from './child.ts';
 import { shardName } from './haproxy-config.ts';
-
-export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
 
 export interface ShardOptions {
   readonly index: number;
@@ -35,10 +30,23 @@ export interface ShardOptions {
 }
 
 /**
- * `starting`: its process ended, and another one starts. `resuming`: the new process listens, and
- * the fleet brings it up to date. `silent`: it runs, but does not answer.
+ * `starting`: its process starts. `resuming`: it listens, and the fleet brings it up to date.
+ * `silent`: it runs, but does not answer.
  */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
+
+/** What is known of the process of a shard. Its supervisor alone changes it. */
+export interface ShardLife {
+  readonly state: ShardState;
+  /** Its URLs and what its world has, as its latest process said. */
+  readonly ready: Ready;
+  /** 0 for a shard that runs elsewhere. */
+  readonly pid: number;
+  /** How often its process was started again. */
+  readonly restarts: number;
+  /** True if the process has ended. */
+  readonly hasEnded: boolean;
+}
 
 /** The reason in replies to operations that the end of the fleet interrupts. */
 export const stopping = 'the fleet is stopping';
@@ -58,77 +66,18 @@ export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
 /** The pause between two checks whether the shard is back. */
 const pauseMs = 10;
-/** A shard that takes longer to answer is silent. */
-const silentAfterMs = 2_000;
 
 export class Shard {
   readonly index: number;
   readonly name: string;
+  readonly life: ShardLife;
   readonly #options: ShardOptions;
-  /** Undefined for a shard that runs elsewhere. */
-  #process: ShardProcess | undefined;
-  /** Its URLs and what its world has, as its latest process said. */
-  ready: Ready;
-  #state: ShardState = 'starting';
-  #isStopping = false;
-  /** How often its process was started again. */
-  restarts = 0;
-  /** Called when its process has ended, before it is started again. */
-  onEnded: () => Promise<void> = async () => {};
-  /** Called when it has started again, before it counts as ready. */
-  onRestarted: () => Promise<void> = async () => {};
 
-  private constructor(options: ShardOptions, ready: Ready) {
+  constructor(options: ShardOptions, life: ShardLife) {
     this.index = options.index;
     this.name = shardName(options.index);
+    this.life = life;
     this.#options = options;
-    this.ready = ready;
-  }
-
-  /** Resolves once the process answers. Rejects with a CommandError that has its exit code. */
-  static async start(options: ShardOptions, launch: Launch): Promise<Shard> {
-    const notReadyYet = { base_url: '', control_url: '', pid: 0, seed: 0, accounts: [], pool: [] };
-    const shard = new Shard(options, notReadyYet);
-    const onLine = (line: string) => {
-      if (shard.#state === 'ready') launch.onLine?.(line);
-    };
-    const process = new ShardProcess(options.index, { ...launch, onLine });
-    shard.#process = process;
-    shard.ready = await process.startOnFreePorts();
-    shard.#state = 'ready';
-    void process.keepRunning({
-      onEnded: (how) => shard.#hasEnded(how),
-      onStarted: (ready) => shard.#hasStarted(ready),
-      notice: options.notice,
-    });
-    return shard;
-  }
-
-  /** A shard that runs elsewhere. Rejects with a CommandError if it cannot be a part of a fleet. */
-  static async join(options: ShardOptions, urls: JoinedShard): Promise<Shard> {
-    const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
-    try {
-      await shard.#readJoined(urls);
-    } catch (error) {
-      if (error instanceof UsageError) throw error;
-      const why = `${urls.control_url} cannot be joined (${reasonOf(error)})`;
-      throw new CommandError(3, `${why}: start this shard first, or correct its URL in the list`);
-    }
-    shard.#state = 'ready';
-    return shard;
-  }
-
-  get state(): ShardState {
-    return this.#state;
-  }
-
-  /** 0 for a shard that runs elsewhere. */
-  get pid(): number {
-    return this.#process?.pid ?? 0;
-  }
-
-  get address(): string {
-    return this.#process?.address ?? new URL(this.ready.base_url).host;
   }
 
   /**
@@ -138,22 +87,22 @@ export class Shard {
   async ask(request: ShardRequest): Promise<ShardReply> {
     return this.#untilAnswered(request, (authorized) => {
       // A process that does not answer while it is brought up to date is killed and started again.
-      const isHurried = this.#state === 'resuming';
+      const isHurried = this.life.state === 'resuming';
       const signal = isHurried ? AbortSignal.timeout(this.#options.timeoutMs) : undefined;
-      return ask(this.ready.control_url, authorized, signal);
+      return ask(this.life.ready.control_url, authorized, signal);
     });
   }
 
   /** Like `ask`, but resolves at the head of the reply, so that a stream can be read. */
   async openReply(request: ShardRequest, signal: AbortSignal): Promise<IncomingMessage> {
     return this.#untilAnswered(request, (authorized) =>
-      openReply(this.ready.control_url, authorized, signal),
+      openReply(this.life.ready.control_url, authorized, signal),
     );
   }
 
   /** Asks once, without waiting until the shard is ready. Throws an Unanswered. */
   askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
-    return ask(this.ready.control_url, this.#withToken(request), signal);
+    return ask(this.life.ready.control_url, this.#withToken(request), signal);
   }
 
   /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
@@ -179,26 +128,10 @@ export class Shard {
     throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
   }
 
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#state = 'stopped';
-    await this.#process?.stop();
-  }
-
-  /** Sets the state to `silent` if the shard does not answer, and back to `ready` if it does. */
-  async check(): Promise<void> {
-    if (this.#state !== 'ready' && this.#state !== 'silent') return;
-    const signal = AbortSignal.timeout(silentAfterMs);
-    const reply = await this.askNow(routeOf('clock.state'), signal).catch(() => undefined);
-    const hasAnswered = reply !== undefined;
-    const { notice, index } = this.#options;
-    if (!hasAnswered && this.#state === 'ready') {
-      this.#state = 'silent';
-      notice(`shard ${index} does not answer; its requests wait`);
-    } else if (hasAnswered && this.#state === 'silent') {
-      this.#state = 'ready';
-      notice(`shard ${index} answers again`);
-    }
+  /** Like `read`, without waiting until the shard is ready. */
+  async readNow<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    return this.parse(name, await this.askNow(routeOf(name, id), signal));
   }
 
   async #untilAnswered<T>(
@@ -214,7 +147,7 @@ export class Shard {
         if (!(error instanceof Unanswered)) throw error;
         const mayRepeat = !error.isSent || request.method === 'GET';
         const isLate = this.#isStopping || performance.now() >= untilMs;
-        const isOver = this.#state === 'resuming' && this.#process?.hasEnded === true;
+        const isOver = this.life.state === 'resuming' && this.life.hasEnded;
         if (!mayRepeat || isLate || isOver)
           throw this.#unavailable({ mayHaveHappened: error.isSent });
         await pause(pauseMs);
@@ -237,53 +170,21 @@ export class Shard {
    * `resuming` passes: it is how the fleet does that.
    */
   async #untilStarted(untilMs: number): Promise<void> {
-    if (this.#state !== 'starting') return;
-    const isDown = () => this.#state === 'starting' || this.#state === 'resuming';
+    if (this.life.state !== 'starting') return;
+    const isDown = () => this.life.state === 'starting' || this.life.state === 'resuming';
     while (isDown()) {
       if (performance.now() > untilMs) throw this.#unavailable({ mayHaveHappened: false });
       await pause(pauseMs);
     }
   }
 
-  /** Like `read`, without waiting until the shard is ready. */
-  async #readNow<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
-    const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    return this.parse(name, await this.askNow(routeOf(name, id), signal));
+  get #isStopping(): boolean {
+    return this.life.state === 'stopped';
   }
 
   #withToken(request: ShardRequest): ShardRequest {
     const { token } = this.#options;
     if (token === undefined) return request;
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
-  }
-
-  async #readJoined(urls: JoinedShard): Promise<void> {
-    const { accounts, pool } = await this.#readNow('worlds.get', firstWorldId);
-    const { seed } = await this.#readNow('simulator.state');
-    this.ready = { ...this.ready, accounts, pool, seed };
-    const { clientIp } = await this.#readNow('assumptions.get');
-    if (clientIp !== 'x_forwarded_for')
-      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
-  }
-
-  async #hasEnded(how: string): Promise<void> {
-    this.#state = 'starting';
-    const { notice, index, timeoutMs } = this.#options;
-    notice(`shard ${index} ended (${how}); its requests wait up to ${timeoutMs} ms for its return`);
-    await this.onEnded();
-  }
-
-  async #hasStarted(ready: Ready): Promise<void> {
-    this.ready = ready;
-    this.#state = 'resuming';
-    try {
-      await this.onRestarted();
-    } catch (error) {
-      this.#state = 'starting';
-      throw error;
-    }
-    this.#state = 'ready';
-    this.restarts += 1;
-    this.#options.notice(`shard ${this.index} runs again`);
   }
 }

@@ -3,7 +3,7 @@
  * mistake, and an exit code. Any other exception is a bug: its stack is printed, the exit code is
  * 1.
  */
-import { foreignText } from './foreign-text.ts';
+import { foreignText } from './terminal.ts';
 
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';

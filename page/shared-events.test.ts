@@ -37,7 +37,7 @@ function reader(sharedEvents: SharedEvents) {
 }
 
 const streams = (simulator: Simulator, count: number) =>
-  expect.poll(() => simulator.activity.streams).toBe(count);
+  expect.poll(() => simulator.activity.openStreams).toBe(count);
 
 test('eight readers share one stream and hear the same', async () => {
   const { simulator, sharedEvents } = await started();
@@ -46,7 +46,7 @@ test('eight readers share one stream and hear the same', async () => {
   for (const { states } of readers) await expect.poll(() => states).toContain('live');
   simulator.clock.advance('1s');
   for (const { events } of readers) await expect.poll(() => events).toHaveLength(1);
-  expect(simulator.activity.streams).toBe(1);
+  expect(simulator.activity.openStreams).toBe(1);
 });
 
 test('the stream is closed when the last reader wants nothing, and opened when one does', async () => {
@@ -57,7 +57,7 @@ test('the stream is closed when the last reader wants nothing, and opened when o
   await streams(simulator, 1);
   one.leave();
   await expect.poll(() => other.states).toContain('live');
-  expect(simulator.activity.streams).toBe(1);
+  expect(simulator.activity.openStreams).toBe(1);
   other.leave();
   await streams(simulator, 0);
   one.want();

@@ -38,14 +38,13 @@ import { conflict } from './sim/errors.ts';
 import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
-import type { SimulatorOptionsWithin } from './simulator-options.ts';
-import type { WorldSimulator } from './worlds/hosted-world.ts';
+import type { SimulatorOptionsWithin, WorldSimulator } from './worlds/hosted-world.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
 export type { SettingsInput } from './config/settings.ts';
 export type { ReadyFile } from './operations/worlds/world-view.ts';
-export type { SimulatorOptions } from './simulator-options.ts';
+export type { SimulatorOptions } from './worlds/hosted-world.ts';
 
 /** The options that parts of this program set. `hostedWorlds`: the worlds of an existing server. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
@@ -111,30 +110,31 @@ export class Simulator implements RunningWorld, WorldSimulator {
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
       this.#worldJournal.noteDelayed(exchange);
-      if (this.activity.isWatched) this.activity.answered(exchange);
+      if (this.activity.hasAudience) this.activity.answered(exchange);
     });
-    // Opens and locks the journal first: an existing one says when simulated time started.
-    const recordedStartMs = this.#worldJournal.open(this.settings, {
-      ...options,
-      journal: folder?.fileOf(firstWorldId) ?? options.journal,
-    });
-    // From here on a failure must release the journal's lock.
+    // What the steps below open, to be closed if a later one fails.
+    const undo: (() => unknown)[] = [];
     try {
+      // The journal comes first: an existing one says when simulated time started.
+      const recordedStartMs = this.#worldJournal.open(this.settings, {
+        ...options,
+        journal: folder?.fileOf(firstWorldId) ?? options.journal,
+      });
+      undo.push(() => this.#worldJournal.abandon());
       const startMs = options.startAtMs ?? recordedStartMs ?? WallClock.startMs(this.settings);
       this.simulation = this.simulationAtStart(startMs);
-      // After the simulation, whose clock it reads.
       this.wallClock = new WallClock(
         () => this.simulation.clock,
         this.settings,
         (rate) => this.simulation.setClockRate(rate),
       );
-      // Last, because the journal is replayed on this object.
+      undo.push(() => this.#stop());
+      // Replays the journal on this object, which is complete from here on.
       if (this.#worldJournal.begin(startMs, options)) this.#restartCounts();
+      undo.push(() => folder !== undefined && this.hostedWorlds.close());
       if (folder !== undefined) this.hostedWorlds.restore(folder);
     } catch (error) {
-      if (folder !== undefined) void this.hostedWorlds.close();
-      void this.#stop();
-      this.#worldJournal.abandon();
+      for (const close of undo.reverse()) void close();
       throw error;
     }
     this.#countEventsOf(this.simulation, 0);
@@ -151,7 +151,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
     const handled = simulation.handle(request);
     const { journal } = this.#worldJournal;
     const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
-    if (this.activity.isWatched) this.wallClock.arm();
+    if (this.activity.hasAudience) this.wallClock.arm();
     if (write === undefined) return handled.reply;
     // The reply must wait for this write to the journal. A caller that can wait makes the write.
     if (awaits === undefined) {
@@ -236,7 +236,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   get isWaitedFor(): boolean {
-    return this.activity.streams > 0 || this.waits.size > 0;
+    return this.activity.openStreams > 0 || this.waits.size > 0;
   }
 
   shutdown(): void {
@@ -291,8 +291,6 @@ export class Simulator implements RunningWorld, WorldSimulator {
   }
 
   async #stop(): Promise<void> {
-    // The constructor may fail before it sets this.
-    if (this.wallClock === undefined) return;
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();

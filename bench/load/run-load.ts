@@ -31,14 +31,14 @@ async function saturate(target: Target, workload: Workload, load: Load): Promise
   const counter = { filled: 0 };
   const mostRequests = load.requests ?? Number.POSITIVE_INFINITY;
   /** Aborted when the measurement is over, while the last replies still arrive. */
-  const over = new AbortController();
-  const setupClient = (bare: unknown): void => {
-    const client = bare as LiveClient;
+  const measured = new AbortController();
+  const setupClient = (untyped: unknown): void => {
+    const client = untyped as LiveClient;
     boundBodies(client, () => tally.error());
     client.on('response', (status, _bytes, ms) => {
-      if (over.signal.aborted) return;
+      if (measured.signal.aborted) return;
       tally.reply(status, ms, performance.now());
-      if (tally.requests >= mostRequests) over.abort();
+      if (tally.requests >= mostRequests) measured.abort();
     });
     stampEach(client, workload, counter);
   };
@@ -60,8 +60,8 @@ async function saturate(target: Target, workload: Workload, load: Load): Promise
   const instance = autocannon(options as never, () => {});
   const ended = once(instance, 'done');
   instance.on('reqError', () => tally.error());
-  const timer = setTimeout(() => over.abort(), load.durationMs);
-  await once(over.signal, 'abort');
+  const timer = setTimeout(() => measured.abort(), load.durationMs);
+  await once(measured.signal, 'abort');
   load.whenOver?.();
   const result = tally.finish();
   clearTimeout(timer);
@@ -86,12 +86,12 @@ function boundBodies(client: LiveClient, onTooLong: () => void): void {
 
 /** Writes the slot into the bytes that autocannon has built, just before each send. */
 function stampEach(client: LiveClient, workload: Workload, counter: SlotCounter): void {
-  const built = client.getRequestBuffer.bind(client);
+  const buildBytes = client.getRequestBuffer.bind(client);
   const stamps = new Map<Buffer, () => Buffer>();
   const withSlot = workload.requests.filter(({ slot }) => slot !== undefined);
   if (withSlot.length === 0) return;
   client.getRequestBuffer = () => {
-    const bytes = built();
+    const bytes = buildBytes();
     let stamp = stamps.get(bytes);
     if (stamp === undefined) {
       const template = withSlot.find(({ slot }) => slot && bytes.includes(slot.placeholder));

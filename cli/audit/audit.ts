@@ -22,7 +22,9 @@ import {
   fileValue,
   headerLine,
   isLoopback,
+  ownReport,
   plainHost,
+  reportOf,
   webAddress,
   wholeNumber,
   writableFile,
@@ -37,10 +39,8 @@ import {
   list,
   newCommand,
 } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
-import { ownReport, reportOf } from '#io/report-flag.ts';
-import { progressTo } from '#io/terminal.ts';
+import { foreignText, progressTo } from '#io/terminal.ts';
 import {
   askersOf,
   callerLine,

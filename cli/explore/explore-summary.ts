@@ -13,8 +13,7 @@ import {
   type SearchResult,
 } from '#explore/search-result.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { foreignText, foreignTexts } from '#io/foreign-text.ts';
-import { counted } from '#io/terminal.ts';
+import { counted, foreignText, foreignTexts } from '#io/terminal.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 import { noticesTo } from '../process.ts';

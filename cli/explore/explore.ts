@@ -12,7 +12,7 @@ import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { onStopSignal, UsageError } from '#io/command-error.ts';
-import { duration, fileValue, someOf, wholeNumber } from '#io/flag-values.ts';
+import { duration, fileValue, reportValue, someOf, wholeNumber } from '#io/flag-values.ts';
 import {
   type CommandIo,
   type FlagValues,
@@ -24,7 +24,6 @@ import {
   ValueError,
 } from '#io/flags.ts';
 import { passedOn } from '#io/given-flags.ts';
-import { reportValue } from '#io/report-flag.ts';
 import { counted, progressTo } from '#io/terminal.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';

@@ -4,8 +4,7 @@
  */
 import { clientRules } from '#contract/rules.ts';
 import { isoTime } from '#contract/time.ts';
-import { foreignText } from '#io/foreign-text.ts';
-import { counted, table } from '#io/terminal.ts';
+import { counted, foreignText, table } from '#io/terminal.ts';
 import type { ClientExchange } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';

@@ -6,7 +6,7 @@
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { UsageError } from '#io/command-error.ts';
-import { duration, fileValue } from '#io/flag-values.ts';
+import { duration, fileValue, reportValue } from '#io/flag-values.ts';
 import {
   addArgument,
   type CommandIo,
@@ -16,7 +16,6 @@ import {
   list,
   newCommand,
 } from '#io/flags.ts';
-import { reportValue } from '#io/report-flag.ts';
 import { counted } from '#io/terminal.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
 import { isOfAccount, judge } from '#judging/client/judge.ts';

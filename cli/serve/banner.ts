@@ -4,7 +4,7 @@
  */
 import { servicePaths } from '#contract/routes.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
+import { foreignText } from '#io/terminal.ts';
 import { defaultRate, type SettingsInput } from '#src/config/settings.ts';
 import { routeOf } from '#src/operations/table.ts';
 import type { ReadyFile } from '#src/simulator.ts';

@@ -1,7 +1,7 @@
 /** `smstwin serve`: runs a simulator on two ports until a signal stops it. */
 import { minuteMs } from '#contract/time.ts';
 import { type CommandIo, type Flag, flagsIn, newCommand } from '#io/flags.ts';
-import { foreignJson, foreignText } from '#io/foreign-text.ts';
+import { foreignJson, foreignText } from '#io/terminal.ts';
 import { JournalError } from '#judging/evidence/journal-line.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { InternalOptions } from '#src/simulator.ts';

@@ -63,7 +63,9 @@ const shorterBySeconds = 2;
 /**
  * The refill that the wait after a flood shows. The first request of the flood came well before the
  * others, so its token returns first. If the wait is longer than that, refused requests prolong it
- * (`refusedSpendsToken`), which happens only in a sliding window.
+ * (`refusedSpendsToken`), which happens only in a sliding window. If it is shorter, the bucket looks
+ * at the minutes of a clock: with the first request 20 s ago at second 30 of a minute, a sliding
+ * window asks to wait 40 s, an aligned one 10 s, and a counter a little more than 10 s.
  */
 function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait === undefined)
@@ -96,7 +98,7 @@ async function returnsAtOnce(
 }
 
 /** Half of a bucket, and what returns of it during a flood, permit no more passes than this. */
-const mostPassesOfHalf = 100;
+const mostPassesOfHalf = (documentedLimits.send * 5) / 6;
 
 /** Spends a bucket in two halves. True if the second half returns with the first one. */
 async function halvesReturnTogether(t: Trial, account: AccountUnderTest): Promise<boolean> {

@@ -14,7 +14,8 @@ import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging, type RequiredEvidence } from '../run/case.ts';
 import { paths, type Trial } from '../run/trial.ts';
 import { readUntilReported, sendUntilHandedOut } from '../steps/tasks.ts';
-import { sendToWatch, statusEvidence, watch, watched } from '../steps/watched-messages.ts';
+import { sendToWatch, watch } from '../steps/watch.ts';
+import { statusEvidence, watched } from '../steps/watched-messages.ts';
 import { recipients } from '../target/target.ts';
 import { similarIdsOf, sinceLastBreak } from './read.ts';
 

@@ -4,11 +4,10 @@
  */
 import { sentenceOf } from '#contract/assumptions.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
-import { compared } from '#judging/report/comparison.ts';
+import { foreignText } from '#io/terminal.ts';
 import { expectationsOf, type Known, weigh, writeExpectations } from '#judging/report/expected.ts';
 import { counts, exitCode, ruleVerdicts, unmet, writeDiscovered } from '#judging/report/outcome.ts';
-import type { Run } from '#judging/report/result.ts';
+import { compared, type Run } from '#judging/report/result.ts';
 import { because, type Facts } from '#judging/report/summary.ts';
 import { textReport } from '#judging/report/text.ts';
 import { writeReports } from '#judging/report/write.ts';

@@ -110,7 +110,11 @@ interface ComparedPart {
  * The change of a figure shows what it is; if it did not change, its name does. Other figures are
  * left out, because a number of one day would be wrong on any other.
  */
-export function inferStats(before: unknown, after: unknown, part: ComparedPart): unknown {
+export function inferStats(
+  before: Json | undefined,
+  after: Json,
+  part: ComparedPart,
+): Json | undefined {
   const { at } = part;
   if (isObject(before) && isObject(after)) {
     return Object.fromEntries(

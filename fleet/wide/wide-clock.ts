@@ -63,7 +63,7 @@ export class WideClock {
       await advanceTo(shard, isoTime(line.simulatedMs + (wallMs - line.wallMs) * line.rate));
       await follow(shard, { ...line, wallMs });
     } else if (mode === 'manual') {
-      const other = this.#shards.find((each) => each !== shard && each.state === 'ready');
+      const other = this.#shards.find((each) => each !== shard && each.life.state === 'ready');
       if (other !== undefined) await advanceTo(shard, (await stateOf(other)).now);
     }
   }

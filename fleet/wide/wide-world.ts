@@ -115,6 +115,7 @@ export class WideWorld {
       case 'clock.setMode': {
         const reply = await this.#clock.setMode(shardRequest);
         if (reply.status !== 200) return passedReply(reply);
+        // Its reply is the state of the clock, which is read of all shards.
         const reading = { operation: clock.state, shardRequest: routeOf('clock.state') };
         return this.#merged({ ...call, ...reading });
       }

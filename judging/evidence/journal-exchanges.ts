@@ -1,7 +1,8 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
 import { crc32 } from 'node:zlib';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
-import type { FileReading, MutableTraffic, TextReader } from './file-reading.ts';
+import type { MutableTraffic } from './file-clocks.ts';
+import type { FileReading, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { checksumMember, lineReader } from './journal-line.ts';
 import { timeIn, valueIn } from './reading.ts';
@@ -90,7 +91,7 @@ function exchangeOfEntry(
     method: request.method,
     path: request.path,
     query: request.query ?? '',
-    headers: reading.sameHeaders(headers),
+    headers: reading.headers.same(headers),
     showsCredential: true,
     address,
     body:

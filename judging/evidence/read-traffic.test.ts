@@ -7,10 +7,11 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
 import { TrafficJudge } from '../recorded/judge-recorded.ts';
-import { FileReading, KnownExchanges } from './file-reading.ts';
+import { KnownExchanges } from './copies.ts';
+import { SteadyClocks } from './file-clocks.ts';
+import { FileReading } from './file-reading.ts';
 import { listsOfText, readTraffic } from './read-traffic.ts';
 import { KeyNames } from './reading.ts';
-import { SteadyClocks } from './recorded-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-pieces-'));
 afterAll(() => rmSync(folder, { recursive: true }));

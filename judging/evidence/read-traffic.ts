@@ -6,12 +6,13 @@
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { cuts, faultKinds, isReadable } from '#contract/fault-kinds.ts';
 import { counted } from '#io/terminal.ts';
-import { CopiesOfTools, sourceOf } from './copies-of-tools.ts';
-import { FileReading, KnownExchanges, type TextReader } from './file-reading.ts';
+import { CopiesOfTools, KnownExchanges, sourceOf } from './copies.ts';
+import { SteadyClocks } from './file-clocks.ts';
+import { FileReading, type TextReader } from './file-reading.ts';
 import { harReader } from './har-file.ts';
 import { journalReader } from './journal-exchanges.ts';
 import { KeyNames, pathOf } from './reading.ts';
-import { type RecordedBody, type RecordedLine, readLine, SteadyClocks } from './recorded-line.ts';
+import { type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 import { opened, piecesOf, readerOfLines, type TrafficKind } from './traffic-file.ts';
 
 /**
@@ -159,13 +160,13 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
     method: request.method,
     path: pathOf(path),
     query,
-    headers: reading.sameHeaders(request.headers),
+    headers: reading.headers.same(request.headers),
     showsCredential: true,
     address: line.client,
     body: bodyIn(request),
     reply: reply && {
       status: reply.status,
-      headers: reading.sameHeaders(reply.headers),
+      headers: reading.headers.same(reply.headers),
       body: bodyIn(reply),
     },
     // If the request did not reach the service, the status shows nothing about it.

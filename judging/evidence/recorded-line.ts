@@ -4,9 +4,7 @@
  * sent.
  */
 import { z } from 'zod';
-import type { TrafficExchange } from '#contract/exchange.ts';
 import { faultKindNames } from '#contract/fault-kinds.ts';
-import { getOrAdd } from '#io/grouped.ts';
 import { timeIn } from './reading.ts';
 
 const text = z.string().exactOptional();
@@ -74,28 +72,4 @@ function isMessage(value: unknown): boolean {
   const { headers, body = '' } = Object(value);
   if (typeof headers !== 'object' || headers === null || typeof body !== 'string') return false;
   return Object.values(headers).every((each) => typeof each === 'string');
-}
-
-type Times = Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'dateShiftMs'>;
-
-/** Dates differ from a steady clock by this much because both are rounded. */
-const roundingMs = 5;
-
-/** The steady clocks of recorders, and what the date was when each of them was read first. */
-export class SteadyClocks {
-  readonly #starts = new Map<string, number>();
-
-  timesOf({ sent, answered, steady }: RecordedLine): Times {
-    const sentAt = timeIn(sent);
-    if (steady === undefined) return { sentAt, answeredAt: Date.parse(answered), precisionMs: 1 };
-    const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
-    const startMs = getOrAdd(this.#starts, process, () => sentAt - sentMs);
-    const dateShiftMs = sentAt - startMs - sentMs;
-    return {
-      sentAt: startMs + sentMs,
-      answeredAt: startMs + answeredMs,
-      precisionMs: 0,
-      dateShiftMs: Math.abs(dateShiftMs) > roundingMs ? dateShiftMs : undefined,
-    };
-  }
 }

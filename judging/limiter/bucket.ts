@@ -109,6 +109,31 @@ export function excessOf(exchange: Exchange, inside: readonly Exchange[]): Exces
   return { exchange, passed: inside.length, spanMs: to - from };
 }
 
+/** Times may be rounded: what was answered this much before the start of a window may be in it. */
+export const edgeMs = 1;
+
+/** How many of these, which are in the order of their replies, were answered later. */
+export function countAfter(from: number, spenders: readonly Exchange[]): number {
+  return spenders.length - 1 - spenders.findLastIndex(({ answeredAt }) => answeredAt <= from);
+}
+
+/**
+ * The most tokens of a window that were spent before the record begins: what the requests left that
+ * certainly passed in it. Its start may be `errorMs` later than `from`.
+ */
+export function mostSpentBeforeRecord(
+  { limit, granted, knownSince, refusalsSpend }: SplitBucket,
+  { from, to }: Window,
+  errorMs: number,
+): number {
+  if (from >= knownSince) return 0;
+  const passed = granted.filter(
+    ({ sentAt, answeredAt }) => sentAt >= from + errorMs && answeredAt <= to,
+  ).length;
+  // Refusals that spend have no bound, until a request passes.
+  return passed === 0 && refusalsSpend ? Number.POSITIVE_INFINITY : limit - passed;
+}
+
 /** When the minutes of a clock begin: `phaseMs` after a full minute of ours, to within `errorMs`. */
 export interface Minutes {
   readonly phaseMs: number;

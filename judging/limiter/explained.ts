@@ -109,8 +109,8 @@ function* contradictions(
   const othersSpend = others === 'certain';
   const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
   const judged = (others === 'none' ? refused : []).map((each) => firstOfRefusals(split, each));
-  for (const { excess, hasToken } of models[refill].versions(split)) {
-    const wrong = judged.find(({ refusal, spenders }) => hasToken(refusal, spenders));
+  for (const { excess, certainlyHadToken } of models[refill].versions(split)) {
+    const wrong = judged.find(({ refusal, spenders }) => certainlyHadToken(refusal, spenders));
     if (excess !== undefined && !(wrong && wrong.refusal.sentAt <= excess.exchange.sentAt))
       yield tooMany(excess, bucket);
     else yield wrong && tooFew(wrong.refusal, bucket);

@@ -7,10 +7,16 @@ import { secondMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
 import type { ReportedExchange } from '../evidence/reply.ts';
-import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf } from './outcome.ts';
 import { badge, type PageFinding, type PageLink, pageHtml } from './page.ts';
-import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
+import {
+  bySubject,
+  comparisonLines,
+  isFailure,
+  type Result,
+  type Verdict,
+  verdicts,
+} from './result.ts';
 import {
   because,
   escapeMarkup,

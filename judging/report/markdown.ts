@@ -1,6 +1,5 @@
 /** Writes the report for a pull request or a wiki: the rules in a table, then the failures. */
-import { comparisonLines } from './comparison.ts';
-import { isFailure, verdicts } from './result.ts';
+import { comparisonLines, isFailure, verdicts } from './result.ts';
 import { because, type Summary, skipReasons, verdictName } from './summary.ts';
 import { testedLine } from './text.ts';
 

@@ -3,10 +3,9 @@
  * reports share.
  */
 import { grouped } from '#io/grouped.ts';
-import type { Comparison } from './comparison.ts';
 import type { Weighed } from './expected.ts';
 import type { Discovered, RuleVerdict } from './outcome.ts';
-import type { Result, Verdict } from './result.ts';
+import type { Comparison, Result, Verdict } from './result.ts';
 
 /** What happened in a run, whatever was expected. */
 export interface Facts {

@@ -3,12 +3,10 @@
  * the texts of a request and its reply, which other reports show.
  */
 import { secondMs } from '#contract/time.ts';
-import { foreignTexts } from '#io/foreign-text.ts';
-import { counted } from '#io/terminal.ts';
+import { counted, foreignTexts } from '#io/terminal.ts';
 import type { ReportedExchange } from '../evidence/reply.ts';
-import { comparisonLines } from './comparison.ts';
 import { type Finding, findingsOf, untested } from './outcome.ts';
-import { type Result, verdicts } from './result.ts';
+import { comparisonLines, type Result, verdicts } from './result.ts';
 import { because, factsOf, middleCut, type Summary, skipReasons } from './summary.ts';
 
 export function progressLine(judged: Result, done: number, total: number): string {

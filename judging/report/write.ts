@@ -4,9 +4,9 @@
  * own.
  */
 import { CommandError } from '#io/command-error.ts';
-import { foreignJson, foreignTexts } from '#io/foreign-text.ts';
+import { ownReport, type Report, type ReportKind } from '#io/flag-values.ts';
 import { writeOwn } from '#io/own-file.ts';
-import { ownReport, type Report, type ReportKind } from '#io/report-flag.ts';
+import { foreignJson, foreignTexts } from '#io/terminal.ts';
 import { htmlReport } from './html.ts';
 import { junitReport } from './junit.ts';
 import { markdownReport } from './markdown.ts';

@@ -4,15 +4,20 @@ import { advanceClock, whileRunning } from '../clock.ts';
 import { call, type Message, type Reply, type Status } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
-import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
-import { Detail } from '../parts/detail.tsx';
-import { Loaded } from '../parts/frame.tsx';
+import {
+  asCurl,
+  CopyButton,
+  CopyTest,
+  sendBody,
+  sendPath,
+  useKey,
+} from '../parts/copy-and-save.tsx';
+import { Detail, Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { counted } from '../typed-values.ts';
 import { accountName } from '../world.ts';
-import { asCurl, sendBody, sendPath, useKey } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useReply('messages.get', [id], ['messages']);

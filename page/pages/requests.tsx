@@ -13,10 +13,9 @@ import {
 import { call, type Reply, type ServiceRequest } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
-import { Split } from '../parts/detail.tsx';
 import { FaultLink } from '../parts/exchange.tsx';
 import { SearchInput } from '../parts/fields.tsx';
-import { Empty, Failure, Loaded } from '../parts/frame.tsx';
+import { Empty, Failure, Loaded, Split } from '../parts/frame.tsx';
 import { LiveTable, rowsInWindow } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';

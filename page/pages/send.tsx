@@ -14,7 +14,7 @@ import { nowMs } from '../clock.ts';
 import type { ShownExchange } from '../control.ts';
 import type { Field } from '../field.ts';
 import type { Row } from '../list-declaration.ts';
-import { CopyButton } from '../parts/copy-and-save.tsx';
+import { asCurl, CopyButton, sendPath } from '../parts/copy-and-save.tsx';
 import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
 import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
@@ -22,7 +22,6 @@ import { useReply } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import { counted, readJson } from '../typed-values.ts';
 import { numbersOf, useWorld, type World } from '../world.ts';
-import { asCurl, sendPath } from './copies.ts';
 
 const fields: readonly Field[] = [
   { name: 'endpoint', kind: 'choice', words: sendEndpoints, isRequired: true },

@@ -75,7 +75,7 @@ function runRecorded(
 /** Reports to readers of events that an operation may have changed something. */
 function announce({ name, verb, path }: Operation, live: RunningWorld): void {
   const mayChange = verb !== 'GET' && path !== '';
-  if (mayChange && live.activity.isWatched) live.activity.publish('operation', { name });
+  if (mayChange && live.activity.hasAudience) live.activity.publish('operation', { name });
 }
 
 /** Runs a recorded operation again. Returns the part of the result that journals compare. */

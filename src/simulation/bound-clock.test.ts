@@ -142,7 +142,7 @@ test('the timeout of a wait counts on the fake timers', async () => {
 test('a stream of events gets each status at its moment', async () => {
   const simulator = bound();
   const seen: { atMs: number; said: string }[] = [];
-  const end = simulator.activity.stream((event: ActivityEvent) => {
+  const end = simulator.activity.openStream((event: ActivityEvent) => {
     if (event.kind === 'message') seen.push({ atMs: Date.now(), said: event.data.at });
   });
   accepted(simulator);

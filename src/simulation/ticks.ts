@@ -18,7 +18,7 @@ export class Ticks {
   /** Undefined while stopped. */
   #timer: NodeJS.Timeout | undefined;
   /** True while a call is due after the shortest pause, or is running. */
-  #isSoon = false;
+  #isDueSoon = false;
 
   /** `act` returns for how many real milliseconds it need not be called. */
   constructor(act: () => number) {
@@ -36,16 +36,16 @@ export class Ticks {
 
   /** Asks for a call soon, because something may be due earlier than `act` returned. */
   hurry(): void {
-    if (this.#isSoon || this.#timer === undefined) return;
+    if (this.#isDueSoon || this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#callAfter(shortestMs);
   }
 
   #callAfter(ms: number): void {
-    this.#isSoon = ms === shortestMs;
+    this.#isDueSoon = ms === shortestMs;
     const timer = setTimeout(() => {
       // `act` may call `hurry`, which then changes nothing, or `stop`.
-      this.#isSoon = true;
+      this.#isDueSoon = true;
       const idleMs = this.#act();
       if (this.#timer !== timer) return;
       this.#callAfter(Math.min(Math.max(shortestMs, idleMs), longestMs));

@@ -9,7 +9,7 @@ import { Simulator } from '../simulator.ts';
 test('a thousand simulators, started and closed, leave nothing behind', async () => {
   const live = async () => {
     const simulator = new Simulator();
-    simulator.activity.stream(() => {});
+    simulator.activity.openStream(() => {});
     sendBy(simulator, 0, { send_at: '2999-01-01T00:00:00Z' });
     await simulator.close();
   };

@@ -315,7 +315,7 @@ test('a world that ends closes its event streams and its waits', async () => {
   const { json: world } = await call('POST', '/control/worlds', { clock: 'real' });
   const own = simulator.hostedWorlds.get(world.world_id)?.simulator as Simulator;
   let isEnded = false;
-  own.activity.stream(() => {}, { onEnd: () => (isEnded = true) });
+  own.activity.openStream(() => {}, { onEnd: () => (isEnded = true) });
   const wait = own.messages.wait({ match: {}, timeout_ms: 60_000 });
   expect((await call('DELETE', `/control/worlds/${world.world_id}`)).status).toBe(204);
   expect(isEnded).toBe(true);

@@ -8,7 +8,14 @@ import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
 import { conflict, refuseMore } from '../sim/errors.ts';
-import { type NamedWorld, readdress, withLinksUnder, worldNamedBy } from './address.ts';
+import {
+  type NamedWorld,
+  readdress,
+  type Share,
+  WorldIds,
+  withLinksUnder,
+  worldNamedBy,
+} from './address.ts';
 import { copyInto, rebuildAt } from './copies.ts';
 import {
   type CreateSimulator,
@@ -26,13 +33,13 @@ import {
   type WorldSimulator,
 } from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
-import { type Share, WorldIds, WorldTable } from './world-table.ts';
+import { WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
 export const firstWorldId = 'default';
 
 /** The names of a new world. `number`: how many ids were drawn, this one included. */
-type DrawnName = Readonly<{ worldId: string; name: string; number: number }>;
+type NewNames = Readonly<{ worldId: string; name: string; number: number }>;
 
 interface HostOptions {
   readonly maxWorlds?: number;
@@ -106,12 +113,12 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Throws a SettingsError for unusable settings, an OperationRefused for a name or key in use. */
   create(settings: SettingsInput, options: WorldOptions): HostedWorld<S> {
-    const drawn = this.#drawName(options);
+    const names = this.#namesFor(options);
     for (const [index, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
       const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
       if (taken >= 0) throw keyInUse(`world.accounts[${index}].keys[${taken}].key`);
     }
-    return this.#createWorld(settings, drawn, options);
+    return this.#createWorld(settings, names, options);
   }
 
   /**
@@ -119,10 +126,10 @@ export class Worlds<S extends WorldSimulator> {
    * simulator whose state is copied; by default the present one. `rebuildAt` makes an earlier one.
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
-    const drawn = this.#drawName(options);
+    const names = this.#namesFor(options);
     const origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
     const settings = inheritedSettings(source.simulator.settings);
-    return this.#createWorld(settings, drawn, options, { copied, origin });
+    return this.#createWorld(settings, names, options, { copied, origin });
   }
 
   /** Rebuilds a world as of an earlier instant, calls `use`, and closes it: see `copies.ts`. */
@@ -233,7 +240,7 @@ export class Worlds<S extends WorldSimulator> {
   /** Creates a world. `source`: the state that it copies, and where that comes from. */
   #createWorld(
     settings: SettingsInput,
-    { worldId, name, number }: DrawnName,
+    { worldId, name, number }: NewNames,
     options: WorldOptions,
     source?: { readonly copied: S; readonly origin: NonNullable<Creation['origin']> },
   ): HostedWorld<S> {
@@ -261,7 +268,7 @@ export class Worlds<S extends WorldSimulator> {
     return simulator.close();
   }
 
-  #drawName({ name }: WorldOptions): DrawnName {
+  #namesFor({ name }: WorldOptions): NewNames {
     refuseMore(this.size, this.#maxWorlds, 'worlds');
     if (name !== undefined && (name === firstWorldId || this.#table.hasName(name)))
       throw nameInUse(name);

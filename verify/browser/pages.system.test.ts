@@ -211,12 +211,12 @@ pageTest(
       await tab.goto(`${controlUrl}/#/messages`);
       await seen(tab.getByText('live', { exact: true }));
     }
-    expect(simulator.activity.streams).toBe(1);
+    expect(simulator.activity.openStreams).toBe(1);
     send({ message: 'told to all' });
     for (const tab of tabs) await seen(tab.getByText('told to all'));
 
     for (const tab of tabs) await tab.evaluate(show('hidden'));
-    await expect.poll(() => simulator.activity.streams).toBe(0);
+    await expect.poll(() => simulator.activity.openStreams).toBe(0);
     const asked: string[] = [];
     const hidden = tabs.slice(1);
     let lastAskedMs = performance.now();
@@ -232,7 +232,7 @@ pageTest(
     send({ message: 'while all were hidden' });
     await page.evaluate(show('visible'));
     await seen(page.getByText('while all were hidden'));
-    expect(simulator.activity.streams).toBe(1);
+    expect(simulator.activity.openStreams).toBe(1);
     // The page that is seen reads the numbers, and the others nothing meanwhile.
     expect(asked).toEqual([]);
     expect(await hidden[0]?.getByText('while all were hidden').count()).toBe(0);
@@ -250,7 +250,7 @@ pageTest(
     send({ message: 'told by an event' });
     await seen(page.getByText('told by an event'));
     await page.evaluate(show('hidden'));
-    await expect.poll(() => simulator.activity.streams).toBe(0);
+    await expect.poll(() => simulator.activity.openStreams).toBe(0);
   },
 );
 

@@ -91,6 +91,7 @@ export function spending(tokensOf: (fields: Fields) => number): Planted {
     const handled = next(call.request);
     if (handled.reply.status !== 202 || call.key === undefined) return handled;
     const { accountId } = call.key.account;
+    // The service has spent one token.
     for (let spent = 1; spent < tokensOf(call.fields ?? {}); spent++)
       limiter.take('send', accountId);
     return handled;

@@ -4,11 +4,12 @@
  */
 import { expect, test } from 'vitest';
 import type { FaultName, Point } from '#contract/fault-schedule.ts';
+import type { RunClient } from '#explore/client-run.ts';
 import { type Client, explore, type Schedule } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import { isProblem, learn } from '#explore/learn.ts';
 import { faultKey, scheduleKey } from '#explore/schedule.ts';
-import { kindOf, type RunClient, runOf } from '#explore/verdict.ts';
+import { kindOf, runOf } from '#explore/verdict.ts';
 import { run } from './clients/patient.mjs';
 
 const clients: Readonly<Record<string, Client>> = {

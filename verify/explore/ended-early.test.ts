@@ -3,11 +3,11 @@
  * client more often than its budget allows.
  */
 import { expect, test } from 'vitest';
+import { type RunClient, SearchStopped } from '#explore/client-run.ts';
 import type { ClientTools } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import { search } from '#explore/search.ts';
 import { exitCodeOf } from '#explore/search-result.ts';
-import { type RunClient, SearchStopped } from '#explore/verdict.ts';
 
 /** Sends two messages and never looks at a reply, so every lost message is a finding. */
 async function careless({ fetch, baseUrl, apiKey, from }: ClientTools): Promise<void> {

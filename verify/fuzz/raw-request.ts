@@ -20,8 +20,6 @@ export interface RawRequest {
   readonly bytes: Bytes;
 }
 
-/** The size of a body's chunks; undefined: the body has a length instead. */
-export const chunkSizes = rarely<number | undefined>(undefined, 6, fc.constantFrom(1, 7, 4_096));
 /** The number of characters that a message of a failure shows. */
 const maxShown = 400;
 /** A body longer than this is not cut into small chunks, which would make it six times larger. */
@@ -58,6 +56,10 @@ export function rarely<T>(usual: T, draws: number, odd: fc.Arbitrary<T>): fc.Arb
   return weighted<T>([draws - 1, fc.constant(usual)], [1, odd]);
 }
 
+/** The size of a body's chunks; undefined: the body has a length instead. */
+export const chunkSizes = rarely<number | undefined>(undefined, 6, fc.constantFrom(1, 7, 4_096));
+
+/** Removes `drop` bytes at `at`, repeats the ten that begin there, and inserts others. */
 const edit = fc.record({
   at: fc.nat(65_535),
   drop: fc.constantFrom(0, 0, 1, 1, 2, 20),

@@ -49,7 +49,10 @@ export async function fuzz(
   }
 }
 
-/** Plays the conversations, several at once; returns the first failure with its conversation. */
+/**
+ * Plays the conversations, several at once. Returns the first failure with the conversation that
+ * met it; another one at that time may have caused it.
+ */
 async function playAll(
   drawn: readonly Conversation[],
   worker: FuzzWorker,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { replay } from '#cli/replay/replay-journal.ts';
-import { readReport } from '#judging/report/comparison.ts';
+import { readReport } from '#judging/report/result.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
 import { Simulator } from '#src/simulator.ts';
 

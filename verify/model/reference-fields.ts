@@ -103,18 +103,21 @@ function isNumber(value: unknown, { numberCheck }: Assumptions): boolean {
   return numberCheck === 'possible' ? isPossiblePhoneNumber(value) : isValidPhoneNumber(value);
 }
 
-/** SEND-6: at most 1,600 characters. */
+/** SEND-6. */
+const mostCharacters = 1600;
+
+/** SEND-6: a text that is not too long. */
 function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): boolean {
   if (typeof value !== 'string') return false;
   if (blankMessage === 'reject' && value.trim() === '') return false;
   if (blankMessage === 'reject_empty' && value === '') return false;
-  if (characterUnit === 'utf16_units') return value.length <= 1600;
-  if (characterUnit === 'code_points') return [...value].length <= 1600;
+  if (characterUnit === 'utf16_units') return value.length <= mostCharacters;
+  if (characterUnit === 'code_points') return [...value].length <= mostCharacters;
   // Stops as soon as the limit is exceeded: every segment copies the whole text.
   let graphemes = 0;
   for (const _ of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(value)) {
     graphemes += 1;
-    if (graphemes > 1600) return false;
+    if (graphemes > mostCharacters) return false;
   }
   return true;
 }

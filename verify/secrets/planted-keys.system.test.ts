@@ -73,7 +73,7 @@ beforeAll(async () => {
       record(`log ${format}`, requestLine(format, request));
     });
   }
-  simulator.activity.stream((event) => record('events', JSON.stringify(event)), {
+  simulator.activity.openStream((event) => record('events', JSON.stringify(event)), {
     kinds: eventKinds,
     every: true,
   });

@@ -1,10 +1,11 @@
 /** Reads the text of a file of traffic, such as HAR, as `smstwin referee` does. */
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
+import { KnownExchanges } from '#judging/evidence/copies.ts';
 import { exchangesOfTraffic, type ReadTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
-import { FileReading, KnownExchanges } from '#judging/evidence/file-reading.ts';
+import { SteadyClocks } from '#judging/evidence/file-clocks.ts';
+import { FileReading } from '#judging/evidence/file-reading.ts';
 import { listsOfText } from '#judging/evidence/read-traffic.ts';
 import { KeyNames } from '#judging/evidence/reading.ts';
-import { SteadyClocks } from '#judging/evidence/recorded-line.ts';
 
 /** Reads a text of any kind of traffic file, in pieces of `length` characters. */
 export async function readText(

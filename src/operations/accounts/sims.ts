@@ -231,6 +231,6 @@ function removeSim({ simulation, activity }: RunningWorld, device: Device): void
 /** The view of a SIM that has changed, also reported as an event. */
 function publishView({ activity }: RunningWorld, device: Device): SimView {
   const view = simView(device);
-  if (activity.isWatched) activity.publish('sim', view);
+  if (activity.hasAudience) activity.publish('sim', view);
   return view;
 }

@@ -18,7 +18,7 @@ function streamFixture(settings: SettingsInput = {}, options: StreamOptions = {}
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
   const simulator = new Simulator({ clock: 'manual', noLimits: true, ...settings });
   const events: ActivityEvent[] = [];
-  const stop = simulator.activity.stream((event) => events.push(event), options);
+  const stop = simulator.activity.openStream((event) => events.push(event), options);
   const count = (kind: string) => events.filter((event) => event.kind === kind).length;
   return { simulator, events, stop, count };
 }
@@ -28,7 +28,7 @@ test('nothing is made before there is a reader; then messages, traffic, SIMs and
   const simulator = new Simulator({ clock: 'manual' });
   sendBy(simulator, 0, {});
   const events: ActivityEvent[] = [];
-  simulator.activity.stream((event) => events.push(event));
+  simulator.activity.openStream((event) => events.push(event));
   sendBy(simulator, 0, {});
   const [account] = simulator.accounts.list();
   const [sim] = simulator.sims.list(account?.account_id ?? '');
@@ -84,7 +84,7 @@ test('traffic is summed up no more often than the streams write, and at once aft
   expect(countsAfter(500)).toEqual([1, 2]);
   vi.advanceTimersByTime(5_000);
   expect(countsAfter(100)).toEqual([1, 2, 1]);
-  simulator.activity.stream(() => {}, { kinds: ['traffic'] });
+  simulator.activity.openStream(() => {}, { kinds: ['traffic'] });
   expect(countsAfter(100)).toEqual([1, 2, 1, 1]);
   void simulator.close();
 });
@@ -136,7 +136,7 @@ test('a poll that moves more messages than a stream wants reports the first ones
   for (let n = 0; n < mostEventsPerSecond + 500; n++) sendBy(simulator, 0, {});
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
   const events: ActivityEvent[] = [];
-  simulator.activity.stream((event) => events.push(event), { kinds: ['message'] });
+  simulator.activity.openStream((event) => events.push(event), { kinds: ['message'] });
   simulator.clock.advance('20s');
   vi.advanceTimersByTime(500);
   const { messages } = simulator.simulation.world;
@@ -194,9 +194,9 @@ test('3 s after the last stream has left, no event is made or kept', () => {
   simulator.clock.advance(1);
   const soon = openStream(simulator, { lastSeenId: 1 }, true);
   expect(soon.map(({ id, kind }) => `${id} ${kind}`)).toEqual(['2 clock']);
-  expect(simulator.activity.isWatched).toBe(true);
+  expect(simulator.activity.hasAudience).toBe(true);
   vi.advanceTimersByTime(keptAfterLastMs);
-  expect(simulator.activity.isWatched).toBe(false);
+  expect(simulator.activity.hasAudience).toBe(false);
   expect(simulator.simulation.lifecycle.reader).toBeUndefined();
   expect(vi.getTimerCount()).toBe(0);
   const late = openStream(simulator, { lastSeenId: 2 });
@@ -212,7 +212,7 @@ test('a stream with the id of another process is behind', () => {
 
 function openStream(simulator: Simulator, options: StreamOptions, leaves = false) {
   const events: ActivityEvent[] = [];
-  const stop = simulator.activity.stream((event) => events.push(event), options);
+  const stop = simulator.activity.openStream((event) => events.push(event), options);
   if (leaves) stop();
   return events;
 }
@@ -256,16 +256,16 @@ test('the last requests are kept, newest first, with the code of a refusal and n
 
 test('streams of events are bounded: one too many is 409, and one that ends makes room', async () => {
   const { simulator, call } = new Twin();
-  const ends = Array.from({ length: mostStreams }, () => simulator.activity.stream(() => {}));
+  const ends = Array.from({ length: mostStreams }, () => simulator.activity.openStream(() => {}));
   expect(await call('GET', '/control/events')).toMatchObject({
     status: 409,
     json: { error: { code: 'conflict', message: 'there are 100 streams of events already' } },
   });
-  expect(() => simulator.activity.stream(() => {})).toThrow('100 streams of events already');
+  expect(() => simulator.activity.openStream(() => {})).toThrow('100 streams of events already');
   ends[0]?.();
   ends[0]?.();
-  simulator.activity.stream(() => {});
-  expect(() => simulator.activity.stream(() => {})).toThrow('100 streams');
+  simulator.activity.openStream(() => {});
+  expect(() => simulator.activity.openStream(() => {})).toThrow('100 streams');
   await simulator.close();
 });
 

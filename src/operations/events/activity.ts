@@ -1,8 +1,8 @@
 /**
- * Reports what happens in a simulator, as events, to three kinds of readers. A *listener* in this
- * process gets every event of one kind. A *stream* gets several kinds, over HTTP, and may miss some
- * when there are too many. A *watcher* is only notified that messages changed. Events are created
- * only while a reader is attached.
+ * Reports what happens in a simulator, as events, to its audience. A *listener* in this process gets
+ * every event of one kind. A *stream* gets several kinds, over HTTP, and may miss some when there are
+ * too many. Events are created only while there is an audience. A *change listener* gets no events:
+ * it is only called after messages changed.
  */
 import type { Status } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
@@ -35,19 +35,19 @@ export class Activity {
     request: new Set(),
     operation: new Set(),
   };
-  readonly #watchers = new Set<() => void>();
+  readonly #changeListeners = new Set<() => void>();
   readonly #traffic = new TrafficSinceLast();
   /** The counts of messages that streams were sent last, as JSON. */
   #sentCounts = '';
   readonly #streams: EventStreams;
-  #isWatched = false;
-  /** Receives message changes while a reader is attached. */
-  readonly #reader: StatusReader = {
+  #hasAudience = false;
+  /** Gets the changes of messages from the simulation, while someone reads them. */
+  readonly #statusReader: StatusReader = {
     accepted: (message) => this.#changed(message, null),
     changed: (message, from) => this.#changed(message, from),
     changedUnread: (count) => {
-      this.#streams.count('message', count);
-      for (const watcher of this.#watchers) watcher();
+      this.#streams.admits('message', count);
+      for (const onChange of this.#changeListeners) onChange();
     },
     wantedOf: (count) =>
       this.#listeners.message.size > 0 ? count : this.#streams.wantedOf('message', count),
@@ -68,12 +68,12 @@ export class Activity {
   }
 
   /** True while there is a listener or a stream; check it before creating an event. */
-  get isWatched(): boolean {
-    return this.#isWatched;
+  get hasAudience(): boolean {
+    return this.#hasAudience;
   }
 
   /** The number of open streams. */
-  get streams(): number {
+  get openStreams(): number {
     return this.#streams.size;
   }
 
@@ -81,7 +81,7 @@ export class Activity {
   publish<K extends ListenedKind>(kind: K, data: EventData[K]): void {
     // Requests made before a clock change belong to the earlier time.
     if (kind === 'clock') this.#sendTraffic();
-    if (this.#streams.count(kind)) this.#streams.send(kind, data);
+    if (this.#streams.admits(kind)) this.#streams.send(kind, data);
     for (const listener of [...this.#listeners[kind]]) listener(data);
   }
 
@@ -95,9 +95,9 @@ export class Activity {
     return this.#addReader(this.#listeners[kind], listener);
   }
 
-  /** Calls `watcher` after messages were accepted or changed; several changes may share a call. */
-  watch(watcher: () => void): () => void {
-    return this.#addReader(this.#watchers, watcher);
+  /** Calls `onChange` after messages were accepted or changed; several changes may share a call. */
+  onMessagesChanged(onChange: () => void): () => void {
+    return this.#addReader(this.#changeListeners, onChange);
   }
 
   /** Throws if the largest number of streams is open. */
@@ -106,7 +106,7 @@ export class Activity {
   }
 
   /** Opens a stream. Returns the function that closes it. */
-  stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
+  openStream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     if (!this.#streams.wants('traffic')) this.#traffic.take(this.#origin.exchangeRecord);
     // The first reader of sums gets those from now on.
     if (!this.#streams.wants('messages')) this.#sentCounts = JSON.stringify(this.#counts());
@@ -123,12 +123,14 @@ export class Activity {
    */
   attach(): void {
     const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
-    this.#isWatched = hasListeners || this.#streams.isWatched;
-    this.#origin.wallClock.watch(this.#isWatched);
+    this.#hasAudience = hasListeners || this.#streams.hasAudience;
+    this.#origin.wallClock.watch(this.#hasAudience);
     const { lifecycle } = this.#origin.simulation;
     const isRead =
-      this.#watchers.size > 0 || this.#listeners.message.size > 0 || this.#streams.wants('message');
-    lifecycle.reader = isRead ? this.#reader : undefined;
+      this.#changeListeners.size > 0 ||
+      this.#listeners.message.size > 0 ||
+      this.#streams.wants('message');
+    lifecycle.reader = isRead ? this.#statusReader : undefined;
   }
 
   #addReader<T>(readers: Set<T>, reader: T): () => void {
@@ -141,8 +143,8 @@ export class Activity {
   }
 
   #changed(message: Message, from: Status | null): void {
-    for (const watcher of this.#watchers) watcher();
-    const isStreamed = this.#streams.count('message');
+    for (const onChange of this.#changeListeners) onChange();
+    const isStreamed = this.#streams.admits('message');
     if (!isStreamed && this.#listeners.message.size === 0) return;
     const event: MessageEvent = {
       message_id: message.messageId,

@@ -3,7 +3,7 @@
  * of others if there are more than `mostEventsPerSecond`, or if its reader reconnects too late to
  * get all that it missed: the reader must then read the state again. A ring keeps the last events
  * for readers that reconnect with the id of their last one.
- * A source first calls `count`, and creates the event for `send` only if `count` returns true.
+ * A source first calls `admits`, and creates the event for `send` only if that returns true.
  */
 import { realTimers } from '#io/event-loop.ts';
 import { refuseMore } from '../../sim/errors.ts';
@@ -90,7 +90,7 @@ export class EventStreams {
   }
 
   /** True if any event is wanted. */
-  get isWatched(): boolean {
+  get hasAudience(): boolean {
     return this.#kinds.size > 0;
   }
 
@@ -105,8 +105,8 @@ export class EventStreams {
     return this.#isBehind ? 0 : Math.min(count, mostEventsPerSecond - this.#countThisSecond);
   }
 
-  /** Counts events. Returns true if the last of them must be sent, by `send`. */
-  count(kind: EventKind, count = 1): boolean {
+  /** Counts events. True if the last of them must be sent, by `send`. */
+  admits(kind: EventKind, count = 1): boolean {
     if (!this.wants(kind)) return false;
     this.#lastId += count;
     this.#countThisSecond += count;

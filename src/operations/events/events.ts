@@ -38,7 +38,7 @@ export const events = {
         status: 200,
         pauseMs,
         open: (send, onEnd) =>
-          activity.stream(
+          activity.openStream(
             ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),
             { ...(kinds !== undefined && { kinds }), every, pauseMs, lastSeenId, onEnd },
           ),

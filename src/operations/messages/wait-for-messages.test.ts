@@ -36,7 +36,7 @@ test('a wait in real time ends with the send or the step that makes it match', a
   const [first] = simulator.messages.list();
   simulator.messages.fail(first?.message_id ?? '');
   expect((await failed).messages).toHaveLength(1);
-  expect(simulator.activity.isWatched).toBe(false);
+  expect(simulator.activity.hasAudience).toBe(false);
   await simulator.close();
 });
 

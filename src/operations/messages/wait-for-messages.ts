@@ -92,7 +92,10 @@ export function waitFor(live: RunningWorld, input: Wait): Promise<Waited> {
     const pacedCount = new PacedCount(count, timers);
     const onChange = () => pacedCount.request();
     live.waits.add(fail);
-    const stops = [live.activity.watch(onChange), live.activity.listen('clock', onChange)];
+    const stops = [
+      live.activity.onMessagesChanged(onChange),
+      live.activity.listen('clock', onChange),
+    ];
     const onTimeout = () => {
       live.wallClock.catchUp();
       count();

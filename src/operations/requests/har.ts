@@ -96,7 +96,7 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
     },
     response: {
       status: reply.status,
-      // Records do not keep it.
+      // Exchanges record no reason phrase.
       statusText: '',
       ...head,
       headers: pairsOf(Object.entries(reply.headers)),
@@ -105,6 +105,7 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
       ...(failure !== undefined && { _error: failure }),
     },
     cache: {},
+    // Sending and receiving are not measured apart.
     timings: { send: 0, wait: time, receive: 0 },
     _number: number,
     _smstwin: {

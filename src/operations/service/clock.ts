@@ -116,7 +116,7 @@ export const clock = {
       const target = targetOf(how, clock.now());
       const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);
       wallClock.anchor();
-      if (live.activity.isWatched) publishState(live);
+      if (live.activity.hasAudience) publishState(live);
       return { now: isoTime(clock.now()), fired };
     },
   }),

@@ -81,7 +81,7 @@ export function restoreInto(
   const texts = new Map([...keyTexts, ...knownKeys(simulation.world)]);
   live.replace(restoreSnapshot(snapshot, { settings, keyTexts: texts }));
   wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
-  if (activity.isWatched) activity.publish('clock', clockState(live));
+  if (activity.hasAudience) activity.publish('clock', clockState(live));
 }
 
 /** The texts of the current keys by digest. Most snapshots are restored in their own world. */

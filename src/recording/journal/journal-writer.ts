@@ -31,6 +31,8 @@ import { type JournalFiles, openOwn } from './run-files.ts';
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
 
+/** In place of the number of an open file. */
+const closed = -1;
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
 
@@ -146,7 +148,7 @@ export class FileJournal implements Journal {
   /** Unlocks the journal once no checkpoint is being written. */
   async close(): Promise<void> {
     if (this.#file >= 0) closeSync(this.#file);
-    this.#file = -1;
+    this.#file = closed;
     const watchEnded = this.#watch?.close();
     if (watchEnded !== undefined) await watchEnded;
     this.#unlock();
@@ -182,7 +184,7 @@ export class FileJournal implements Journal {
   }
 
   #reopen(): void {
-    this.#file = -1;
+    this.#file = closed;
     try {
       this.#file = openJournal(this.#files);
       this.bytes = fstatSync(this.#file).size;

@@ -39,9 +39,9 @@ export class KeyTexts {
     const prefixes = new Set<string>();
     const literalKeys: string[] = [];
     for (const { key: text, digest, drawnFrom } of keys) {
-      const prefix = text.slice(0, -keyLength);
+      const drawnPrefix = drawnFrom === undefined ? '' : text.slice(0, -keyLength);
       if (digest !== undefined) this.#noteDigest(digest);
-      else if (drawnFrom !== undefined && prefix.length >= shortestPrefix) prefixes.add(prefix);
+      else if (drawnPrefix.length >= shortestPrefix) prefixes.add(drawnPrefix);
       else if (text.length >= shortestSoughtKey) literalKeys.push(text);
     }
     const generated = [...prefixes].map((prefix) => `${escaped(prefix)}[A-Za-z0-9]{${keyLength}}`);
@@ -96,6 +96,7 @@ export class KeyTexts {
   }
 }
 
+/** As a pattern; keys have no other characters that mean something in one (`bearerToken`). */
 function escaped(text: string): string {
   return text.replace(/[.+/-]/g, '\\$&');
 }

@@ -12,7 +12,7 @@ export interface Bucket {
   take(nowMs: number): boolean;
   /** Undoes the last `take`, in the same millisecond. */
   giveBack(): void;
-  /** Counts a refused request as spent too (`refusedSpendsToken`). */
+  /** Counts a request as spent too that `take` has refused (`refusedSpendsToken`). */
   spendRefused(nowMs: number): void;
   /** Milliseconds until `take` would succeed; 0 if it would succeed now. */
   waitMs(nowMs: number): number;
@@ -177,22 +177,22 @@ class ContinuousBucket implements Bucket {
 class IntervalBucket implements Bucket {
   protected readonly limit: number;
   protected tokens: number;
-  /** The present interval: its start in epoch milliseconds, or for `AlignedBucket` its number. */
-  protected intervalKey: number;
+  /** The start of the present interval, in epoch milliseconds. */
+  protected startMs: number;
 
-  constructor(limit: number, [tokens = limit, intervalKey = 0]: readonly number[] = []) {
+  constructor(limit: number, [tokens = limit, startMs = 0]: readonly number[] = []) {
     this.limit = limit;
     this.tokens = tokens;
-    this.intervalKey = intervalKey;
+    this.startMs = startMs;
   }
 
   get state(): readonly number[] {
-    return [this.tokens, this.intervalKey];
+    return [this.tokens, this.startMs];
   }
 
   take(nowMs: number): boolean {
     if (this.available(nowMs) === 0) return false;
-    if (this.tokens === this.limit) this.begin(nowMs);
+    if (this.tokens === this.limit) this.startMs = this.startOf(nowMs);
     this.tokens--;
     return true;
   }
@@ -205,36 +205,36 @@ class IntervalBucket implements Bucket {
   spendRefused(): void {}
 
   waitMs(nowMs: number): number {
-    return this.available(nowMs) > 0 ? 0 : this.endMs() - nowMs;
+    return this.available(nowMs) > 0 ? 0 : this.#endMs() - nowMs;
   }
 
   available(nowMs: number): number {
-    if (nowMs >= this.endMs()) this.tokens = this.limit;
+    if (nowMs >= this.#endMs()) this.tokens = this.limit;
     return this.tokens;
   }
 
-  /** Begins an interval with its first spent token. */
-  protected begin(nowMs: number): void {
-    this.intervalKey = nowMs;
+  /** The start of the interval that a token opens when it is spent first. */
+  protected startOf(nowMs: number): number {
+    return nowMs;
   }
 
-  protected endMs(): number {
-    return this.intervalKey + limitWindowMs;
+  #endMs(): number {
+    return this.startMs + limitWindowMs;
   }
 }
 
-/** All N tokens return at each full minute of the clock. An interval is a minute since 1970. */
+/** All N tokens return at each full minute of the clock. Its state has the minute since 1970. */
 class AlignedBucket extends IntervalBucket {
-  constructor(limit: number, state: readonly number[] = [limit, -1]) {
-    super(limit, state);
+  constructor(limit: number, [tokens = limit, minute = -1]: readonly number[] = []) {
+    super(limit, [tokens, minute * limitWindowMs]);
   }
 
-  protected override begin(nowMs: number): void {
-    this.intervalKey = Math.floor(nowMs / limitWindowMs);
+  override get state(): readonly number[] {
+    return [this.tokens, this.startMs / limitWindowMs];
   }
 
-  protected override endMs(): number {
-    return (this.intervalKey + 1) * limitWindowMs;
+  protected override startOf(nowMs: number): number {
+    return Math.floor(nowMs / limitWindowMs) * limitWindowMs;
   }
 }
 

@@ -125,24 +125,27 @@ export class MessageStore implements AccountMessages {
     }
   }
 
-  /** Adds a queued message. Draws its id, unless a restored message brings one. */
-  add(
+  /** Adds a queued message, and draws its id. */
+  add(send: AcceptedSend, arrival: number, createdAtMs: number, fate: Fate | undefined): Message {
+    const chunk = this.rows.addRow(arrival);
+    drawUuidWords(send.account.ids, chunk.columns.ids, idAt(chunk));
+    return this.#fillRow(chunk, send, createdAtMs, fate);
+  }
+
+  /** Fills the last row of a chunk, which has an id already. */
+  #fillRow(
+    chunk: Chunk<Tables>,
     send: AcceptedSend,
-    arrival: number,
     createdAtMs: number,
     fate: Fate | undefined,
-    messageId?: string,
   ): Message {
-    const { account, device } = send;
-    const chunk = this.rows.addRow(arrival);
     const row = chunk.rows - 1;
-    writeId(chunk.columns.ids, row, account, messageId);
     chunk.columns.createdAtMs[row] = createdAtMs;
     this.#writeSend(chunk, row, send);
     if (fate !== undefined) chunk.fates.set(row, fate, chunk.columns.capacity);
     this.rows.registerRow(chunk);
-    account.unbatched.size++;
-    device.messagesHeld++;
+    send.account.unbatched.size++;
+    send.device.messagesHeld++;
     this.unfinished++;
     return new Message(chunk, row);
   }
@@ -165,7 +168,10 @@ export class MessageStore implements AccountMessages {
   /** Adds a message of a saved state, in the order of arrival. */
   restore(saved: SavedMessage, cohort: Cohort): void {
     const { account, key, requestId, arrival, createdAtMs, fate, messageId } = saved;
-    const message = this.add(saved, arrival, createdAtMs, fate, messageId);
+    const chunk = this.rows.addRow(arrival);
+    if (!readUuid(messageId, chunk.columns.ids, idAt(chunk)))
+      throw new Error(`RES-2 the message id ${messageId} is not a UUID in lower case`);
+    const message = this.#fillRow(chunk, saved, createdAtMs, fate);
     moveTo(cohort, message);
     if (cohort.endedAtMs > 0) this.unfinished--;
     const hasUse = key !== undefined && requestId !== '';
@@ -205,11 +211,11 @@ export class MessageStore implements AccountMessages {
 
   /** Forgets an account that is deleted, with its messages. */
   forgetAccount(account: Account): void {
-    if (account.slot > 0) {
-      for (const message of [...this.newestFirst(account)]) {
-        if (message.endedAtMs === 0) this.unfinished--;
-        this.#forget(message);
-      }
+    // An account without a slot never had a message.
+    const ownMessages = account.slot > 0 ? [...this.newestFirst(account)] : [];
+    for (const message of ownMessages) {
+      if (message.endedAtMs === 0) this.unfinished--;
+      this.#forget(message);
     }
     this.cohorts.release(account.unbatched);
     this.accounts.release(account);
@@ -290,15 +296,7 @@ export class MessageStore implements AccountMessages {
   }
 }
 
-/** Writes the id of a row: the given one, or one that is drawn for the account. */
-function writeId(
-  ids: Chunk<Tables>['columns']['ids'],
-  row: number,
-  account: Account,
-  messageId: string | undefined,
-): void {
-  const at = 4 * row;
-  if (messageId === undefined) drawUuidWords(account.ids, ids, at);
-  else if (!readUuid(messageId, ids, at))
-    throw new Error(`RES-2 the message id ${messageId} is not a UUID in lower case`);
+/** Where the four words of the id of a chunk's last row begin. */
+function idAt(chunk: Chunk<Tables>): number {
+  return 4 * (chunk.rows - 1);
 }

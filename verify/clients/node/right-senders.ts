@@ -40,12 +40,16 @@ function moveServiceClock({ simulator }: Job, ms: number): void {
 }
 
 /**
- * Sends by several workers, one for each job. All stop when one meets a 429: no send leaves before
- * the end of the wait, but others may be in flight at its start. A worker pauses up to `pauseMs`
- * after a message.
+ * Sends messages by several workers, each of which takes the next message. All stop when one meets a
+ * 429: no send leaves before the end of the wait, but others may be in flight at its start. A worker
+ * pauses up to `pauseMs` after a message.
  */
-async function sendByWorkers(jobs: readonly Job[], pauseMs: number): Promise<void> {
-  const queue = jobs[0]?.messages.values() ?? [];
+async function sendByWorkers(
+  messages: readonly Message[],
+  workers: readonly Job[],
+  pauseMs: number,
+): Promise<void> {
+  const queue = messages.values();
   let waitEndMs = 0;
   const deliverAfterWait = async (job: Job, message: Message) => {
     for (let attempt = 1; ; attempt++) {
@@ -63,7 +67,7 @@ async function sendByWorkers(jobs: readonly Job[], pauseMs: number): Promise<voi
       await sleep(job.random() * pauseMs);
     }
   };
-  await Promise.all(jobs.map(work));
+  await Promise.all(workers.map(work));
 }
 
 /** Sends a message again if no reply came within three seconds, and reads both replies. */
@@ -132,15 +136,16 @@ export const rightSenders: readonly NodeClient[] = right({
     deliverAll(withText(job, '\u{1F600}'.repeat(1_600))),
   ),
   'sends by three workers, which all stop when one meets a 429': onFetch((job) =>
-    sendByWorkers([job, job, job], 3_000),
+    sendByWorkers(job.messages, [job, job, job], 3_000),
   ),
   'runs twice with two keys of one account, and shares the end of a 429': onFetch((job) => {
     const { key } = job.simulator.accounts.createKey('acme', { name: 'second' });
-    return sendByWorkers([job, { ...job, key }], 0);
+    return sendByWorkers(job.messages, [job, { ...job, key }], 0);
   }),
-  'sends the same text at the same moment several times': onFetch((job) =>
-    sendByWorkers(Array(20).fill(withText(job, 'Hello')), 0),
-  ),
+  'sends the same text at the same moment several times': onFetch((job) => {
+    const worker = withText(job, 'Hello');
+    return sendByWorkers(worker.messages, Array<Job>(20).fill(worker), 0);
+  }),
   'sends other messages by the dashboard while the first is limited': onFetch(async (job) => {
     const half = job.messages.length / 2;
     const path = '/api/sms/send/';

@@ -25,9 +25,11 @@ async function sendMended(message) {
   for (let attempt = 1; attempt <= 4; attempt++) {
     let waitMs = 100 * attempt;
     try {
+      // A reply may be lost, and fetch would wait for it for minutes.
       const reply = await post(message, requestId, AbortSignal.timeout(2_000));
       if (reply.ok) return (await reply.json()).message_id;
       const seconds = reply.headers.get('retry-after');
+      // A little later than asked: the timer may fire a millisecond early.
       if (seconds !== null) waitMs = Number(seconds) * 1_000 + 20;
     } catch {
       // A network error, a timeout or half a reply: the request_id makes another attempt safe.

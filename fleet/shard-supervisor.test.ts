@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Shard } from './shard.ts';
+import { ShardSupervisor } from './shard-supervisor.ts';
 
 /** A program in place of `smstwin`, which hangs or ends at a request if a file says so. */
 const source = `
@@ -29,33 +29,33 @@ test.each(['end', 'hang'])('a shard that %ss while it resumes is started again',
   writeFileSync(program, source);
   const notices: string[] = [];
   const notice = (line: string) => notices.push(line);
-  const shard = await Shard.start(
+  const supervisor = await ShardSupervisor.start(
     { index: 0, token: undefined, timeoutMs: 300, notice },
     { file: process.execPath, argv: [program, folder], env: {}, folder },
   );
   onTestFinished(async () => {
-    await shard.stop();
+    await supervisor.stop();
     rmSync(folder, { recursive: true });
   });
   const state = { method: 'GET', path: '/control/simulator' };
-  shard.onEnded = async () => {
+  supervisor.onEnded = async () => {
     if (notices.length === 1) writeFileSync(join(folder, how), '');
   };
-  shard.onRestarted = async () => {
+  supervisor.onRestarted = async () => {
     try {
-      await shard.ask(state);
+      await supervisor.shard.ask(state);
     } finally {
       rmSync(join(folder, how), { force: true });
     }
   };
-  process.kill(shard.pid, 'SIGKILL');
-  await expect.poll(() => shard.state).toBe('starting');
-  await expect.poll(() => shard.state).toBe('ready');
+  process.kill(supervisor.pid, 'SIGKILL');
+  await expect.poll(() => supervisor.state).toBe('starting');
+  await expect.poll(() => supervisor.state).toBe('ready');
   expect(notices).toEqual([
     expect.stringMatching(/^shard 0 ended \(SIGKILL\)/),
     expect.stringMatching(/did not come back|ended during/),
     'shard 0 runs again',
   ]);
-  expect((await shard.ask(state)).status).toBe(200);
-  expect(shard.restarts).toBe(1);
+  expect((await supervisor.shard.ask(state)).status).toBe(200);
+  expect(supervisor.restarts).toBe(1);
 });

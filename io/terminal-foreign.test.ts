@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CommandError } from './command-error.ts';
-import { foreignJson, foreignText, foreignTexts } from './foreign-text.ts';
+import { foreignJson, foreignText, foreignTexts } from './terminal.ts';
 
 test.each([
   ['\u001b[2J\u001b]0;x\u0007', '\\u001b[2J\\u001b]0;x\\u0007'],

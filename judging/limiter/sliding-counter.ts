@@ -1,0 +1,98 @@
+/**
+ * The model of a sliding counter: it counts each minute of a clock, and adds the count of the minute
+ * before by the share of it that the last 60 seconds still cover.
+ *
+ * With a limit of 10, and 8 requests in the minute before: 15 s into a minute, three quarters of the
+ * minute before are covered, so 6 of them count and 4 more requests pass.
+ */
+import { minuteMs } from '#contract/time.ts';
+import { grouped } from '#io/grouped.ts';
+import type { Exchange } from '../evidence/exchange.ts';
+import {
+  countAfter,
+  type Excess,
+  edgeMs,
+  excessOf,
+  type Minutes,
+  minuteStart,
+  minutesOf,
+  mostSpentBeforeRecord,
+  type SplitBucket,
+  type Window,
+} from './bucket.ts';
+
+/** A count for each minute of the clock, of at most `mostCounted`. */
+interface Counter extends Minutes {
+  readonly mostCounted: number;
+}
+
+/** Each counter that the bucket may have. */
+export function* countersOf(bucket: SplitBucket): Generator<Counter> {
+  // Refusals that spend may fill a minute's count to the limit, or raise it beyond.
+  const unlimited = Number.POSITIVE_INFINITY;
+  const mostCounts = bucket.refusalsSpend ? [bucket.limit, unlimited] : [unlimited];
+  for (const minutes of minutesOf(bucket))
+    for (const mostCounted of mostCounts) yield { ...minutes, mostCounted };
+}
+
+/** The first pass in a minute whose counts had certainly reached the limit. */
+export function counterExcess(bucket: SplitBucket, counter: Counter): Excess | undefined {
+  const { granted, refused, limit, refusalsSpend } = bucket;
+  const { phaseMs, errorMs, mostCounted } = counter;
+  const passes = byMinute(granted, counter);
+  const spendingRefusals = byMinute(refusalsSpend ? refused : [], counter);
+  const spentIn = (minute: number) =>
+    (passes.get(minute)?.length ?? 0) + (spendingRefusals.get(minute)?.length ?? 0);
+  for (const [minute, passed] of passes) {
+    const start = minute * minuteMs + phaseMs;
+    const last = Math.min(spentIn(minute - 1), mostCounted);
+    // All of them together do not reach the limit.
+    if (last + Math.min(spentIn(minute), mostCounted) < limit) continue;
+    const current = passed.toSorted((a, b) => a.answeredAt - b.answeredAt);
+    const refusals = spendingRefusals.get(minute) ?? [];
+    // The request that the limiter counted last found all others counted.
+    const at = current.findIndex(({ sentAt, answeredAt }, i) => {
+      const share = Math.max(0, (start + minuteMs - errorMs - answeredAt) / minuteMs);
+      const refusedBefore = refusals.filter((refusal) => refusal.answeredAt < sentAt).length;
+      const counted = Math.min(i + refusedBefore, mostCounted);
+      return Math.floor(last * share) + counted >= limit;
+    });
+    const exchange = current[at];
+    if (exchange !== undefined) return excessOf(exchange, current.slice(0, at + 1));
+  }
+  return undefined;
+}
+
+/** What certainly came within one minute of the clock, by the number of the minute. */
+function byMinute(
+  exchanges: readonly Exchange[],
+  { phaseMs, errorMs }: Minutes,
+): ReadonlyMap<number, readonly Exchange[]> {
+  const minuteOf = (at: number) => Math.floor((at - phaseMs) / minuteMs);
+  const certain = exchanges.filter(
+    ({ sentAt, answeredAt }) => minuteOf(sentAt - errorMs) === minuteOf(answeredAt + errorMs),
+  );
+  return grouped(certain, ({ sentAt }) => minuteOf(sentAt));
+}
+
+/** True if the counts of both minutes certainly left a token for the refused request. */
+export function counterHadToken(
+  bucket: SplitBucket,
+  { phaseMs, errorMs, mostCounted }: Counter,
+  { sentAt, answeredAt }: Exchange,
+  spenders: readonly Exchange[],
+): boolean {
+  const starts = [sentAt - errorMs, answeredAt + errorMs].map((at) => minuteStart(at, phaseMs));
+  // The request may have come in either minute, if it came near the end of one.
+  return starts.every((start) => {
+    const from = start - errorMs;
+    const current = countAfter(from - edgeMs, spenders);
+    const last = countAfter(from - minuteMs - edgeMs, spenders) - current;
+    const most = (counted: number, window: Window) =>
+      Math.min(counted + mostSpentBeforeRecord(bucket, window, 2 * errorMs), mostCounted);
+    const all = most(current, { from, to: sentAt - errorMs });
+    const allOfLast = most(last, { from: from - minuteMs, to: from });
+    const share = Math.min(1, (start + minuteMs + errorMs - sentAt) / minuteMs);
+    return all + Math.ceil(allOfLast * Math.max(0, share)) + 1 <= bucket.limit;
+  });
+}
