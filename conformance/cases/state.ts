@@ -68,22 +68,20 @@ async function readEndedOfTheRun(t: Trial): Promise<void> {
 /** The most messages of other cases that `STATE-3/never-backwards` reads at a time. */
 const mostOthers = 8;
 
-/** Reads messages of other cases from their send to their end, the latest ones first. */
+/** Reads messages of other cases up to their end, the latest ones first. */
 function readsOfOthers(t: Trial, { key }: AccountUnderTest): () => Promise<unknown> {
   const seen = new Set<Exchange>();
-  let open: Exchange[] = [];
+  let open: string[] = [];
   return async () => {
     const sends = t.hasControl ? [] : t.target.log.filter(isImmediateOfOwn);
-    const unseen = sends.filter((send) => !seen.has(send));
-    for (const send of unseen) seen.add(send);
-    open.push(...unseen.slice(Math.max(0, unseen.length + open.length - mostOthers)));
-    const replies = await Promise.all(open.map((one) => t.get(paths.read(messageIdOf(one)), key)));
-    open = open.filter((send, index) => {
-      const rank = rankOf(replies[index]);
-      // A status that lasted already when it was first read would seem short.
-      if (rank === 0 && !t.exchanges.includes(send)) t.exchanges.push(send);
-      return t.exchanges.includes(send) && rank < statuses.indexOf('delivered');
-    });
+    for (const send of sends.reverse().filter((one) => !seen.has(one))) {
+      seen.add(send);
+      if (open.length >= mostOthers || t.exchanges.includes(send)) continue;
+      open.push(messageIdOf(send));
+      t.exchanges.push(send);
+    }
+    const replies = await Promise.all(open.map((id) => t.get(paths.read(id), key)));
+    open = open.filter((_, index) => rankOf(replies[index]) < statuses.indexOf('delivered'));
   };
 }
 
