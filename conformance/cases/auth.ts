@@ -7,18 +7,21 @@ import { type AccountUnderTest, paths, sendPaths, type Trial, unknownId } from '
 import { similarKeys, wrongKeys } from './similar-values.ts';
 
 const plainText = { 'content-type': 'text/plain' };
+/** Names under which services take a key outside of its header. */
+const keyNames = ['api_key', 'access_token', 'token', 'key', 'apikey', 'authorization'];
 const invalidKeyCode = 'auth_invalid_keyy';
 
 export const authCases: readonly Case[] = [
   about('AUTH-1/bearer-key-is-accepted', ['sender'], 2, {
     sends:
-      'a send and a read with `Authorization: Bearer <key>`, and without; the read also with the header in capitals, as HEAD, from behind a proxy, and by other spellings of its path',
+      'a send and a read with `Authorization: Bearer <key>`, and without, the send with the key among its fields; the read also with the header in capitals, as HEAD, from behind a proxy, and by other spellings of its path',
     demands: '202 and 200 with the key, 401 without; no spelling that needs no key',
     also: ['SEND-3', 'READ-1'],
     steps: async (t, account) => {
       const { messageId } = await t.mustSend(account);
       await t.read(account, messageId);
-      await t.post(paths.send, undefined, t.fields(account));
+      const keyInFields = Object.fromEntries(keyNames.map((name) => [name, account.key]));
+      await t.post(paths.send, undefined, t.fields(account, keyInFields));
       const path = paths.read(messageId);
       await t.request({ method: 'GET', path, headers: { AUTHORIZATION: `Bearer ${account.key}` } });
       await t.get(path, undefined);
@@ -57,9 +60,11 @@ export const authCases: readonly Case[] = [
       t.target.client.masks.hide(basic);
       const schemes = [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''];
       for (const authorization of schemes) await t.get(paths.stats, undefined, { authorization });
-      const names = ['api_key', 'access_token', 'token', 'key', 'apikey'];
-      await t.get(`${paths.stats}?${names.map((name) => `${name}=${key}`).join('&')}`, undefined);
-      const cookie = names.map((name) => `${name}=${key}`).join('; ');
+      await t.get(
+        `${paths.stats}?${keyNames.map((name) => `${name}=${key}`).join('&')}`,
+        undefined,
+      );
+      const cookie = keyNames.map((name) => `${name}=${key}`).join('; ');
       const inHeaders = { 'x-api-key': key, 'x-auth-token': key, 'api-key': key, cookie };
       await t.get(paths.stats, undefined, inHeaders);
     },

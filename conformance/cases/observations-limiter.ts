@@ -4,6 +4,7 @@
  */
 import { documentedLimits } from '#contract/limits.ts';
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';
 import { flood, passed, waitForNewMinute } from '../floods/limited-requests.ts';
@@ -29,18 +30,19 @@ export const limiterObservations: readonly Observation[] = [
       return { undetermined: `none of these: ${broken.message}` };
     },
   }),
-  about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], 620, {
-    // Five floods of a whole bucket, each with a few sends more.
+  about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], 740, {
+    // Six floods of a whole bucket, each with a few sends more.
     throttled: 190,
-    sends: `${documentedLimits.send} sends, ${apartMs / secondMs} s later ${documentedLimits.send} more that are refused`,
+    sends: `${documentedLimits.send} sends, a minute later as many, ${apartMs / secondMs} s later ${documentedLimits.send} more that are refused`,
     run: async (t, account) => {
       await waitForNewMinute(t);
       const spent = await countPasses(t, account, documentedLimits.send);
       verify.given(() => verify.equal('successes', spent, documentedLimits.send));
+      // Refusals fill a count of this minute only if the last minute still counts.
+      await t.advance(minuteMs);
+      await firstRefusal(t, account);
       await t.advance(apartMs);
-      let refusal = await t.send(account);
-      for (let i = 0; i < documentedLimits.send && passed(refusal); i += 1)
-        refusal = await t.send(account);
+      const refusal = await firstRefusal(t, account);
       const firstWait = verify.given(() => verify.retryAfter(refusal));
       await flood(documentedLimits.send - 1, () => t.send(account));
       const last = await t.send(account);
@@ -76,6 +78,14 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait.seconds < firstTokenSeconds - shorterBySeconds)
     return { answer: wait.isWhole ? 'interval_aligned' : 'sliding_counter' };
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
+}
+
+/** Sends until a bucket is empty; returns the last reply. */
+async function firstRefusal(t: Trial, account: AccountUnderTest): Promise<Reply> {
+  let refusal = await t.send(account);
+  for (let i = 0; i < documentedLimits.send && passed(refusal); i += 1)
+    refusal = await t.send(account);
+  return refusal;
 }
 
 /** Makes `times` sends at once; returns how many are accepted. */

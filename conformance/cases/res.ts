@@ -22,6 +22,8 @@ import { refusedSends } from './send-refusals.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;
+/** Prefers HTML, and takes anything. */
+const ofBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 /** At this part of a second, the milliseconds have a leading zero. */
 const earlyMs = 40;
 /** The longest `request_id` to send if the target does not state its own bound. */
@@ -210,7 +212,7 @@ export const resCases: readonly Case[] = [
   }),
   about('SVC-4/successes-are-json', ['sender', 'device'], 2, {
     spends: { dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
-    sends: 'a good request to each of the seven endpoints, and a replay',
+    sends: 'a good request to each of the seven endpoints, the GETs as by a browser, and a replay',
     demands: 'JSON bodies, declared as application/json',
     steps: async (t, account) => {
       const fields = t.fields(account, { request_id: t.requestId() });
@@ -218,7 +220,7 @@ export const resCases: readonly Case[] = [
       // Where endpoints share ids, the same id would only show replays.
       for (const path of sendPaths)
         await t.post(path, account.key, path === paths.send ? fields : t.fields(account));
-      for (const path of readPaths(account, messageId)) await t.get(path, account.key);
+      for (const path of readPaths(account, messageId)) await t.get(path, account.key, ofBrowser);
     },
   }),
   about('SVC-4/refusals-are-json', ['key'], 0, {

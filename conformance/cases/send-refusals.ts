@@ -118,7 +118,7 @@ export const refusalCases: readonly Case[] = [
       const texts = new Set([...similar.dialledForms(valid), ...similar.malformed]);
       return [similar.asJsonNumber(valid), ...texts].map((to) => ({ to }));
     },
-    tries: 15,
+    tries: 17,
   }),
   refusalCase('SEND-2/from-is-e164', {
     sends: 'senders that are not E.164 numbers',

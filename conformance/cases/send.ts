@@ -98,7 +98,7 @@ export const sendCases: readonly Case[] = [
     demands: '202 each',
     texts: [
       '👋 🇺🇸 👩‍👩‍👧 ❤️',
-      `=1+1 O'Brien' OR 1=1; -- "x" \\ 100% <script>alert(1)</script>&amp; https://example.com/?a=1 {{name}} \${name} {0} %s`,
+      `=1+1 O'Brien' OR 1=1; DROP TABLE a; SELECT 1 UNION SELECT 2 -- "x" \\ 100% ../../etc/passwd <script>alert(1)</script>&amp; https://example.com/?a=1 {{name}} \${name} {0} %s`,
       'one\r\n\ttwo\u2028three\u00a0four',
       'Жé短 漢字日本語 مرحبا',
       '0',
@@ -128,11 +128,11 @@ export const sendCases: readonly Case[] = [
   }),
   about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], 4, {
     sends:
-      'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',
-    demands: 'no 400 for a well-formed recipient',
+      'from an unknown sender, so that none is sent: messages to a short code and to well-formed numbers of three countries, which are reserved for fiction',
+    demands: '400 for the short code, no 400 for a well-formed recipient',
     steps: async (t, account) => {
       const from = t.unusedNumber();
-      for (const to of ['abc', ...similar.fictional]) await t.send(account, { from, to });
+      for (const to of ['12345', ...similar.fictional]) await t.send(account, { from, to });
     },
   }),
   about('SEND-6/far-too-long', senderNeeds, 2, {

@@ -19,7 +19,6 @@ export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
 /** Not E.164 under any answer of `numberCheck`. */
 export const malformed = [
   '+1202555012345678',
-  '+12025550123,+12025550124',
   // Breaks a refusal that repeats it without an escape.
   'a"b\\c',
   '',
@@ -31,14 +30,16 @@ export const malformed = [
 /** Forms in which people write or dial a number, none of them E.164. */
 export function dialledForms(number: string): string[] {
   const digits = number.slice(1);
-  return [digits, `00${digits}`, `+0${digits}`, ...otherSpellings(number)];
+  const ofNorthAmerica = number.startsWith('+1') ? [`011${digits}`, digits.slice(1)] : [];
+  return [digits, `00${digits}`, `+0${digits}`, ...ofNorthAmerica, ...otherSpellings(number)];
 }
 
-/** A number as a link, as a word on a keypad, in groups, and with an extension. */
+/** A number as a link, as a word on a keypad, in groups, with an extension, and as a list. */
 export function otherSpellings(number: string): string[] {
   const [country, rest] = [number.slice(0, 4), number.slice(4)];
   const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
-  const spellings = [`tel:${number}`, vanity, `${country}-${rest}`, `${number};ext=3`];
+  const list = `${number},${number}`;
+  const spellings = [`tel:${number}`, vanity, `${country}-${rest}`, `${number};ext=3`, list];
   return spellings.filter((spelling) => spelling !== number);
 }
 

@@ -7,12 +7,18 @@
 import { type Status, statuses } from '#contract/message-status.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
+import {
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  messageIdOf,
+} from '#judging/evidence/exchange.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { finalStatuses, historiesIn } from '#judging/service/histories.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case, judging, type RequiredEvidence } from '../run/case.ts';
-import { paths, type Trial } from '../run/trial.ts';
+import { type AccountUnderTest, paths, type Trial } from '../run/trial.ts';
 import { readUntilReported, sendUntilHandedOut } from '../steps/tasks.ts';
 import { sendToWatch, watch } from '../steps/watch.ts';
 import { statusEvidence, watched } from '../steps/watched-messages.ts';
@@ -60,6 +66,31 @@ async function readEndedOfTheRun(t: Trial): Promise<void> {
   }
 }
 
+/** The most messages of other cases that `STATE-3/never-backwards` reads at a time. */
+const mostOthers = 8;
+
+/** Reads messages of other cases up to their end, the latest ones first. */
+function readsOfOthers(t: Trial, { key }: AccountUnderTest): () => Promise<unknown> {
+  const seen = new Set<Exchange>();
+  let open: string[] = [];
+  return async () => {
+    const sends = t.hasControl ? [] : t.target.log.filter(isImmediateOfOwn);
+    for (const send of sends.reverse().filter((one) => !seen.has(one))) {
+      seen.add(send);
+      if (open.length >= mostOthers || t.exchanges.includes(send)) continue;
+      open.push(messageIdOf(send));
+      t.exchanges.push(send);
+    }
+    const replies = await Promise.all(open.map((id) => t.get(paths.read(id), key)));
+    open = open.filter((_, index) => rankOf(replies[index]) < statuses.indexOf('delivered'));
+  };
+}
+
+function isImmediateOfOwn(send: Exchange): boolean {
+  const isOwn = send.caller.account === 'own' && isMessageSend(send);
+  return isOwn && isAccepted(send) && send.fields?.['send_at'] === undefined;
+}
+
 /** How many rounds of reads `STATE-3/never-backwards` adds once the message is final. */
 const roundsAfterTheEnd = 4;
 /** Pauses in real time: short at first; 98 s in all, nearly five polls of 20 s. */
@@ -82,7 +113,8 @@ async function* takePauses(t: Trial): AsyncGenerator<void> {
   }
 }
 
-function rankOf({ json }: Reply): number {
+function rankOf(reply: Reply | undefined): number {
+  const { json } = reply ?? {};
   return statuses.indexOf(textOf(Object(json).status) as Status);
 }
 
@@ -160,7 +192,7 @@ export const stateCases: readonly Case[] = [
   about('STATE-3/never-backwards', ['sender'], 4, {
     waitSeconds: 3,
     sends:
-      'reads of a message with two keys, each twice in a row; at each new status a replay, and a read as by a cache that holds the first one',
+      'reads of a message with two keys, each twice in a row, and of messages of other cases; at each new status a replay, and a read as by a cache that holds the first one',
     demands: 'no read shows an older status than an earlier read',
     steps: async (t, account) => {
       const fields = { request_id: t.requestId() };
@@ -168,6 +200,7 @@ export const stateCases: readonly Case[] = [
       const first = await t.read(account, messageId);
       const other = await t.anotherKey(account);
       let latestRank = rankOf(first);
+      const readOthers = readsOfOthers(t, account);
       const readAll = async () => {
         for (const key of [account.key, other, account.key, other]) {
           latestRank = Math.max(latestRank, rankOf(await t.get(paths.read(messageId), key)));
@@ -176,7 +209,7 @@ export const stateCases: readonly Case[] = [
       let roundsLeft = roundsAfterTheEnd;
       for await (const _ of takePauses(t)) {
         const before = latestRank;
-        await readAll();
+        await Promise.all([readAll(), readOthers()]);
         if (latestRank > before) {
           await t.send(account, fields);
           // Dates of a cache are as exact as a second.

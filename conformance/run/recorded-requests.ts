@@ -5,7 +5,12 @@
 import { limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { type Exchange, exchangeOf, routeIn } from '#judging/evidence/exchange.ts';
-import type { Reply, ReportedExchange, RequestOptions } from '#judging/evidence/reply.ts';
+import {
+  headerOf,
+  type Reply,
+  type ReportedExchange,
+  type RequestOptions,
+} from '#judging/evidence/reply.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { bearerHeader } from '../target/client.ts';
 import { noReply } from '../target/connections.ts';
@@ -169,9 +174,9 @@ export class RecordedRequests {
 }
 
 /** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */
-function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {
-  const [plain = ''] = path.split('?');
+function bucketOf(request: RequestOptions, status: number): Bucket | undefined {
+  const [plain = ''] = request.path.split('?');
   const endpoint = limitedEndpoints.find((name) => name === routeIn(plain)?.route.endpoint);
-  const hasKey = Boolean(headers?.['authorization']) && status !== 401;
+  const hasKey = Boolean(headerOf(request, 'authorization')) && status !== 401;
   return endpoint === undefined || hasKey ? endpoint : 'address';
 }

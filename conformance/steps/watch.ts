@@ -31,7 +31,9 @@ export async function sendToWatch(
   moreFields: Fields = {},
   dueAt?: number,
 ): Promise<WatchedMessage> {
-  const fields = { request_id: t.requestId(), ...moreFields };
+  const request_id = t.requestId();
+  // A text of its own: tasks may show no id.
+  const fields = { request_id, message: `conformance ${request_id}`, ...moreFields };
   const { messageId } = await t.mustSend(account, fields);
   const lateAt = (dueAt ?? t.now()) + latestPickupMs(t.trace());
   return { account, messageId, fields, statuses: ['queued'], lateAt };

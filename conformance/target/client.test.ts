@@ -222,13 +222,24 @@ test('a key is masked, and known, whatever the case of its header name', () => {
     AUTHORIZATION: 'Bearer key…',
   });
   const facts = new RunFacts({ apiKey: 'key-of-acme-2' }, true);
-  expect(facts.callerOf(request)).toMatchObject({ key: 'valid' });
+  for (const name of ['AUTHORIZATION', 'Authorization']) {
+    const headers = { [name]: 'Bearer key-of-acme-2' };
+    expect(facts.callerOf({ ...request, headers }), name).toMatchObject({ key: 'valid' });
+  }
 });
 
 test('--allow-to permits its recipients in any spelling, and no number that may be another', () => {
   const allows = (to: unknown) => isAllowed(['+12125550150'], to);
-  for (const to of [undefined, '', '+12125550150', '+1 (212) 555-0150', 'tel:+12125550150'])
+  const list = '+12125550150,+12125550150';
+  for (const to of [undefined, '', '+12125550150', '+1 (212) 555-0150', 'tel:+12125550150', list])
     expect(allows(to), String(to)).toBe(true);
-  for (const to of ['12125550150', '0012125550150', '+12125550150;ext=3', '+1212555', {}])
+  for (const to of [
+    '12125550150',
+    '0012125550150',
+    '+12125550150;ext=3',
+    '+1212555',
+    `${list},1`,
+    {},
+  ])
     expect(allows(to), String(to)).toBe(false);
 });

@@ -184,13 +184,13 @@ function isToOneOf(allowed: readonly string[], body: string): boolean {
 }
 
 /**
- * True for a `to` that names no recipient, or one of these. What stands between its plus sign and
- * its digits makes it no other number.
+ * True for a `to` that names no recipient, or one or several of these. What stands between its plus
+ * sign and its digits makes it no other number.
  */
 export function isAllowed(allowed: readonly string[], to: unknown): boolean {
   if (to === undefined || to === null) return true;
   if (typeof to !== 'string') return false;
-  return to === '' || allowed.includes(to.replace(/[^+\d]/g, ''));
+  return to === '' || to.split(',').every((one) => allowed.includes(one.replace(/[^+\d]/g, '')));
 }
 
 /** The time between two checks whether this process is late. */

@@ -5,7 +5,7 @@
  */
 import { type Ahead, ClockOffset } from '#judging/evidence/clock-offset.ts';
 import type { Caller, RequestKnowledge, Sender } from '#judging/evidence/exchange.ts';
-import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
+import { headerOf, type Reply, type RequestOptions } from '#judging/evidence/reply.ts';
 import type { TargetFlags } from './target-flags.ts';
 
 interface KnownAccount {
@@ -97,11 +97,10 @@ export class RunFacts implements RequestKnowledge<RequestOptions> {
     }
   }
 
-  callerOf({ headers = {}, localAddress }: RequestOptions): Caller {
-    const address = this.#addressOf(headers, localAddress);
+  callerOf(request: RequestOptions): Caller {
+    const address = this.#addressOf(request);
     const unknown = { isNew: false, ...(address !== undefined && { address }) };
-    const authorization = headers['authorization'] ?? headers['AUTHORIZATION'] ?? '';
-    const key = /^Bearer (.+)$/.exec(authorization)?.[1];
+    const key = /^Bearer (.+)$/.exec(headerOf(request, 'authorization') ?? '')?.[1];
     if (key === undefined) return { ...unknown, key: 'missing' };
     const entry = this.#keys.get(key);
     if (entry === undefined) return { ...unknown, key: 'wrong' };
@@ -110,11 +109,9 @@ export class RunFacts implements RequestKnowledge<RequestOptions> {
     return { ...unknown, key: 'valid', account, ...this.#accounts.get(account) };
   }
 
-  #addressOf(
-    headers: Readonly<Record<string, string>>,
-    localAddress: string | undefined,
-  ): string | undefined {
-    if (headers['x-forwarded-for'] !== undefined) return undefined;
+  #addressOf(request: RequestOptions): string | undefined {
+    const { localAddress } = request;
+    if (headerOf(request, 'x-forwarded-for') !== undefined) return undefined;
     if (localAddress === undefined) return peer;
     return this.#seesAddresses ? localAddress : undefined;
   }

@@ -55,6 +55,14 @@ export interface ReportedExchange {
   readonly durationMs: number;
 }
 
+/** The value of a request's header, however its name is written. */
+export function headerOf(
+  { headers = {} }: Pick<RequestOptions, 'headers'>,
+  name: Lowercase<string>,
+): string | undefined {
+  return Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+}
+
 /** True for a 2xx. */
 export function isSuccess({ status }: Pick<Reply, 'status'>): boolean {
   return status >= 200 && status < 300;

@@ -524,6 +524,30 @@ test('LIMIT-4 a limit that breaks only when requests arrive at once is named as 
   expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
 });
 
+const otherId = id.replace('6a01', '6a09');
+
+function ofOtherMessage(one: Exchange): Exchange {
+  const json = { ...(one.reply.json as object), message_id: otherId };
+  return { ...one, ...(one.id !== undefined && { id: otherId }), reply: { ...one.reply, json } };
+}
+
+test('STATE-3 a status that was first read late does not seem too short to be seen', () => {
+  const skipping = [
+    send(202, {}),
+    read({}, { at: 8_000 }),
+    read({ status: 'sent' }, { at: 8_500 }),
+    read({ status: 'sent' }, { at: 12_000 }),
+    read({ status: 'delivered' }, { at: 12_500 }),
+  ];
+  const readLate = [
+    send(202, {}),
+    read({ status: 'sent' }, { at: 12_000 }),
+    read({ status: 'delivered' }, { at: 12_300 }),
+  ].map(ofOtherMessage);
+  const { broken } = judge('STATE-3', [...skipping, ...readLate]);
+  expect(broken?.expected).toContain('queued followed by sending');
+});
+
 test('STATE-3 a message that was polled for may be sending for a moment only', () => {
   const watched = [
     send(202, {}),
@@ -543,12 +567,7 @@ test('STATE-3 a message that was polled for may be sending for a moment only', (
   expect(broken).toBeUndefined();
   expect(missing?.message).toContain('no other case polls');
 
-  const otherId = id.replace('6a01', '6a09');
-  const other = watched.map((one) => ({
-    ...one,
-    ...(one.id !== undefined && { id: otherId }),
-    reply: { ...one.reply, json: { ...(one.reply.json as object), message_id: otherId } },
-  }));
+  const other = watched.map(ofOtherMessage);
   const handedOut = [{ message_id: id }, { message_id: otherId }];
   const poll = exchange(200, { tasks: handedOut }, { at: 8_100, more: { endpoint: 'tasks' } });
   expect(judge('STATE-3', watched, [...watched, ...other, poll]).broken).toBeDefined();

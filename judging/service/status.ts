@@ -72,14 +72,24 @@ function whatReadsMiss(
   if (trace.hasExactTimes) return undefined;
   if (from.status === 'queued' && mayMissSending(trace, history))
     return 'a device that no other case polls meanwhile';
-  // The first status lasts until a poll, so it does not show how long the others last.
-  const durationsMs = histories.flatMap((each) => durationsOf(each).slice(1));
+  // The first status lasts until a poll, so it does not show how long the others last. Nor does one
+  // that had lasted for an unknown time when it was first read.
+  const durationsMs = histories.flatMap((each) =>
+    durationsOf(each).filter((_, i) => i > 0 && !isFirstReadLate(each.sightings[i])),
+  );
   const shortestMs = durationsMs.length > 0 ? Math.min(...durationsMs) : assumedDurationMs;
   const gapsMs = history.sightings.slice(1).map(({ after, until }) => until - after);
   // A read falls into each status that lasts one gap. Measured durations are off by up to a gap,
   // and the next status may be shorter.
   const isSeen = shortestMs >= 3 * Math.max(...gapsMs);
   return isSeen ? undefined : 'a target whose messages stay in each state for a few seconds';
+}
+
+/** A status that began longer than this before its first read may be much longer than reads show. */
+const lateReadMs = 2_000;
+
+function isFirstReadLate(sighting: History['sightings'][number] | undefined): boolean {
+  return sighting !== undefined && sighting.until - sighting.after > lateReadMs;
 }
 
 /**

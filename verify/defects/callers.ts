@@ -29,6 +29,10 @@ function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
 
 const notJson = { kind: 'malformed_json', mistake: 'malformed_json', detail: 'No JSON.' } as const;
 
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
 function isLive(key: ApiKey): boolean {
   return key.revokedAtMs === undefined;
 }
@@ -176,6 +180,12 @@ export const callerDefects: readonly DefectRow[] = [
     'scheme-any': [
       'any scheme is accepted',
       readingKeyAs(({ request }) => request.authorization?.split(' ')[1]),
+    ],
+    'key-among-fields': [
+      'a key among the fields of a send is accepted',
+      readingKeyAs(({ request, fields }) =>
+        request.authorization === undefined ? textIn(fields?.['api_key']) : undefined,
+      ),
     ],
     'tasks-without-key': [
       'device tasks need no key',

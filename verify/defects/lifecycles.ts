@@ -93,6 +93,15 @@ const revisiting = withLifecycle((lifecycle) => {
   };
 });
 
+/** Of each four messages, one goes back to sending once. No defect: no case alone sends so many. */
+export const revisitingSome = withLifecycle((lifecycle, { clock }) => {
+  let sent = 0;
+  lifecycle.stepped = (message) => {
+    if (message.status !== 'sent' || ++sent % 4 > 0) return;
+    clock.setTimeout(() => lifecycle.write(message, 'sending'), 400);
+  };
+});
+
 /** A failed message is queued again a poll later, once. */
 const retrying = withLifecycle((lifecycle, { clock, deviceActors }) => {
   const retried = new Set<string>();

@@ -64,7 +64,18 @@ function isSpent({ account }: Message, { simulation: { world } }: SendCall): boo
   return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;
 }
 
+/** Refuses the sixth replay of a message. */
+function refusingSixth(): Planted {
+  const replaysOf = new Map<string, number>();
+  return checkingReplays(({ messageId }) => {
+    const replays = (replaysOf.get(messageId) ?? 0) + 1;
+    replaysOf.set(messageId, replays);
+    return replays > 5 ? { status: 409, body: '{"detail":"Too many replays."}' } : undefined;
+  });
+}
+
 export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
+  'replay-limited': ['the sixth replay of a request_id is answered 409', refusingSixth()],
   'replay-up-to-delimiter': [
     'request_ids are the same up to a colon, slash, question mark or hash',
     comparingIdsAs((id) => id.replace(/[:/?#].*$/, '')),

@@ -127,6 +127,14 @@ export const replyDefects: readonly DefectRow[] = [
         return { ...reply, headers: { ...reply.headers, 'content-type': 'text/html' } };
       }, isRead),
     ],
+    'browser-html': [
+      'a browser gets its message as an HTML page',
+      replying(
+        asPage,
+        ({ endpoint, request }) =>
+          endpoint === 'read' && String(request.headers?.['accept']).includes('text/html'),
+      ),
+    ],
     'dashboard-content-type': [
       'a new message of the dashboard is declared as text/html',
       replying(

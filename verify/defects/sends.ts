@@ -48,14 +48,17 @@ function withAsciiDigits(text: string): string {
   );
 }
 
-/** Accepts any recipient: sends to a valid one instead, and echoes what was given. */
-const uncheckedRecipient = handling(() => ({ request, fields }, next) => {
-  const to = fields?.['to'];
-  if (typeof to !== 'string' || isPhone(to)) return next(request);
-  const handled = next(changed(request, { body: JSON.stringify({ ...fields, to: anyRecipient }) }));
-  const body = handled.reply.body.replace(anyRecipient, to);
-  return { ...handled, reply: { ...handled.reply, body } };
-});
+/** Accepts such recipients, too: sends to a valid one instead, and echoes what was given. */
+function acceptingRecipients(isTaken: (to: string) => boolean): Planted {
+  return handling(() => ({ request, fields }, next) => {
+    const to = fields?.['to'];
+    if (typeof to !== 'string' || isPhone(to) || !isTaken(to)) return next(request);
+    const valid = { ...fields, to: anyRecipient };
+    const handled = next(changed(request, { body: JSON.stringify(valid) }));
+    const body = handled.reply.body.replace(anyRecipient, to);
+    return { ...handled, reply: { ...handled.reply, body } };
+  });
+}
 
 /**
  * Answers a send with the reply to an equal one of the last minute, but with `status`. Concerns
@@ -110,7 +113,19 @@ export const sendDefects: readonly DefectRow[] = [
       'a recipient with an extension is accepted without it',
       rewriting('to', (number) => number.replace(/;ext=\d+$/, '')),
     ],
-    'to-not-checked': ['any text is a recipient', uncheckedRecipient],
+    'to-not-checked': ['any text is a recipient', acceptingRecipients(() => true)],
+    'to-short-code': [
+      'a short code of five digits is a recipient',
+      acceptingRecipients((to) => /^\d{5}$/.test(to)),
+    ],
+    'to-list': [
+      'several recipients in one text are accepted',
+      acceptingRecipients((to) => to.includes(',') && to.split(',').every(isPhone)),
+    ],
+    'to-national': [
+      'ten digits without a country are a recipient',
+      acceptingRecipients((to) => /^[2-9]\d{9}$/.test(to)),
+    ],
     'from-not-checked': [
       'a malformed sender is answered 403',
       refusing(400, (exchange) =>
@@ -148,6 +163,12 @@ export const sendDefects: readonly DefectRow[] = [
     'command-refused': [
       'a text that is a command of a network, such as STOP, is refused',
       refusingField('message', (text) => text === 'STOP'),
+    ],
+    'path-refused': [
+      'a firewall refuses a text with the path of a file',
+      answeringSends(({ fields }) =>
+        String(fields['message']).includes('/etc/') ? { status: 403, body: '{}' } : undefined,
+      ),
     ],
     'send-by-first-key': [
       'only the first key of an account may send',

@@ -128,7 +128,6 @@ export const throttlingDefects: readonly DefectRow[] = [
     'tasks-limit-locks-account': [
       'an account whose task polls are spent is answered 429 everywhere',
       refusingWhileEmpty((_, accountId) => ['tasks', accountId]),
-      'tasks are flooded last, when the other buckets of the account are empty too',
     ],
     'reads-spend-send-tokens': [
       'each read spends a token of the send endpoint',

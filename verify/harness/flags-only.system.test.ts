@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { answering, invalid, notFound, refusal } from '../defects/combinators.ts';
+import { revisitingSome } from '../defects/lifecycles.ts';
 import { WrongSimulation } from '../defects/planted.ts';
 import { countingAs } from '../defects/wrong-limiters.ts';
 import { type CaseResult, failures, runConform } from '../testkit/conform-run.ts';
@@ -128,6 +129,14 @@ test.concurrent.each(sample([{ limiterRefill: 'continuous' }, {}], 1))(
     expect(new Set(notices).size, out).toBe(notices.length);
   },
 );
+
+test.concurrent('STATE-3 a mistake with some messages is seen in those of other cases', async () => {
+  const { results, out } = await runWithFlags(['STATE-3/never-backwards', 'SEND'], {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, revisitingSome),
+  });
+  expect(failed(results), out).toContain('STATE-3/never-backwards');
+});
 
 test.concurrent('ERR-3 a second limit, of 300 an hour, is a failure and no other client', async () => {
   const sentAt: number[] = [];

@@ -22,3 +22,9 @@ test('a continuous refill from which refusals spend is found sound', () => {
   const both = { limiterRefill: 'continuous', refusedSpendsToken: 'yes' };
   return expectSound(both, 'AUTH-6', 'LIMIT-1', ...Object.keys(both));
 });
+
+// Within one minute a counter that is capped at the limit hides what refusals spend.
+test('a sliding counter from which refusals spend is observed', () => {
+  const both = { limiterRefill: 'sliding_counter', refusedSpendsToken: 'yes' };
+  return expectSound(both, ...Object.keys(both));
+});
