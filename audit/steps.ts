@@ -38,6 +38,8 @@ const wholePause = 1.01;
 const partPause = 0.2;
 /** A sliding counter looks back two windows, so a burst after this many meets an empty one. */
 const counterWindows = 2.05;
+/** A window that remains may be longer than the usual one by up to this factor. */
+const mostLonger = 1.5;
 /** After this many windows no earlier request counts, wherever a clock's windows begin. */
 const freeOfEarlierWindows = 2.6;
 /** After a pause, one request opens a window this share of it before the burst. */
@@ -232,7 +234,9 @@ export class Steps {
     this.#run.doing('a pause, until requests have come back');
     // In windows of a clock, the next bursts then begin at other places.
     const share = (this.#freshBursts * experiments.goldenShare) % 1;
-    const whole = this.#evidence.isCounter ? counterWindows : wholePause + share;
+    // The longest window that remains explains a few more passes by what it still counts.
+    const longest = Math.min(this.#evidence.windowMs[1] / likely, mostLonger);
+    const whole = this.#evidence.isCounter ? counterWindows * longest : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
