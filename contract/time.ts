@@ -45,10 +45,11 @@ const units = [
 
 /**
  * `250 ms`, `1.5 s`, `2 min 5 s`, `3 h`, `4 d 2 h`: at most two units, of which zeros are omitted.
+ * Rounded down. `ms`: whole milliseconds.
  */
 export function durationText(ms: number): string {
   if (ms < secondMs) return `${ms} ms`;
-  if (ms < minuteMs) return `${Math.round(ms / 10) / 100} s`;
+  if (ms < minuteMs) return `${Math.floor(ms / 10) / 100} s`;
   const largest = units.findIndex((unit) => ms >= unit.ms);
   let remainingMs = ms;
   const parts: string[] = [];

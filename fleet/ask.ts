@@ -28,9 +28,9 @@ export class Unanswered extends Error {
   /** True if the shard may have read the request. */
   readonly isSent: boolean;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, isSent: boolean) {
     super(reasonOf(cause));
-    this.isSent = !(cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED');
+    this.isSent = isSent;
   }
 }
 
@@ -55,8 +55,14 @@ export function openReply(
     ...(signal !== undefined && { signal }),
   };
   return new Promise((resolve, reject) => {
+    let isConnected = false;
     const sent = request(options, resolve);
-    sent.once('error', (error) => reject(new Unanswered(error)));
+    sent.once('socket', (socket) =>
+      socket.once('connect', () => {
+        isConnected = true;
+      }),
+    );
+    sent.once('error', (error) => reject(new Unanswered(error, isConnected)));
     sent.end(body);
   });
 }
@@ -72,7 +78,7 @@ export async function ask(
   try {
     for await (const piece of reply) pieces.push(piece as Buffer);
   } catch (error) {
-    throw new Unanswered(error);
+    throw new Unanswered(error, true);
   }
   const body = Buffer.concat(pieces).toString('utf8');
   return { status: reply.statusCode ?? 0, headers: reply.headers, body };

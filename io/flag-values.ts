@@ -185,11 +185,16 @@ export interface Report<Kind extends ReportKind = ReportKind> {
   readonly file?: string;
 }
 
+/** The name before the first `=` of a flag's value, and what follows it; empty if nothing does. */
+export function nameAndValue(text: string): readonly [name: string, value: string] {
+  const [name = '', ...pieces] = text.split('=');
+  return [name, pieces.join('=')];
+}
+
 /** Returns a reader of `kind=FILE`, for these kinds. */
 export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) {
   return (text: string): Report<Kind> => {
-    const [word = '', ...pieces] = text.split('=');
-    const file = pieces.join('=');
+    const [word, file] = nameAndValue(text);
     const kind = kinds.find((each) => each === word);
     if (kind === undefined) throw new ValueError(`expected one of ${kinds.join(', ')}`);
     if (file !== '') return { kind, file: checkWritable(file, `${file} `, ownReport) };

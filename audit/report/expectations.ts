@@ -1,4 +1,5 @@
 /** What `--expect` of an audit demands, and which statements differ from it. */
+import { nameAndValue } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import { algorithmNames, type Statements } from '../statement.ts';
 
@@ -46,8 +47,7 @@ export function expectValue(text: string): readonly Expectation[] {
     .trim()
     .split(/\s+/)
     .map((part) => {
-      const [word = '', ...pieces] = part.split('=');
-      const value = pieces.join('=');
+      const [word, value] = nameAndValue(part);
       const wanted = word === 'window' ? 'window_seconds' : word;
       const name = names.find((known) => known === wanted);
       if (name !== undefined && valueForms[name].pattern.test(value)) return { name, value };

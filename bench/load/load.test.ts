@@ -69,6 +69,21 @@ test('open loop sends at the requested rate, each request with its own text', as
   expect(new Set(bodies).size).toBe(50);
 });
 
+test('open loop opens idle connections again, however often the server closes them', async () => {
+  let opened = 0;
+  const made = createServer((_, response) => response.end('{}'));
+  made.on('connection', (socket) => {
+    opened += 1;
+    setTimeout(() => socket.destroy(), 100);
+  });
+  server = made;
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+  const target = { host: '127.0.0.1', port: (made.address() as AddressInfo).port };
+  await runLoad(target, fresh, { connections: 4, durationMs: 2_500, perSecond: 1 });
+  // Three attempts each would be 12, and three more after the reply to a request.
+  expect(opened).toBeGreaterThan(20);
+});
+
 test('open loop includes the waiting time in the latency', async () => {
   const target = await serve([], { delayMs: 100 });
   const result = await runLoad(target, fresh, { connections: 1, durationMs: 500, perSecond: 20 });

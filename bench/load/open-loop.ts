@@ -19,8 +19,10 @@ const drainMs = 1_000;
 const mostAttempts = 3;
 /** A longer reply counts as one that never ends: its connection is closed. */
 export const mostReplyBytes = 1_048_576;
-/** A connection that is silent for this long is closed: its reply may never come. */
+/** A connection that is silent for this long, without its reply, is closed. */
 const longestSilenceMs = 10_000;
+/** A server may close a connection that is idle. One that closes it sooner refuses it. */
+const shortestIdleMs = 50;
 const noBytes = Buffer.alloc(0);
 
 export class OpenLoop {
@@ -128,13 +130,15 @@ export class OpenLoop {
  */
 class Connection {
   readonly #target: Target;
+  /** `reply`, `free` and `broken` of the loop are called when such a thing happens. */
   readonly #loop: OpenLoop;
   #socket: Socket | undefined;
   #received: Buffer = noBytes;
   #startedMs = 0;
   #isBusy = false;
-  /** How often it was opened since its last reply. */
+  /** How often it was opened since its last reply, or since it was last open and idle. */
   attempts = 0;
+  #openedMs = 0;
 
   constructor(target: Target, loop: OpenLoop) {
     this.#target = target;
@@ -149,13 +153,16 @@ class Connection {
         socket.off('error', reject);
         socket.on('error', () => {});
         socket.on('close', () => this.#closed(socket));
+        this.#openedMs = performance.now();
         resolve();
       });
       socket.once('error', reject);
       socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-      // With an error, so that a connection that hangs while it opens rejects.
       const silence = `silent for ${longestSilenceMs / 1_000} s`;
-      socket.setTimeout(longestSilenceMs, () => socket.destroy(new Error(silence)));
+      socket.setTimeout(longestSilenceMs, () => {
+        // With an error, so that a connection that hangs while it opens rejects.
+        if (socket.connecting || this.#isBusy) socket.destroy(new Error(silence));
+      });
       this.#socket = socket;
     });
   }
@@ -194,6 +201,7 @@ class Connection {
     this.#received = noBytes;
     const wasBusy = this.#isBusy;
     this.#isBusy = false;
+    if (!wasBusy && performance.now() - this.#openedMs >= shortestIdleMs) this.attempts = 0;
     this.#loop.broken(this, { wasBusy });
   }
 }

@@ -12,7 +12,14 @@ import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { onStopSignal, UsageError } from '#io/command-error.ts';
-import { duration, fileValue, reportValue, someOf, wholeNumber } from '#io/flag-values.ts';
+import {
+  duration,
+  fileValue,
+  nameAndValue,
+  reportValue,
+  someOf,
+  wholeNumber,
+} from '#io/flag-values.ts';
 import {
   type CommandIo,
   type FlagValues,
@@ -159,7 +166,7 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
 }
 
 function variableValue(text: string): { readonly name: string; readonly value: Variable } {
-  const [name = '', wanted] = text.split('=', 2);
+  const [name, wanted] = nameAndValue(text);
   if (reservedVariables.includes(name))
     throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
   const value = variables.find((each) => each === wanted);

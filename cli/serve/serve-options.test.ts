@@ -148,6 +148,8 @@ test.each([
     ['--limit', 'sned=5'],
     '--limit sned=5: no endpoint is named "sned"; use one of send, dashboard_send, external_send, received, tasks, read, stats',
   ],
+  [['--limit', 'send=5=6'], /: expected endpoint=N with N from 1 to 1000000, or endpoint=off$/],
+  [['--limit', 'send=off=5'], /: expected endpoint=N/],
   [['--limit', 'send=0'], /: expected endpoint=N with N from 1 to 1000000, or endpoint=off$/],
   [['--host', ''], '--host: expected a host name or an IP address; the value is empty'],
   [

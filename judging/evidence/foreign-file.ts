@@ -1,6 +1,6 @@
 /**
- * Says what a file is that holds no recorded traffic, or no request to the service: a user sees
- * which file was given by mistake, and what to do about it.
+ * Names the kind of a file without recorded traffic, or without a request to the service: a user
+ * sees which file was given by mistake, and what to do about it.
  */
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { servicePaths } from '#contract/routes.ts';
@@ -111,10 +111,14 @@ export class ForeignRequests {
   note({ host, method, path }: TrafficExchange, isOfService: boolean): void {
     if (isOfService) this.#ofService++;
     else this.#others++;
-    if (this.#ofService > 0 || this.#hosts.size > mostHosts) return;
+    if (this.#ofService > 0 || (this.#isFull && !this.#hosts.has(host))) return;
     const seen = getOrAdd(this.#hosts, host, () => ({ count: 0, requests: new Set<string>() }));
     seen.count++;
     if (seen.requests.size < shownPaths) seen.requests.add(`${method} ${path}`);
+  }
+
+  get #isFull(): boolean {
+    return this.#hosts.size >= mostHosts;
   }
 
   /** A line about a file without any request to the service; undefined for other files. */
@@ -125,7 +129,9 @@ export class ForeignRequests {
       const where = host === '' ? '' : ` to ${host}`;
       return `${count}${where}: ${[...requests].join(', ')}`;
     });
-    const more = hosts.length > shownHosts ? `; and ${hosts.length - shownHosts} more hosts` : '';
+    const least = this.#isFull ? 'at least ' : '';
+    const others = hosts.length - shownHosts;
+    const more = others > 0 ? `; and ${least}${counted(others, 'more host')}` : '';
     return `${counted(this.#others, 'request')}, none with a path of the service such as ${servicePaths.send} (${shown.join('; ')}${more})`;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { endpointNames } from '#contract/limits.ts';
-import { wholeNumber } from '#io/flag-values.ts';
+import { nameAndValue, wholeNumber } from '#io/flag-values.ts';
 import { ValueError } from '#io/flags.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { parseAssumption } from './given-assumptions.ts';
@@ -78,7 +78,7 @@ export function assumptionValue(text: string): Partial<Assumptions> {
 
 /** Reads one `endpoint=N|off`. */
 export function limitValue(text: string): LimitOverrides {
-  const [name = '', limit = ''] = text.split('=', 2);
+  const [name, limit] = nameAndValue(text);
   const endpoint = endpointNames.find((each) => each === name);
   if (endpoint === undefined)
     throw new ValueError(`no endpoint is named "${name}"; use one of ${endpointNames.join(', ')}`);

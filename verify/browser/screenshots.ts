@@ -3,12 +3,13 @@
  * Run it with `node --import tsx`; it needs Chromium.
  */
 import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import { Simulator } from '#src/simulator.ts';
 import { launchBrowser } from '../testkit/processes/browser.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 
-const folder = new URL('../../docs/screenshots/', import.meta.url).pathname;
+const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 
 const texts = [
   'Your code is 492 113',

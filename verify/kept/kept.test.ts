@@ -5,13 +5,14 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { replay } from '#cli/replay/replay-journal.ts';
 import { readReport } from '#judging/report/result.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
 import { Simulator } from '#src/simulator.ts';
 
-const kept = (name: string) => new URL(`1.0/${name}`, import.meta.url).pathname;
+const kept = (name: string) => fileURLToPath(new URL(`1.0/${name}`, import.meta.url));
 
 test('a journal of 1.0 replays with the same replies', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-kept-'));

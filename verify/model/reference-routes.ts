@@ -23,24 +23,20 @@ const fixedPaths: Readonly<Record<string, EndpointName>> = {
   '/api/v1/account/stats/': 'stats',
 };
 
-function exactRoute(path: string): Route | undefined {
-  const endpoint = fixedPaths[path];
+function slashedRoute(path: string, pathCase: Assumptions['pathCase']): Route | undefined {
+  const [known, flags] = pathCase === 'any' ? [path.toLowerCase(), 'i'] : [path, ''];
+  const endpoint = fixedPaths[known];
   if (endpoint !== undefined) return { endpoint, id: '' };
-  const device = /^\/api\/devices\/([^/]+)\/tasks\/$/.exec(path)?.[1];
+  const device = new RegExp('^/api/devices/([^/]+)/tasks/$', flags).exec(path)?.[1];
   if (device !== undefined) return { endpoint: 'tasks', id: device };
-  const message = /^\/api\/v1\/sms\/([^/]+)\/$/.exec(path)?.[1];
+  const message = new RegExp('^/api/v1/sms/([^/]+)/$', flags).exec(path)?.[1];
   return message === undefined ? undefined : { endpoint: 'read', id: message };
 }
 
 /** VER-1: the endpoint of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
 export function routeAt(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
-  const exact = exactRoute(path);
-  if (exact !== undefined) return exact;
-  const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
-  const route = exactRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
-  if (route === undefined || route.id === '') return route;
-  const id = slashed.split('/').find((part) => part.toLowerCase() === route.id.toLowerCase());
-  return { ...route, id: id ?? route.id };
+  const isServed = trailingSlash === 'served' && !path.endsWith('/');
+  return slashedRoute(isServed ? `${path}/` : path, pathCase);
 }
 
 /** The reply to a path that names no endpoint. */
@@ -50,7 +46,7 @@ export function withoutRoute(
   assumptions: Assumptions,
 ): Expected {
   if (assumptions.keyCheck === 'first' && key === undefined) return wrongKey(assumptions);
-  const canRedirect = exactRoute(`${path}/`) !== undefined;
+  const canRedirect = slashedRoute(`${path}/`, 'exact') !== undefined;
   if (!canRedirect || assumptions.trailingSlash !== 'redirect') return notFound(assumptions);
   const location = `${path}/${query === '' ? '' : `?${query}`}`;
   return { status: 301, body: {}, headers: { location } };

@@ -5,6 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { conform } from '#conformance/main.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
@@ -14,7 +15,7 @@ test.each([
   ['mitmproxy.har', 12],
 ])('%s is read without a complaint, and passes %i rules', async (name, passed) => {
   const said = { out: '', error: '' };
-  const file = new URL(`../recorded/${name}`, import.meta.url).pathname;
+  const file = fileURLToPath(new URL(`../recorded/${name}`, import.meta.url));
   const code = await conform(['--traffic', file], {
     out: (text) => {
       said.out += text;

@@ -5,13 +5,14 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { requestTo } from '#verify/testkit/twin/request.ts';
 import { acmeOtherNumber, sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../../simulator.ts';
 
-const root = new URL('../../../', import.meta.url).pathname;
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 // Inside the checkout, so that Vitest is found.
 const folder = mkdtempSync(join(root, 'build-situations-'));
 afterAll(() => rmSync(folder, { recursive: true }));
