@@ -40,6 +40,7 @@ const justAfterExpiryMs = dayMs + secondMs;
 export const send4IdCases: readonly Case[] = [
   about('SEND-4/ids-of-any-script', needs, 3, {
     also: ['SEND-3'],
+    mustRunAlone: true,
     sends:
       'a short request_id with letters of other scripts and an emoji, twice; then with another emoji',
     demands: '202, then 200 and the original body, byte for byte; 202 for the other',

@@ -150,6 +150,7 @@ export const stateCases: readonly Case[] = [
   }),
   about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account'], 1, {
     spends: { tasks: 2 },
+    mustRunAlone: true,
     sends: "polls for the device with another account's key, then with its own",
     demands: 'its own key gets the task; that another one gets it too breaks no rule, but is said',
     steps: async (t) => {
@@ -163,6 +164,7 @@ export const stateCases: readonly Case[] = [
   }),
   about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], 1, {
     spends: { tasks: 4 },
+    mustRunAlone: true,
     sends: "polls for the account's other device and for ids nearly those of the message's device",
     demands: 'not handed out until its own device polls',
     steps: async (t) => {
