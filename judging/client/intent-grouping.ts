@@ -118,9 +118,10 @@ class Grouping {
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
     for (const intent of inFlight) markUnattributable(intent);
+    const mayBeOther = this.#takeEqualMessage(send);
     return (
       inFlight[0] ??
-      continuable[0] ??
+      continuable.find((intent) => !mayBeOther || lastAttempt(intent).isSeen) ??
       this.#takeAbandoned(send, undefined) ??
       this.#begin(send, undefined)
     );
