@@ -101,8 +101,8 @@ export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boole
   return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
 }
 
-/** A character that a key can contain. */
-const keyCharacter = /[A-Za-z0-9_.~+/=-]/;
+/** A character that a key, or the name of one, can contain. */
+const keyCharacter = /[A-Za-z0-9_.~+/=:-]/;
 /** An ASCII character as `\u00xx`; does not match if the backslash itself is escaped. */
 const jsonEscape = /(?<!\\)((?:\\\\)*)\\u00([0-7][0-9a-f])/gi;
 const percentEscape = /%([0-7][0-9a-f])/gi;
