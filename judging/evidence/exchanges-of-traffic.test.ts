@@ -79,6 +79,16 @@ test('CLIENT-16 a recording names the key, with escapes in an address and in a f
   }
 });
 
+test('a wrong path before the first request of the service is judged, too', async () => {
+  const url = `https://sms.example/api/v1/sms/${key}/send/`;
+  const exchanges = await read(
+    { at: '2026-01-01T00:00:00Z', url },
+    { at: '2026-01-01T00:00:01Z', url: 'https://other.example/api/v1/things/' },
+    { at: '2026-01-01T00:00:02Z' },
+  );
+  expect(exchanges.map(({ showsKey }) => showsKey)).toEqual([true, false]);
+});
+
 test('CLIENT-1 a retry is early by the recorder\u2019s clock', async () => {
   const first = { at: '2026-01-01T00:00:00Z', response: refused };
   expect(await brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-1']);
