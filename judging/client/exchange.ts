@@ -154,7 +154,11 @@ export function contentOf(send: ClientExchange): string {
 
 /** Equal for sends of the same text to the same recipient, by any sender and at any time. */
 export function recipientAndTextOf({ fields, body }: ClientExchange): string {
-  return fields === undefined ? body : JSON.stringify([fields['to'], plainText(fields['message'])]);
+  return fields === undefined ? body : messageKey(fields['to'], fields['message']);
+}
+
+export function messageKey(to: unknown, text: unknown): string {
+  return JSON.stringify([to, plainText(text)]);
 }
 
 /** Equal for texts that look the same: one may write an accent as a character of its own. */

@@ -118,9 +118,10 @@ class Grouping {
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
     for (const intent of inFlight) markUnattributable(intent);
+    const mayBeOther = this.#takeEqualMessage(send);
     return (
       inFlight[0] ??
-      continuable[0] ??
+      continuable.find((intent) => !mayBeOther || lastAttempt(intent).isSeen) ??
       this.#takeAbandoned(send, undefined) ??
       this.#begin(send, undefined)
     );
@@ -230,7 +231,8 @@ class Grouping {
 
   /** True if the send left the intent unresolved and its id and name are not used again. */
   #isAbandonedAfter({ requestId, name }: GatheredIntent, send: ClientExchange): boolean {
-    if (requestId === undefined || !isUnresolved(send)) return false;
+    if (requestId === undefined || !isUnresolved(send) || this.#byName.isGivenUp(name))
+      return false;
     const lastOfId = this.#useOf(send, requestId).lastNumber;
     return Math.max(lastOfId, this.#byName.lastNumberOf(name)) <= send.number;
   }

@@ -9,7 +9,7 @@ import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readGiven } from '#io/plain-file.ts';
 import { counted } from '#io/terminal.ts';
 import { valueIn } from '../evidence/reading.ts';
-import { plainText } from './exchange.ts';
+import { messageKey, plainText } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
 export const reportedIntentSchema = z.strictObject({
@@ -61,6 +61,19 @@ export function latestByIntent(reports: readonly ReportedIntent[]): ReportedInte
   return [...grouped(reports, ({ intent }) => intent).values()].map(
     (lines) => Object.assign({}, ...lines, { lines }) as ReportedIntent,
   );
+}
+
+/**
+ * By recipient and text: how many messages the client names, if several. Only where a line has no
+ * `request_id`: ids show by themselves which sends have which name.
+ */
+export function equalMessagesOf(reports: readonly ReportedIntent[]): ReadonlyMap<string, number> {
+  const lines = reports.flatMap((report) => report.lines ?? [report]);
+  const byMessage = grouped(lines, ({ to, message }) => messageKey(plainNumber(to), message));
+  const counts = [...byMessage]
+    .filter(([, equal]) => equal.some((line) => line.request_id === undefined))
+    .map(([key, equal]): [string, number] => [key, new Set(equal.map((one) => one.intent)).size]);
+  return new Map(counts.filter(([, intents]) => intents > 1));
 }
 
 /** A number without what people write between its digits: a line may hold it as it was entered. */

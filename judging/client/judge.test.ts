@@ -336,6 +336,36 @@ test('CLIENT-3 two messages that the client names apart are two, whatever their 
   expect(verdicts(lines, { reports }).broken).toEqual([]);
 });
 
+test('equal messages that the client names apart are several, though its lines hold no ids', () => {
+  const report = { to: '+1 202 555-0123', from: '+12025550101', message: 'Hello' };
+  const reports = [
+    { ...report, intent: 'this week', reported: 'unknown' },
+    { ...report, intent: 'next week', reported: 'accepted' },
+  ] as const;
+  const [lost, next] = [{ lost: true, messageId: '1' }, { messageId: '2' }] as const;
+  const named = [send(0, { id: 'a', ...lost }), send(7 * dayMs, { id: 'b', ...next })];
+  expect(verdicts(named).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+  expect(verdicts(named, { reports }).broken).toEqual([]);
+  const third = send(8 * dayMs, { id: 'c', messageId: '3' });
+  expect(verdicts([...named, third], { reports }).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+  const bare = [send(0, lost), send(7 * dayMs, next)];
+  expect(verdicts(bare, { reports }).broken).toEqual(['CLIENT-4']);
+  const bareThird = send(8 * dayMs, { messageId: '3' });
+  expect(verdicts([...bare, bareThird], { reports }).broken).toEqual(['CLIENT-4', 'CLIENT-5']);
+  const refused = [send(0, { status: 429, after: 9 }), send(1_000), send(20_000, next)];
+  expect(verdicts(refused, { reports }).broken).toEqual(['CLIENT-1', 'CLIENT-4']);
+});
+
+test('CLIENT-5 a message that the client has reported as given up is not retried by a new id', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true, messageId: '1' }),
+    send(dayMs, { id: 'b', messageId: '2' }),
+  ];
+  expect(verdicts(lines, { reports: lineOf({ reported: 'unknown' }) }).broken).toEqual([]);
+  for (const reported of [{}, { reported: 'accepted' }] as const)
+    expect(verdicts(lines, { reports: lineOf(reported) }).broken).toContain('CLIENT-5');
+});
+
 test('one id is one intent though its send_at moves with each retry', () => {
   const at = (sendAt: string, line: ClientExchange) => ({
     ...line,

@@ -14,6 +14,7 @@ import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
 import { type ClientExchange, isAccepted, isUnclear, type Reading, readsIn } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
+import { equalMessagesOf } from './intents-file.ts';
 import {
   type ClientRecord,
   defaultGraceMs,
@@ -207,7 +208,8 @@ function* recordOf(
   options: JudgeOptions,
   isGrouped = true,
 ): Generator<undefined, ClientRecord> {
-  const { accounts, lack, reports, equalMessages, graceMs = defaultGraceMs } = options;
+  const { accounts, lack, reports, graceMs = defaultGraceMs } = options;
+  const { equalMessages = equalMessagesOf(reports ?? []) } = options;
   const isCutAtStart = options.isCutAtStart === true || options.hasGaps === true;
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   const ofAccounts = exchanges.filter(

@@ -48,8 +48,8 @@ export interface Knowledge {
   /** What the client reported about its intents; undefined without an intents file. */
   readonly reports: readonly ReportedIntent[] | undefined;
   /**
-   * By recipient and text: under how many ids the client sends equal messages where nothing fails.
-   * That many ids begin messages of their own, even if an earlier send was not resolved.
+   * By recipient and text: how many equal messages the client sends where nothing fails, or names in
+   * its file. That many sends begin messages of their own, even if an earlier one was not resolved.
    */
   readonly equalMessages?: ReadonlyMap<string, number> | undefined;
 }

@@ -53,6 +53,42 @@ test('fractions of a second are read, entries are sorted by their time', async (
   expect(exchanges.map(({ reply }) => reply.status)).toEqual([429, 202]);
 });
 
+test('CLIENT-16 a recording names the key, with escapes in an address and in a form', async () => {
+  const line = (path: string, body = '{}') => ({
+    sent: '2026-01-01T00:00:00.000Z',
+    answered: '2026-01-01T00:00:00.010Z',
+    client: 'address:5f0c2a9be1d4',
+    request: {
+      method: 'POST',
+      path,
+      headers: { authorization: 'Bearer key:0d9c3b7a6f21' },
+      body,
+    },
+    reply: { status: 202, headers: {}, body: '{}' },
+  });
+  const shown = [
+    line('/api/v1/sms/send/?api_key=key%3A0d9c3b7a6f21'),
+    line('/api/v1/sms/key%3a0d9c3b7a6f21/'),
+    line('/api/v1/sms/send/', '{"message":"key:0d9c3b7a6f21"}'),
+    line('/api/v1/sms/send/', 'message=Hi&token=key%3A0d9c3b7a6f21'),
+    line('/api/v1/sms/send/?token=key%3Affffffffffff'),
+  ];
+  for (const [at, each] of shown.entries()) {
+    const { exchanges } = await readText(`${JSON.stringify(each)}\n`);
+    expect(exchanges[0]?.showsKey).toBe(at < 4);
+  }
+});
+
+test('a wrong path before the first request of the service is judged, too', async () => {
+  const url = `https://sms.example/api/v1/sms/${key}/send/`;
+  const exchanges = await read(
+    { at: '2026-01-01T00:00:00Z', url },
+    { at: '2026-01-01T00:00:01Z', url: 'https://other.example/api/v1/things/' },
+    { at: '2026-01-01T00:00:02Z' },
+  );
+  expect(exchanges.map(({ showsKey }) => showsKey)).toEqual([true, false]);
+});
+
 test('CLIENT-1 a retry is early by the recorder\u2019s clock', async () => {
   const first = { at: '2026-01-01T00:00:00Z', response: refused };
   expect(await brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-1']);

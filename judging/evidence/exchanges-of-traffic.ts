@@ -10,7 +10,15 @@ import { getOrAdd } from '#io/grouped.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
 import { RecordedReply } from './exchange.ts';
 import { leastLateMs, type MutableExchange, otherReadings, setOverlaps } from './other-readings.ts';
-import { asksForWait, isGarbled, KeyNames, keyIn, objectIn, waitMs } from './reading.ts';
+import {
+  asksForWait,
+  isGarbled,
+  KeyNames,
+  keyIn,
+  objectIn,
+  plainAddress,
+  waitMs,
+} from './reading.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
@@ -116,7 +124,8 @@ function exchangeOf(
     query,
     body,
     replyBody: keys.hiddenIn(replyBody),
-    showsKey: hasAnyOf(keyNames, path) || hasAnyOf(keyNames, query) || hasAnyOf(keyNames, body),
+    // A recording escapes the names of keys in addresses and forms.
+    showsKey: [path, query, body].some((text) => hasAnyOf(keyNames, plainAddress(text))),
     waitRate: 1,
   });
   if (lacksBody(traffic)) exchange.lacksBody = true;

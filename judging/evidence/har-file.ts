@@ -42,11 +42,16 @@ function entriesLeft(text: string, path: string): readonly unknown[] {
   throw new CommandError(2, `${path}: ${mistake}`);
 }
 
+/** So many entries wait at most until it is known whether their host is the service. */
+const mostEarly = 1_000;
+
 /** Reads entries, and counts those that it cannot read. */
 class Entries {
   readonly #reading: FileReading;
   /** The hosts that got a request with a path of the service. */
   readonly #hosts = new Set<string>();
+  /** Those under `/api/` that came before a request which shows whether their host is the service. */
+  readonly #early: { readonly host: string; readonly add: () => void }[] = [];
   #number = 0;
   #skipped = 0;
   /** What is wrong with the first skipped entry. */
@@ -68,12 +73,23 @@ class Entries {
     }
     const exchange = exchangeOfEntry(entry, this.#reading);
     const { host, path, method } = exchange;
-    if (this.#reading.isOfService(exchange)) this.#hosts.add(host);
-    else if (!this.#hosts.has(host) || !path.includes('/api/')) return;
+    if (this.#reading.isOfService(exchange)) this.#admit(host);
+    else if (!path.includes('/api/')) return;
     if (method === 'OPTIONS' || entry._fromCache !== undefined) return;
-    for (const content of [entry.request.postData, entry.response.content])
-      if (content?._file !== undefined) this.#attached++;
-    this.#reading.add(exchange, text);
+    const add = () => {
+      for (const content of [entry.request.postData, entry.response.content])
+        if (content?._file !== undefined) this.#attached++;
+      this.#reading.add(exchange, text);
+    };
+    if (this.#hosts.has(host)) add();
+    else if (this.#early.length < mostEarly) this.#early.push({ host, add });
+  }
+
+  /** Judges the host from its first entry on. */
+  #admit(host: string): void {
+    if (this.#hosts.has(host)) return;
+    this.#hosts.add(host);
+    for (const one of this.#early) if (one.host === host) one.add();
   }
 
   /** Says what cannot be read. */

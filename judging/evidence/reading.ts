@@ -101,8 +101,8 @@ export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boole
   return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
 }
 
-/** A character that a key can contain. */
-const keyCharacter = /[A-Za-z0-9_.~+/=-]/;
+/** A character that a key, or the name of one, can contain. */
+const keyCharacter = /[A-Za-z0-9_.~+/=:-]/;
 /** An ASCII character as `\u00xx`; does not match if the backslash itself is escaped. */
 const jsonEscape = /(?<!\\)((?:\\\\)*)\\u00([0-7][0-9a-f])/gi;
 const percentEscape = /%([0-7][0-9a-f])/gi;
@@ -127,8 +127,13 @@ export function plainAddress(text: string): string {
   });
 }
 
-/** The form of the service's keys: finds a key that no header has. */
-const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
+/**
+ * The form of the service's keys: finds a key that no header has. And the form of the stand-ins that
+ * the simulator's own files have for keys.
+ */
+const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b|\bhidKey[0-9a-f]{6,}\b/g;
+/** Most texts have neither mark. */
+const keyMarks = ['smst_', 'hidKey'];
 
 /** Names for API keys, which stand for them wherever an exchange shows them. */
 export class KeyNames {
@@ -165,7 +170,7 @@ export class KeyNames {
     const name = (key: string) => this.#nameOf(key);
     if (this.#hiddenKeys.length > 0) this.#anyKey ??= anyOf(this.#hiddenKeys);
     let hidden = this.#anyKey === undefined ? plain : plain.replaceAll(this.#anyKey, name);
-    if (hidden.includes('smst_')) hidden = hidden.replaceAll(drawnKey, name);
+    if (keyMarks.some((mark) => hidden.includes(mark))) hidden = hidden.replaceAll(drawnKey, name);
     return hidden === plain ? text : hidden;
   }
 

@@ -1,5 +1,5 @@
 /** The last requests as HAR: the referee's own reader takes it. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { judge } from '#judging/client/judge.ts';
 import { exchangesOfHar } from '#verify/testkit/traffic-text.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
@@ -29,9 +29,38 @@ test('GET /control/har gives the last requests in order, and the referee reads t
       isSeen: true,
       fields: { request_id: 'a' },
     },
-    { number: 2, reply: { status: 202 }, isSeen: false },
+    { number: 2, reply: { status: 202 }, isSeen: false, showsKey: true },
     { number: 3, reply: { status: 429 }, retryAfterMs: 60_000 },
   ]);
+  await simulator.close();
+});
+
+test('a reply that a fault holds is open for as long as it is live', async () => {
+  const { simulator, call } = new Twin({});
+  const { baseUrl } = await simulator.listen();
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'hang' } });
+  const { api_key: key, sims } = simulator.readyFile().accounts[0] ?? {};
+  const post = (signal?: AbortSignal) =>
+    fetch(`${baseUrl}/api/v1/sms/send/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550123', from: sims?.[0]?.number, message: 'Ready' }),
+      ...(signal && { signal }),
+    });
+  const leaving = new AbortController();
+  const held = post(leaving.signal).catch(() => undefined);
+  await vi.waitFor(async () =>
+    expect((await call('GET', '/control/requests')).json.requests).toHaveLength(1),
+  );
+  await post();
+  leaving.abort();
+  await held;
+  await vi.waitFor(() => expect(simulator.referee().rules[4]?.verdict).toBe('not_exercised'));
+  const { json } = await call('GET', '/control/har');
+  const { rules } = judge(await exchangesOfHar(JSON.stringify(json)));
+  expect(rules.map(({ verdict }) => verdict)).toEqual(
+    simulator.referee().rules.map(({ verdict }) => verdict),
+  );
   await simulator.close();
 });
 

@@ -21,7 +21,9 @@ const messageShape = {
 const entrySchema = z
   .strictObject({
     startedDateTime: timeSchema,
-    time: z.number().describe('Milliseconds: real ones, and the delay of a fault.'),
+    time: z
+      .number()
+      .describe('Milliseconds: real ones, and those for which a fault held the reply.'),
     request: z.strictObject({
       method: z.string(),
       url: z.string(),
@@ -72,7 +74,7 @@ export function harOf(
 
 function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
   const { number, at, duration_ms, request, reply, fault, repeats } = detailOf(exchange);
-  const time = duration_ms + (fault?.delay_ms ?? 0);
+  const time = duration_ms + heldMs(exchange);
   const hasClientLeft = exchange.end?.isSeen === false;
   const failure = fault?.cut ?? (hasClientLeft ? 'the client closed first' : undefined);
   const unknownSizes = { headersSize: -1, bodySize: -1 };
@@ -115,6 +117,15 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
       fault: fault?.kind ?? null,
     },
   };
+}
+
+/**
+ * How long a fault held the reply, on the simulated clock. At least 1 if other requests came meanwhile:
+ * that clock may have stood still.
+ */
+function heldMs({ number, atMs, end, delivery }: RecordedExchange): number {
+  if (end === undefined) return delivery?.delayMs ?? 0;
+  return end.atMs - atMs + (end.openUntil > number ? 1 : 0);
 }
 
 function pairsOf(pairs: Iterable<[string, string]>): HarEntry['request']['headers'] {
