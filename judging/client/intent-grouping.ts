@@ -231,8 +231,7 @@ class Grouping {
 
   /** True if the send left the intent unresolved and its id and name are not used again. */
   #isAbandonedAfter({ requestId, name }: GatheredIntent, send: ClientExchange): boolean {
-    if (requestId === undefined || !isUnresolved(send) || this.#byName.isGivenUp(name))
-      return false;
+    if (requestId === undefined || !isUnresolved(send)) return false;
     const lastOfId = this.#useOf(send, requestId).lastNumber;
     return Math.max(lastOfId, this.#byName.lastNumberOf(name)) <= send.number;
   }

@@ -72,21 +72,10 @@ interface NamedIntents {
 /** Intents by the names that the client's file gives to their ids. */
 export class IntentsByName {
   readonly names: IntentNames;
-  /** Those that the client has reported as given up. */
-  readonly #givenUp: ReadonlySet<string>;
   readonly #named = new Map<string, NamedIntents>();
 
   constructor(reports: readonly ReportedIntent[] | undefined) {
     this.names = new IntentNames(reports);
-    const givenUp = reports?.filter(({ reported = '' }) =>
-      ['failed', 'unknown'].includes(reported),
-    );
-    this.#givenUp = new Set(givenUp?.map(({ intent }) => intent));
-  }
-
-  /** True if the client has given up the intent: no other id goes on with it, unless of its name. */
-  isGivenUp(name: string | undefined): boolean {
-    return this.#givenUp.has(name ?? '');
   }
 
   /** Takes each send of the record once, before the first is grouped. */

@@ -356,16 +356,6 @@ test('equal messages that the client names apart are several, though its lines h
   expect(verdicts(refused, { reports }).broken).toEqual(['CLIENT-1', 'CLIENT-4']);
 });
 
-test('CLIENT-5 a message that the client has reported as given up is not retried by a new id', () => {
-  const lines = [
-    send(0, { id: 'a', lost: true, messageId: '1' }),
-    send(dayMs, { id: 'b', messageId: '2' }),
-  ];
-  expect(verdicts(lines, { reports: lineOf({ reported: 'unknown' }) }).broken).toEqual([]);
-  for (const reported of [{}, { reported: 'accepted' }] as const)
-    expect(verdicts(lines, { reports: lineOf(reported) }).broken).toContain('CLIENT-5');
-});
-
 test('one id is one intent though its send_at moves with each retry', () => {
   const at = (sendAt: string, line: ClientExchange) => ({
     ...line,
