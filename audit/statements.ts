@@ -134,10 +134,9 @@ function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
     window_seconds: windowStatement(seconds, turning),
   };
   if (algorithm.value === null) {
-    const notCertain = 'the algorithm is not certain';
-    const noBucket = undetermined(notCertain);
-    const refusals_spend = undetermined(notCertain, turning);
-    return { ...facts, burst: noBucket, refill_per_second: noBucket, refusals_spend };
+    const notCertain = undetermined('the algorithm is not certain');
+    const refusals_spend = { ...notCertain, exchanges: turning };
+    return { ...facts, burst: notCertain, refill_per_second: notCertain, refusals_spend };
   }
   const noBucket = undetermined(`${kindText(algorithm.value)} has none`);
   return {

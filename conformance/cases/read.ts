@@ -55,10 +55,8 @@ export function similarIdsOf(id: string): string[] {
   ];
 }
 
-/** Another unknown id for each `n` below `tellingReads`: its last two digits are a number of two. */
-function unknownIdOf(n: number): string {
-  return `${unknownId.slice(0, -2)}${tellingReads + n}`;
-}
+/** Another unknown id for each `n`. The number replaces the last two digits, so it must have two. */
+const unknownIdOf = (n: number) => `${unknownId.slice(0, -2)}${tellingReads + n}`;
 
 /** Reads a foreign id and unknown ones: more of them while the replies seem to tell them apart. */
 async function compareReads(

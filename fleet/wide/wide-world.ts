@@ -244,10 +244,7 @@ export class WideWorld {
     return passedReply(reply);
   }
 
-  /**
-   * Asks all shards, or changes all, if the SIM is of the pool, which they share, or is deleted:
-   * each lists it.
-   */
+  /** On all shards if the SIM is of the pool, which they share, or is deleted: each lists it. */
   async #askOrChangeSim(call: Call): Promise<ControlReply> {
     const { operation, id, shardRequest } = call;
     const { owner: first, isOfPool, idOn } = await this.#owners.findSim(id);

@@ -107,10 +107,8 @@ export class JournalFolder {
   /** Removes another file of a world whose journal is gone. */
   #removeOrphan(worldId: string, name: string, part: string): void {
     if (existsSync(this.fileOf(worldId))) return;
-    removeOwn(
-      join(this.#folder, basename(name)),
-      part === 'next' ? 'journal' : (part as RunFileKind),
-    );
+    const kind = part === 'next' ? 'journal' : (part as RunFileKind);
+    removeOwn(join(this.#folder, basename(name)), kind);
   }
 }
 
