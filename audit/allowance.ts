@@ -75,13 +75,15 @@ export class Allowance {
 
   /** When the audit ends. */
   get endMs(): number {
-    const limit = usualLimit(this.#evidence);
-    const isFew = limit < fewInAWindow && !isOpen(this.#evidence);
-    const longMs = isOpen(this.#evidence) ? openAuditMs : longAuditMs;
-    const fewMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * this.windowMs[1]));
-    const shortMs = isFew || !this.isShortWindow ? fewMs : longMs;
-    const slowMs = isOpen(this.#evidence) ? this.#slowMs : 0;
-    return this.begin.ms + Math.max(mostWindows * this.windowMs[1], shortMs + slowMs);
+    const [, windowMs] = this.windowMs;
+    const isStillOpen = isOpen(this.#evidence);
+    const isSmallLimit = usualLimit(this.#evidence) < fewInAWindow && !isStillOpen;
+    const longMs = isStillOpen ? openAuditMs : longAuditMs;
+    const fewWindowsMs = Math.max(shortAuditMs, Math.min(longMs, fewWindows * windowMs));
+    // Only short windows of a limit that is not small, or is open, take all of the longer time.
+    const leastMs = this.isShortWindow && !isSmallLimit ? longMs : fewWindowsMs;
+    const slowMs = isStillOpen ? this.#slowMs : 0;
+    return this.begin.ms + Math.max(mostWindows * windowMs, leastMs + slowMs);
   }
 
   /** The latest time at which the audit may still confirm a certain answer. */

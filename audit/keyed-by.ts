@@ -59,19 +59,21 @@ export function keyedBy(askers: Askers, mayLackRequests: boolean): Statement<rea
 /** The differences that make another caller, those that are open, and who shares the limit. */
 function foundIn({ exchanges, keyTests, differencesOf, differences }: Askers) {
   const sharers = keyTests.filter(({ isShared }) => isShared).map(({ subject }) => subject);
-  const without = new Set(sharers.flatMap(differencesOf));
+  /** In these, some caller differs that shares the limit: alone, none makes another caller. */
+  const ofSharers = new Set(sharers.flatMap(differencesOf));
   // Each list has the differences that may be why this one has a limit of its own.
   const reasons = keyTests
     .filter((test) => !test.isShared && errorOf(test, exchanges) === undefined)
     .map(({ subject }) => differencesOf(subject))
-    .map((all) =>
-      all.every((each) => without.has(each)) ? all : all.filter((each) => !without.has(each)),
-    );
+    .map((differing) => {
+      const suspected = differing.filter((each) => !ofSharers.has(each));
+      return suspected.length === 0 ? differing : suspected;
+    });
   const keys = [...new Set(reasons.filter(({ length }) => length === 1).flat())];
   const isKey = (difference: string) => keys.includes(difference);
-  const unclear = reasons.filter((some) => !some.some(isKey)).flat();
+  const unclear = reasons.filter((differing) => !differing.some(isKey)).flat();
   const open = differences.filter(
-    (each) => !isKey(each) && (!without.has(each) || unclear.includes(each)),
+    (each) => !isKey(each) && (!ofSharers.has(each) || unclear.includes(each)),
   );
   return { keys, open, shared: sharers.filter((each) => !differencesOf(each).some(isKey)) };
 }
@@ -161,10 +163,10 @@ export function suspectsIn(
   // What looks clear is not if the limit is higher than it seemed: so each is suspect alone.
   const alone = others.map((other) => passed.filter(({ subject }) => subject === other));
   const withoutOne = others.map((other) => unclear.filter(({ subject }) => subject !== other));
-  const all = [sharers, passed, unclear, ...alone, ...withoutOne];
-  // Some are the same.
+  const lists = [sharers, passed, unclear, ...alone, ...withoutOne];
+  // Each list once, and no empty one.
   const byTests = new Map(
-    all.map((some) => [some.map((test) => tests.indexOf(test)).join(), some]),
+    lists.map((each) => [each.map((test) => tests.indexOf(test)).join(), each]),
   );
   byTests.delete('');
   return [...byTests.values()];

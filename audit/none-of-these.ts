@@ -64,26 +64,27 @@ export function withoutRefusal(
       refused.map(({ number }) => number),
     );
   }
-  const all = [...exchanges, ...atOnce];
-  const some = atOnce.length > 0 ? `, ${atOnce.length} of them at once,` : '';
-  return certain(
-    'no_limit_seen',
-    `no request of ${all.length}${some} was refused${spacingOf(exchanges)}`,
-  );
+  const count = exchanges.length + atOnce.length;
+  const together = atOnce.length > 0 ? `, ${atOnce.length} of them at once,` : '';
+  const sentence = `no request of ${count}${together} was refused${spacingOf(exchanges)}`;
+  return certain('no_limit_seen', sentence);
 }
 
 /** A note if requests pass at even intervals: a queue may delay them. Empty otherwise. */
 function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
   if (first === undefined || later.length < fewestSpaced) return '';
-  const gaps = later.map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs);
-  const [least, usual, most] = [0.1, 0.5, 0.9].map(
-    (share) => gaps.toSorted((one, other) => one - other)[Math.floor(share * gaps.length)] ?? 0,
-  ) as [number, number, number];
+  const gaps = later
+    .map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs)
+    .sort((one, other) => one - other);
+  // All but the shortest and the longest tenth.
+  const gapAt = (share: number) => gaps[Math.floor(share * gaps.length)] ?? 0;
+  const [least, usual, most] = [gapAt(0.1), gapAt(0.5), gapAt(0.9)];
   const tookMs = ({ sentAtMs, answeredAtMs }: AuditedExchange) => answeredAtMs - sentAtMs;
   const waited = later.filter((each) => tookMs(each) > 0.7 * usual);
+  // A queue spaces replies evenly, and nearly all requests wait in it for most of the gap.
+  const isQueue = most - least < 0.2 * usual && waited.length > 0.8 * later.length;
   // A service that is slow, without a queue, is as slow at the first request.
-  const isEven = most - least < 0.2 * usual && waited.length > 0.8 * later.length;
-  if (!isEven || tookMs(first) > 0.5 * usual) return '';
+  if (!isQueue || tookMs(first) > 0.5 * usual) return '';
   return `, but after the first (${rangeText([tookMs(first), tookMs(first)])} ms) they were answered ${rangeText([least, most])} ms apart: something delays them to ${rangeText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does`;
 }
 
@@ -91,9 +92,9 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {
   const { decisions, numbers, longestMs } = evidence;
   const contradiction = firstContradicted(decisions, longestMs);
-  const none = 'no known limiter answers like this one';
+  const noKnown = 'no known limiter answers like this one';
   // The search over all answers is coarser than over their beginnings: it may find no such answer.
-  if (contradiction === decisions.length) return [none, turningPoints(evidence)];
+  if (contradiction === decisions.length) return [noKnown, turningPoints(evidence)];
   const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
   const [must, did] =
     decisions[contradiction]?.passed === false ? ['pass', 'was refused'] : ['be refused', 'passed'];
@@ -102,7 +103,7 @@ export function whyNone(evidence: Evidence): readonly [sentence: string, shown: 
   const causes = faults.length === 1 ? 'a possible cause' : 'possible causes';
   const words =
     faults.length === 0 ? '' : `; ${causes}: ${list(faults.map(({ sentence }) => sentence))}`;
-  const sentence = `${none}: by the answers before it, request #${number} had to ${must}, but it ${did}${words}`;
+  const sentence = `${noKnown}: by the answers before it, request #${number} had to ${must}, but it ${did}${words}`;
   return [sentence, [...shown, ...turningPoints(evidence)]];
 }
 

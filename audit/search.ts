@@ -83,20 +83,23 @@ export class Search {
     this.#withoutEarlier.update(recent);
     // Before the first refusal, nothing is known.
     if (!this.#withoutEarlier.isBegun) return;
-    const known = this.#withoutEarlier.candidates;
-    const isKnown = known.length > 0;
-    const memoryMs = isKnown ? memoryOf(known, recent) : Number.POSITIVE_INFINITY;
-    if (isKnown) {
-      const isProlonged = known.every(({ family }) => family.isProlonged);
+    const withoutEarlier = this.#withoutEarlier.candidates;
+    const hasFound = withoutEarlier.length > 0;
+    const memoryMs = hasFound ? memoryOf(withoutEarlier, recent) : Number.POSITIVE_INFINITY;
+    if (hasFound) {
+      const isProlonged = withoutEarlier.every(({ family }) => family.isProlonged);
       this.#factor = isProlonged ? similarIfProlonged : similarFactor;
     }
-    const longestMs = Math.min(this.similarMs(memoryMs), watchedMs);
-    this.#withEarlier.widen(isKnown || isSettled ? longestMs : this.#longestMs);
+    // Of the windows that were watched, the second search tries those similar to what the first one
+    // found. If the first finds nothing, it tries all that were watched, and all there are if no
+    // limiter was settled before.
+    const watchedSimilarMs = Math.min(this.similarMs(memoryMs), watchedMs);
+    this.#withEarlier.widen(hasFound || isSettled ? watchedSimilarMs : this.#longestMs);
     this.#withEarlier.update(complete);
-    const others = this.#withEarlier.candidates;
-    // After a restart, a known limiter must also explain the decisions from before it.
-    if (hasRestarted && others.length === 0) this.found = nothingFound;
-    else this.found = foundOf(known, this.#similar(others, memoryMs));
+    const withEarlier = this.#similar(this.#withEarlier.candidates, memoryMs);
+    // After a restart, the limiter must also explain the decisions from before it.
+    if (hasRestarted && this.#withEarlier.candidates.length === 0) this.found = nothingFound;
+    else this.found = foundOf(withoutEarlier, withEarlier);
   }
 
   /** True if a candidate also permits these decisions, after those so far. */
@@ -145,14 +148,14 @@ export function memoryOf(candidates: readonly Candidate[], recent: readonly Deci
   return Math.max(windowMs, leastBlockMs);
 }
 
-/** What the decisions permit, by what the first search found and by what the second added. */
-function foundOf(known: readonly Candidate[], others: readonly Candidate[]) {
-  const candidates = [...known, ...others];
+/** What the decisions permit: what the first search found, and what the second added. */
+function foundOf(withoutEarlier: readonly Candidate[], withEarlier: readonly Candidate[]) {
+  const candidates = [...withoutEarlier, ...withEarlier];
   const limits = candidates.map(({ version }) => version.limit);
   const bounded = limits.filter(([, most]) => most < anyLimit);
   return {
     candidates,
-    withoutEarlier: known.length > 0 ? known : candidates,
+    withoutEarlier: withoutEarlier.length > 0 ? withoutEarlier : candidates,
     windowMs: windowOf(candidates),
     limit: hullOf(bounded.length > 0 ? bounded : limits) ?? noSpan,
   };

@@ -59,7 +59,7 @@ export function statementsOf(seen: Seen): Statements {
     retry_after: retryAfterOf(ownExchanges, learned),
     fields: fieldsOf(ownExchanges, learned),
     at_once: atOnce(seen.races),
-    most_in_a_window: mostInAWindow(seen, windowMs?.[0]),
+    most_in_a_window: mostInAWindow(seen.exchanges, windowMs?.[0]),
   };
 }
 
@@ -83,21 +83,23 @@ function factsOf(seen: Seen): Facts {
   const oneByOne = exchanges.filter((each) => !atOnce.includes(each));
   if (!oneByOne.some(isRefused)) {
     const algorithm = withoutRefusal(oneByOne, atOnce, advice);
-    const none = undetermined(`no request of ${exchanges.length} was refused`);
-    return { ...all(atOnce.some(isRefused) ? saidOnce : none), algorithm };
+    const noRefusal = undetermined(`no request of ${exchanges.length} was refused`);
+    return { ...everyFact(atOnce.some(isRefused) ? saidOnce : noRefusal), algorithm };
   }
   const turning = turningPoints(evidence);
   const reason = whyUnknown(evidence, advice);
-  if (reason !== undefined) return { ...all(saidOnce), algorithm: undetermined(reason, turning) };
+  if (reason !== undefined)
+    return { ...everyFact(saidOnce), algorithm: undetermined(reason, turning) };
   if (evidence.isKnown) return knownFacts(evidence, turning);
-  const rare = rareLimiters(evidence);
-  if (rare.length > 0) {
-    const reason = `only one explains it that counts refusals in a rare way; ${remaining(rare)}`;
-    return { ...all(saidOnce), algorithm: undetermined(reason, turning) };
+  const rarelyBuilt = rareLimiters(evidence);
+  if (rarelyBuilt.length > 0) {
+    const rest = stillPossible(rarelyBuilt);
+    const rare = `only one explains it that counts refusals in a rare way; ${rest}`;
+    return { ...everyFact(saidOnce), algorithm: undetermined(rare, turning) };
   }
   const [sentence, shown] = whyNone(evidence);
   const algorithm = certain('none_of_these' as const, sentence, shown);
-  return { ...all(saidOnce), algorithm };
+  return { ...everyFact(saidOnce), algorithm };
 }
 
 /** Why nothing is certain of a limiter that refused; undefined if something may be. */
@@ -110,55 +112,69 @@ function whyUnknown(evidence: Evidence, advice: Advice): string | undefined {
       ? `its window may be longer than ${advice('maxWindow')}`
       : undefined;
   if (!evidence.allowsForEarlier)
-    return `the audit was too short to allow for what was sent before it; ${remaining(candidates)}`;
+    return `the audit was too short to allow for what was sent before it; ${stillPossible(candidates)}`;
   // Only a candidate with a `middle` certainly holds a possible version.
-  return candidates.every(({ middle }) => middle === undefined) ? remaining(candidates) : undefined;
+  const isShown = candidates.some(({ middle }) => middle !== undefined);
+  return isShown ? undefined : stillPossible(candidates);
 }
 
-/** What some version that remains permits. */
+/** What the versions that remain have in common. */
 function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
-  const { candidates } = evidence;
-  const [limit, highest] = evidence.limit;
-  const span = evidence.windowMs.map((each) => each / 1_000) as [number, number];
-  const [least, most] = span;
-  const isLimitKnown = limit === highest;
-  const isWindowKnown = most / least <= sameWindow;
+  const { candidates, limit } = evidence;
+  const seconds = evidence.windowMs.map((each) => each / 1_000) as [number, number];
   const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
-    isLimitKnown || isProlonged
+    limit[0] === limit[1] || isProlonged
       ? algorithmStatement(evidence, turning)
-      : undetermined(remaining(candidates), turning);
+      : undetermined(stillPossible(candidates), turning);
   const isTokens = algorithm.value === 'token_bucket';
-  const limitStatement = isLimitKnown
-    ? certain(limit, isTokens ? `a bucket of ${limit} tokens` : `${limit} in a window`, turning)
-    : undetermined(rangeText(evidence.limit), turning);
-  const seconds = roundest(least, most);
-  const isKnown = algorithm.value !== null;
-  const notTokens = undetermined(
-    isKnown ? `${kindText(algorithm.value)} has none` : 'the algorithm is not certain',
-  );
-  const perSecond: Span = [limit / most, highest / least];
-  const refill = roundest(...perSecond);
-  const refillStatement =
-    isLimitKnown && isWindowKnown
-      ? certain(refill, `${refill} tokens a second`, turning)
-      : undetermined(rangeText(perSecond, ' tokens a second'), turning);
-  return {
+  const facts = {
     algorithm,
-    limit: limitStatement,
-    window_seconds: isWindowKnown
-      ? certain(seconds, `${seconds} s (${rangeText(span, ' s')})`, turning)
-      : undetermined(rangeText(span, ' s'), turning),
-    burst: isTokens ? limitStatement : notTokens,
-    refill_per_second: isTokens ? refillStatement : notTokens,
-    refusals_spend: isKnown
-      ? refusalsSpend(candidates, evidence, turning)
-      : undetermined('the algorithm is not certain', turning),
+    limit: limitStatement(limit, isTokens, turning),
+    window_seconds: windowStatement(seconds, turning),
+  };
+  if (algorithm.value === null) {
+    const notCertain = undetermined('the algorithm is not certain');
+    const refusals_spend = { ...notCertain, exchanges: turning };
+    return { ...facts, burst: notCertain, refill_per_second: notCertain, refusals_spend };
+  }
+  const noBucket = undetermined(`${kindText(algorithm.value)} has none`);
+  return {
+    ...facts,
+    burst: isTokens ? facts.limit : noBucket,
+    refill_per_second: isTokens ? refillStatement(limit, seconds, turning) : noBucket,
+    refusals_spend: refusalsSpend(candidates, evidence, turning),
   };
 }
 
+function limitStatement(limit: Span, isTokens: boolean, turning: readonly number[]) {
+  const [least, most] = limit;
+  if (least < most) return undetermined(rangeText(limit), turning);
+  return certain(least, isTokens ? `a bucket of ${least} tokens` : `${least} in a window`, turning);
+}
+
+function windowStatement(seconds: Span, turning: readonly number[]) {
+  const range = rangeText(seconds, ' s');
+  if (!isOneWindow(seconds)) return undetermined(range, turning);
+  const round = roundest(...seconds);
+  return certain(round, `${round} s (${range})`, turning);
+}
+
+/** What a bucket gets back: its whole limit in each window. */
+function refillStatement(limit: Span, seconds: Span, turning: readonly number[]) {
+  const perSecond: Span = [limit[0] / seconds[1], limit[1] / seconds[0]];
+  if (limit[0] < limit[1] || !isOneWindow(seconds))
+    return undetermined(rangeText(perSecond, ' tokens a second'), turning);
+  const round = roundest(...perSecond);
+  return certain(round, `${round} tokens a second`, turning);
+}
+
+function isOneWindow([least, most]: Span): boolean {
+  return most / least <= sameWindow;
+}
+
 /** The limiters that the requests permit, each with its limits and windows. */
-function remaining(candidates: readonly Candidate[]): string {
+function stillPossible(candidates: readonly Candidate[]): string {
   const kinds = [...grouped(candidates, algorithmOf)].map(([kind, each]) => {
     const limits = each.flatMap(({ version }) => version.limit);
     const seconds = each.flatMap(({ version }) => version.windowMs).map((ms) => ms / 1_000);
@@ -176,7 +192,8 @@ function kindText(algorithm: string): string {
   return `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
-function all(statement: Statement<never>): Facts {
+/** The same statement for each fact. */
+function everyFact(statement: Statement<never>): Facts {
   return {
     algorithm: statement,
     limit: statement,
@@ -194,12 +211,10 @@ function algorithmStatement(
   const { candidates } = evidence;
   const found = [...new Set(candidates.map(algorithmOf))];
   const [one] = found;
-  if (found.length > 1 || one === undefined) return undetermined(remaining(candidates), turning);
+  const possible = stillPossible(candidates);
+  if (found.length > 1 || one === undefined) return undetermined(possible, turning);
   if (mayHaveBucket(evidence))
-    return undetermined(
-      `${remaining(candidates)}, or a window and a token bucket at once`,
-      turning,
-    );
+    return undetermined(`${possible}, or a window and a token bucket at once`, turning);
   const isAlike = candidates.some(({ family }) => family.algorithm !== one);
   const words =
     one === 'none_of_these'
@@ -263,22 +278,30 @@ function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
     : certain(excess, `${excess} more pass when ${sent.length} requests arrive together`, shown);
 }
 
-function mostInAWindow({ exchanges }: Seen, windowMs: number | undefined): Statement<number> {
+/** The most that were sent within a window and passed before its end. */
+export function mostInAWindow(
+  exchanges: readonly AuditedExchange[],
+  windowMs: number | undefined,
+): Statement<number> {
   if (windowMs === undefined) return undetermined('the window is not certain');
   const passes = exchanges.filter(({ outcome }) => outcome === 'passed');
   const byLimit = grouped(passes, ({ caller, path }) => `${caller} ${path}`);
   let most: readonly AuditedExchange[] = [];
   for (const passed of byLimit.values()) {
-    let end = 0;
-    for (const [begin, { sentAtMs }] of passed.entries()) {
-      while ((passed[end]?.answeredAtMs ?? Number.POSITIVE_INFINITY) < sentAtMs + windowMs)
-        end += 1;
-      if (end - begin > most.length) most = passed.slice(begin, end);
+    // A slow reply comes after those to later requests.
+    const byAnswer = [...passed].sort((one, other) => one.answeredAtMs - other.answeredAtMs);
+    let answered = 0;
+    let within = 0;
+    for (const [begin, first] of passed.entries()) {
+      const isInTime = (each: AuditedExchange) => each.answeredAtMs < first.sentAtMs + windowMs;
+      for (let next = byAnswer[answered]; next && isInTime(next); next = byAnswer[answered]) {
+        answered += 1;
+        if (next.number >= first.number) within += 1;
+      }
+      if (within > most.length) most = passed.slice(begin).filter(isInTime);
+      if (isInTime(first)) within -= 1;
     }
   }
-  return certain(
-    most.length,
-    `at most ${most.length} passed within a window`,
-    most.map(({ number }) => number),
-  );
+  const shown = most.map(({ number }) => number);
+  return certain(most.length, `the most that passed within a window: ${most.length}`, shown);
 }

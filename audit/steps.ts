@@ -28,8 +28,7 @@ import {
 import type { Run } from './run.ts';
 import { SeparatingBursts } from './separating-bursts.ts';
 
-/** Of a limit of N, N divided by this shows whether requests pass that earlier ones would use. */
-const partAfterEarlier = 6;
+// Step 4: the pause before a burst.
 /** A pause is this much longer than planned, as a reply can come a bit later than the last. */
 const pauseMarginMs = 20;
 /** A pause for the whole limit takes just over a window, and a part of one. */
@@ -42,26 +41,36 @@ const counterWindows = 2.05;
 const mostLonger = 1.5;
 /** After this many windows no earlier request counts, wherever a clock's windows begin. */
 const freeOfEarlierWindows = 2.6;
+
+// Step 4: the burst after the pause.
 /** After a pause, one request opens a window this share of it before the burst. */
 const requestBeforeBurst = 0.35;
 /** In a long window, the burst ends this share of it before its end: then few tokens return. */
 const restAfterBurst = 0.2;
+/** A burst after a pause takes at most this many windows, with a race after it. */
+const freshBurstWindows = 5;
+/** Replies are slow if a window has fewer than this many: then it may be one of a few replies. */
+const fewestQuickReplies = 50;
+
+// Step 5.
+/** Of a limit of N, N divided by this shows whether requests pass that earlier ones would use. */
+const partAfterEarlier = 6;
+
+// Step 6: the race, and the limit across the end of a window.
+/** A race comes at this share of a window of the clock: later than its middle, with room left. */
+const lateInWindow = 0.6;
 /** A limit is spent this share of a window before its end: earlier on a machine that was too late. */
 const earlyShares = [0.04, 0.08, 0.12];
 /** The families whose limit returns at once, at the end of a window. */
 const endingWindows = ['fixed_window', 'aligned_window'];
 /** To spend a limit across the end of a window takes this many of them. */
 const acrossEndWindows = 3.2;
-/** Replies are slow if a window has fewer than this many: then it may be one of a few replies. */
-const fewestQuickReplies = 50;
-/** A burst after a pause takes at most this many windows, with a race after it. */
-const freshBurstWindows = 5;
+
+// Step 7.
 /** The most passes that are confirmed in turn; each shows a bit more of how they come back. */
 const mostConfirmed = 12;
 /** Short windows are confirmed for this many windows, whatever time is left. */
 const confirmingWindows = 2.5;
-/** A race comes at this share of a window of the clock: later than its middle, with room left. */
-const lateInWindow = 0.6;
 
 /** The steps, taken once. */
 export class Steps {
@@ -183,23 +192,26 @@ export class Steps {
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
     const burstMs = this.#firstPasses * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
-    // Windows of the clock may end in between: then twice as many pass.
     const { candidates } = this.#evidence;
-    const isAsked = candidates.some(({ family: { name } }) => name === 'fixed_window');
-    const late = isShort || !isAsked ? 0 : 1 - restAfterBurst - burstMs / windowMs;
-    const share = Math.max(requestBeforeBurst, late);
+    const mayBeOpened = candidates.some(({ family: { name } }) => name === 'fixed_window');
+    // In a long window that the request opens, the burst ends `restAfterBurst` before its end. Any
+    // other burst is not late: a window of the clock may end before it, and twice as many pass.
+    const latest = isShort || !mayBeOpened ? 0 : 1 - restAfterBurst - burstMs / windowMs;
+    // The share of a window from the request to the burst.
+    const burstAt = Math.max(requestBeforeBurst, latest);
     if (!this.#evidence.isCounter) {
       await this.#recovery.ask();
-      await this.#run.until(begin + share * windowMs);
+      await this.#run.until(begin + burstAt * windowMs);
     }
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
       await this.keyTests.make(this.#firstPasses);
-    // A window lets as many pass again right after its end. A bucket has what returned since then.
-    const part = isShort ? 1 : 1 - share + (sameWindow - 1);
-    const returned = isShort || isAsked ? Math.ceil(part * this.#firstPasses) : 1;
+    // Just after the end of the window, a bucket has only what returned since the burst, and a
+    // window that the request opened the whole limit. Without such a window, one shows enough.
+    const sinceBurst = isShort ? 1 : sameWindow - burstAt;
+    const returned = isShort || mayBeOpened ? Math.ceil(sinceBurst * this.#firstPasses) : 1;
     await this.#recovery.watchReturn(begin, windowMs, returned);
   }
 
@@ -230,18 +242,18 @@ export class Steps {
 
   /** Waits until the limit has come back, and longer. */
   async #pause(isWhole = true): Promise<void> {
-    const [, likely] = this.#allowance.windowMs;
+    const [, likelyMs] = this.#allowance.windowMs;
     this.#run.doing('a pause, until requests have come back');
     // In windows of a clock, the next bursts then begin at other places.
     const share = (this.#freshBursts * experiments.goldenShare) % 1;
     // The longest window that remains explains a few more passes by what it still counts.
-    const longest = Math.min(this.#evidence.windowMs[1] / likely, mostLonger);
-    const whole = this.#evidence.isCounter ? counterWindows * longest : wholePause + share;
+    const longer = Math.min(this.#evidence.windowMs[1] / likelyMs, mostLonger);
+    const whole = this.#evidence.isCounter ? counterWindows * longer : wholePause + share;
     const windows = isWhole ? whole : partPause + share / 2;
     // The first test of other callers needs a limit in which no earlier request counts.
     const isUntested = this.keyTests.done.length === 0;
-    const untested = isUntested ? this.#allowance.begin.ms + freeOfEarlierWindows * likely : 0;
-    await this.#run.until(Math.max(this.#run.now() + likely * windows + pauseMarginMs, untested));
+    const freeAtMs = isUntested ? this.#allowance.begin.ms + freeOfEarlierWindows * likelyMs : 0;
+    await this.#run.until(Math.max(this.#run.now() + likelyMs * windows + pauseMarginMs, freeAtMs));
   }
 
   /**

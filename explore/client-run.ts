@@ -1,6 +1,6 @@
 /**
  * One run of the client before it is judged: how it ended, what it sent, and which messages were
- * accepted.
+ * accepted; and counts of the accepted messages, by which runs are compared.
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { grouped } from '#io/grouped.ts';
@@ -50,8 +50,8 @@ export interface RawRun {
 }
 
 /**
- * How many messages to each recipient were accepted. A retry may have another sender, endpoint,
- * account, text or time: the recipient gets one message all the same.
+ * The number of accepted messages by recipient alone: a retry may have another sender, endpoint,
+ * account, text or time, and the recipient gets one message all the same.
  */
 export type Accepted = ReadonlyMap<string, number>;
 
@@ -65,7 +65,6 @@ export function newlyAccepted(exchanges: readonly ClientExchange[]): readonly Cl
   return exchanges.filter((exchange) => isSend(exchange) && exchange.reply.status === 202);
 }
 
-/** How many messages to each recipient were accepted. */
 export function acceptedIn(exchanges: readonly ClientExchange[]): Accepted {
   const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
   return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));

@@ -104,11 +104,13 @@ export class Fleet {
   async #start(): Promise<ReadyFile> {
     const { host, printTo, env, notice, journalDir } = this.#options;
     const layout = { shards: this.#options.shards, wide: this.#options.wide !== undefined };
+    // The shards.
     if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
     const { port, release } = await this.#holdPort();
     const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
     this.#supervisors = await this.#startShards(baseUrl);
     if (journalDir !== undefined) saveLayout(journalDir, layout);
+    // HAProxy, which binds the port that was held for it.
     const plan = this.#routerPlan(port);
     const haproxy = new Haproxy(plan, env, notice);
     const [first, ...others] = this.#supervisors.map(({ shard }) => shard) as [Shard, ...Shard[]];
@@ -122,6 +124,7 @@ export class Fleet {
     }
     this.#haproxy = haproxy;
     await haproxy.start();
+    // The routes, and what needs them.
     const wide = await this.#readRoutes(parts, baseUrl);
     this.#holdRequestsAtRestarts(parts, wide);
     const controlUrl = await this.#openControl(parts, baseUrl, wide);
@@ -216,14 +219,14 @@ export class Fleet {
   #holdRequestsAtRestarts({ routes, haproxy }: FleetParts, wide?: WideWorld): void {
     for (const supervisor of this.#supervisors) {
       const { shard } = supervisor;
-      const entry = { map: 'held' as const, key: shard.name };
-      supervisor.onEnded = () =>
-        this.#unlessStopping(() => haproxy.change([{ ...entry, value: '1' }]));
+      const setHeld = (isHeld: boolean) =>
+        haproxy.change([{ map: 'held', key: shard.name, value: isHeld ? '1' : undefined }]);
+      supervisor.onEnded = () => this.#unlessStopping(() => setHeld(true));
       const resume = async () => {
         await routes.readShard(shard);
         await wide?.resume(shard);
         // A change that is under way holds all shards, and releases them at its end.
-        if (wide?.isHolding !== true) await haproxy.change([{ ...entry, value: undefined }]);
+        if (wide?.isHolding !== true) await setHeld(false);
       };
       supervisor.onRestarted = () => this.#unlessStopping(resume);
     }
@@ -247,6 +250,7 @@ export class Fleet {
       urlsFor: (host) => urlsForHost(host, { baseUrl, controlUrl }, publicUrl),
       onShutdown,
     });
+    // The port requires a token to be named, even if there is none.
     const service = controlPort({ ...control, token: control.token }, answers);
     this.#control = await nodeTransport(service, {
       onInternalError: (error) => notice(String(error)),

@@ -30,8 +30,8 @@ export interface ShardOptions {
 }
 
 /**
- * `starting`: its process starts. `resuming`: it listens, and the fleet brings it up to date.
- * `silent`: it runs, but does not answer.
+ * `starting`: its process starts. `resuming`: it listens, and the fleet brings it up to date by
+ * requests of its own, while others wait. `silent`: it runs, but does not answer.
  */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
 
@@ -87,8 +87,8 @@ export class Shard {
   async ask(request: ShardRequest): Promise<ShardReply> {
     return this.#untilAnswered(request, (authorized) => {
       // A process that does not answer while it is brought up to date is killed and started again.
-      const isHurried = this.life.state === 'resuming';
-      const signal = isHurried ? AbortSignal.timeout(this.#options.timeoutMs) : undefined;
+      const mustAnswerSoon = this.life.state === 'resuming';
+      const signal = mustAnswerSoon ? AbortSignal.timeout(this.#options.timeoutMs) : undefined;
       return ask(this.life.ready.control_url, authorized, signal);
     });
   }
@@ -147,33 +147,35 @@ export class Shard {
         if (!(error instanceof Unanswered)) throw error;
         const mayRepeat = !error.isSent || request.method === 'GET';
         const isLate = this.#isStopping || performance.now() >= untilMs;
-        const isOver = this.life.state === 'resuming' && this.life.hasEnded;
-        if (!mayRepeat || isLate || isOver)
-          throw this.#unavailable({ mayHaveHappened: error.isSent });
+        // `resuming` ends only once the requests that resume the shard have failed.
+        const hasEndedAgain = this.life.state === 'resuming' && this.life.hasEnded;
+        if (!mayRepeat || isLate || hasEndedAgain)
+          throw this.#unavailable({ isSent: error.isSent, isChange: request.method !== 'GET' });
         await pause(pauseMs);
       }
     }
   }
 
-  #unavailable({ mayHaveHappened }: Pick<ShardUnavailable, 'mayHaveHappened'>): ShardUnavailable {
-    if (mayHaveHappened) {
-      const cause = this.#isStopping ? `${stopping}: ` : '';
-      const message = `${cause}shard ${this.index} ended during this operation: it may have happened`;
-      return new ShardUnavailable(message, { mayHaveHappened });
-    }
+  /** `isSent`: the shard may have read the request. */
+  #unavailable({ isSent, isChange = false }: { isSent: boolean; isChange?: boolean }) {
     const late = `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
-    return new ShardUnavailable(this.#isStopping ? stopping : late);
+    const ended = `shard ${this.index} ended during this operation: it may have happened`;
+    const reasons = [
+      ...(this.#isStopping ? [stopping] : []),
+      ...(isSent && isChange ? [ended] : []),
+    ];
+    return new ShardUnavailable(reasons.join(': ') || late, { mayHaveHappened: isSent });
   }
 
   /**
-   * While its process starts, waits until the fleet has brought it up to date. A request during
-   * `resuming` passes: it is how the fleet does that.
+   * A request that comes while the process starts waits until the fleet has brought it up to date.
+   * One that comes during `resuming` passes, as the fleet itself sends it for that.
    */
   async #untilStarted(untilMs: number): Promise<void> {
     if (this.life.state !== 'starting') return;
     const isDown = () => this.life.state === 'starting' || this.life.state === 'resuming';
     while (isDown()) {
-      if (performance.now() > untilMs) throw this.#unavailable({ mayHaveHappened: false });
+      if (performance.now() > untilMs) throw this.#unavailable({ isSent: false });
       await pause(pauseMs);
     }
   }

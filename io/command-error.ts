@@ -71,10 +71,12 @@ export function onStopSignal(listener: () => void): () => void {
   const { ppid: parent, env } = process;
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = env;
   const isUnderNpx = event === 'npx' && /^["']?smstwin\b[^&;|]*$/.test(script);
-  const watch = setInterval(() => {
-    if (!isUnderNpx || process.ppid !== parent) clearInterval(watch);
-    if (isUnderNpx && process.ppid !== parent) listener();
-  }, 500).unref();
+  const endIfOrphan = () => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    listener();
+  };
+  const watch = isUnderNpx ? setInterval(endIfOrphan, 500).unref() : undefined;
   return () => {
     clearInterval(watch);
     for (const signal of stopSignals) process.off(signal, listener);

@@ -1,7 +1,8 @@
 /**
  * Opens plain files only, and reads them whole up to a bound. Pipes and devices are refused at
  * once: a pipe blocks the process until another process writes to it, and a device may never end.
- * A file that a flag names is refused by one line that names both.
+ * A file that a flag names is refused by one line that names both. At the end, how texts of JSON
+ * are read: unlike those of YAML, that takes no library.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { firstLine, UsageError } from './command-error.ts';
@@ -39,7 +40,7 @@ export function openPlain(path: string, options: OpenOptions = {}): number {
 
 /**
  * Reads a file as text without a byte order mark. Throws a FileRefused above the bound, and for
- * bytes that are no text.
+ * text with a zero byte.
  */
 export function readText(path: string, mostBytes: number): string {
   const file = openPlain(path);

@@ -89,7 +89,12 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-const optionNames = ['journal', 'journalDir', 'journalMaxBytes', 'onNotice'];
+const optionNames: readonly string[] = [
+  'journal',
+  'journalDir',
+  'journalMaxBytes',
+  'onNotice',
+] satisfies readonly (keyof SimulatorOptions)[];
 
 /**
  * Creates a simulator; it opens no port before `listen`. Rejects with a SettingsError that lists

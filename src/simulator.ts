@@ -97,7 +97,11 @@ export class Simulator implements RunningWorld, WorldSimulator {
   isClosing = false;
   readonly routeOf: RunningWorld['routeOf'] = routeOf;
 
-  /** Throws a SettingsError that lists every mistake, or a JournalError. */
+  /**
+   * Opens the journal, builds the simulation with its clock, replays the journal on them, and
+   * restores the other worlds of a folder. If a step fails, those before it are undone. Throws a
+   * SettingsError that lists every mistake, or a JournalError.
+   */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);
     this.#keyDigests = options.keyDigests ?? new Map();
@@ -112,7 +116,6 @@ export class Simulator implements RunningWorld, WorldSimulator {
       this.#worldJournal.noteDelayed(exchange);
       if (this.activity.hasAudience) this.activity.answered(exchange);
     });
-    // What the steps below open, to be closed if a later one fails.
     const undo: (() => unknown)[] = [];
     try {
       // The journal comes first: an existing one says when simulated time started.

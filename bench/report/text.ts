@@ -11,7 +11,7 @@ export function caseText(result: CaseResult): string {
   const lines = [`\n${result.case}: ${result.what}\n`];
   for (const line of headLines(result)) lines.push(`  ${line}\n`);
   const row = (name: string, figures: readonly string[]) =>
-    `  ${name.padEnd(14)}${figures.map((each, at) => each.padStart(at < 2 ? 11 : 9)).join('')}\n`;
+    `  ${name.padEnd(14)}${figures.map((each, at) => each.padStart(widths[at] ?? 0)).join('')}\n`;
   lines.push(row('', figureNames));
   for (const [name = '', ...figures] of serverRows(result)) lines.push(row(name, figures));
   for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
@@ -27,6 +27,8 @@ export function headLines(result: CaseResult): readonly string[] {
   return [`CPU per request: ${ratio.toFixed(2)}x the bare HyperExpress handler${barText}`];
 }
 
+/** CPU and rate have the longest names and figures. */
+const widths = [11, 11, 9, 9, 9, 9];
 export const figureNames = ['CPU us/req', 'req/s', 'p50 ms', 'p99 ms', 'max ms', 'RSS MB'] as const;
 
 /** The name of each server and its figures; an invalid run has no figure of CPU. */
@@ -41,10 +43,10 @@ export function serverRows(result: CaseResult): readonly (readonly string[])[] {
 
 function shownFigures(figures: ServerFigures, showsCpu: boolean): readonly string[] {
   const { p50, p99, max } = figures.latency_ms;
-  const cpu = showsCpu ? number(figures.cpu_us_per_request, 1) : '-';
-  const rate = number(figures.requests_per_second, 0);
+  const cpu = showsCpu ? fixed(figures.cpu_us_per_request, 1) : '-';
+  const rate = fixed(figures.requests_per_second, 0);
   const rss = figures.rss_bytes === null ? null : figures.rss_bytes / 1e6;
-  return [cpu, rate, number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
+  return [cpu, rate, fixed(p50, 2), fixed(p99, 2), fixed(max, 2), fixed(rss, 0)];
 }
 
 /** How a limiter broke the limit of an endpoint; empty if it held. */
@@ -92,6 +94,6 @@ export function summaryText({ cases }: BenchResult): string {
   return cases.length === 0 ? '' : lines.join('');
 }
 
-function number(value: number | null, digits: number): string {
+function fixed(value: number | null, digits: number): string {
   return value === null || !Number.isFinite(value) ? '-' : value.toFixed(digits);
 }

@@ -34,6 +34,9 @@ export const limiterObservations: readonly Observation[] = [
     // Six floods of a whole bucket, each with a few sends more.
     throttled: 190,
     sends: `${documentedLimits.send} sends, a minute later as many, ${apartMs / secondMs} s later ${documentedLimits.send} more that are refused`,
+    // Empties the bucket, has a send refused a minute later, and many refused `apartMs` after that.
+    // If they prolong the last wait, the answer is `yes`. If not, it is `no`, unless the whole
+    // bucket returns at fixed times.
     run: async (t, account) => {
       await waitForNewMinute(t);
       const spent = await countPasses(t, account, documentedLimits.send);
@@ -93,7 +96,10 @@ async function countPasses(t: Trial, account: AccountUnderTest, times: number): 
   return (await flood(times, () => t.send(account))).filter(passed).length;
 }
 
-/** True if all tokens return at one moment, even though they were spent at two moments. */
+/**
+ * True if all tokens return at one moment. Tests first whether any return after the wait, which
+ * also a window does that looks back; then that tokens return together that were spent apart.
+ */
 async function returnsAtOnce(
   t: Trial,
   account: AccountUnderTest,

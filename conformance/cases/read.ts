@@ -55,6 +55,9 @@ export function similarIdsOf(id: string): string[] {
   ];
 }
 
+/** Another unknown id for each `n`. The number replaces the last two digits, so it must have two. */
+const unknownIdOf = (n: number) => `${unknownId.slice(0, -2)}${tellingReads + n}`;
+
 /** Reads a foreign id and unknown ones: more of them while the replies seem to tell them apart. */
 async function compareReads(
   t: Trial,
@@ -68,7 +71,7 @@ async function compareReads(
     const foreign = reads.filter(({ id }) => id === foreignId);
     const unknown = reads.filter(({ id }) => id !== foreignId);
     if (tellingPart(foreign, unknown) === undefined) return;
-    await read(`${unknownId.slice(0, -2)}${n + tellingReads}`);
+    await read(unknownIdOf(n));
     await read(foreignId);
   }
 }

@@ -100,6 +100,13 @@ function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilitie
   let sends = 0;
   let throttled = 0;
   let nowMs = 0;
+  const start = (item: Item) => {
+    for (const [bucket, count] of entriesOf(item.spends))
+      for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
+    running.push({ item, untilMs: nowMs + item.seconds * secondMs });
+    sends += sendsIn(item.spends);
+    throttled += item.throttled;
+  };
   const finishNext = () => {
     running.sort((a, b) => a.untilMs - b.untilMs);
     const next = running.shift();
@@ -120,12 +127,7 @@ function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilitie
       if (decision.item.case !== undefined) tooSlow.set(decision.item.case, decision.skip);
       schedule.finished(decision.item);
     } else {
-      const { item } = decision;
-      for (const [bucket, count] of entriesOf(item.spends))
-        for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
-      running.push({ item, untilMs: nowMs + item.seconds * secondMs });
-      sends += sendsIn(item.spends);
-      throttled += item.throttled;
+      start(decision.item);
     }
   }
 }

@@ -57,15 +57,15 @@ export function keysIn(flags: TargetFlags): string[] {
 export function refuseWithoutTarget(command: Command, baseUrl: string | undefined): void {
   const refused = [...flagNames.filter((name) => name !== 'to'), 'controlUrl'];
   const needs = 'a base_url: without one, conform checks a simulator of its own';
-  const isThere = baseUrl !== undefined;
+  const hasBaseUrl = baseUrl !== undefined;
   refuseAlone(
     command,
-    refused.map((name) => [name, needs, isThere]),
+    refused.map((name) => [name, needs, hasBaseUrl]),
   );
   // `serve` reads the same variable, so the variable alone does not imply a target.
   if (!isOnCommandLine(command, 'controlToken')) return;
   refuseAlone(command, [
-    ['controlToken', needs, isThere],
+    ['controlToken', needs, hasBaseUrl],
     ['controlToken', '--control-url', command.getOptionValue('controlUrl') !== undefined],
   ]);
 }

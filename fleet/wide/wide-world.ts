@@ -178,11 +178,12 @@ export class WideWorld {
       case 'key_id':
         return this.#onShards(call, { first: await this.#owners.ownerOfKey(id) });
       case 'device_id':
-        return this.#onSim(call);
+        return this.#askOrChangeSim(call);
       case 'message_id':
+      case 'world_id':
+      // No operation of an owner has these two: they only complete the list for the compiler.
       case 'fault_id':
       case 'number':
-      case 'world_id':
         return this.#askUntilFound(call);
     }
   }
@@ -244,7 +245,7 @@ export class WideWorld {
   }
 
   /** On all shards if the SIM is of the pool, which they share, or is deleted: each lists it. */
-  async #onSim(call: Call): Promise<ControlReply> {
+  async #askOrChangeSim(call: Call): Promise<ControlReply> {
     const { operation, id, shardRequest } = call;
     const { owner: first, isOfPool, idOn } = await this.#owners.findSim(id);
     if (!isOfPool && operation.verb !== 'DELETE') return passedReply(await first.ask(shardRequest));

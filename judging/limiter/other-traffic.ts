@@ -143,6 +143,9 @@ interface OtherClients {
   readonly areSeen: boolean;
 }
 
+/** A bucket is nearly empty if fewer requests than this share of the limit pass. */
+const fewShare = 1 / 3;
+
 /** Why fewer requests than the limit may have passed; undefined if only a smaller limit does it. */
 export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined {
   if (trace.hasExactTimes || bucket.isOfAddress) return undefined;
@@ -151,7 +154,7 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   const account = bucket.exchanges[0]?.caller.account;
   // The run hardly uses another account: its own flood explains a 429 there better.
-  if (account !== 'own' && least < limit / 3) return undefined;
+  if (account !== 'own' && least < limit * fewShare) return undefined;
   const messages = messagesOfOthers(trace.log, account);
   if (messages !== undefined && messages > 0) {
     return {
@@ -160,7 +163,7 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
     };
   }
   if (bucket.endpoint === 'tasks' && isPolledByOthers(bucket)) {
-    return possible(
+    return unseen(
       'a device that no other client polls: a token that this run did not spend came back',
     );
   }
@@ -168,11 +171,11 @@ export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined
   const isRepeated = (counts.length > 1 && least === most) || isTwiceTooSmall(counts, limit);
   // No other client leaves a bucket once full and once nearly empty. More than the limit may pass
   // where tokens come back continuously; a slow flood may then meet fewer tokens.
-  const isFullOnce = least === limit || (most >= limit && least < limit / 3);
+  const isFullOnce = least === limit || (most >= limit && least < limit * fewShare);
   // While the machine stood still, so did another client on it, and the bucket filled up.
   const isSteady = !trace.log.some(({ reply }) => reply.isLate);
   if (isRepeated || (isFullOnce && isSteady)) return undefined;
-  return possible(
+  return unseen(
     `an account that no other client uses: before a 429, ${counts.join(', then ')} requests passed in a minute`,
   );
 }
@@ -190,7 +193,7 @@ function isTwiceTooSmall(counts: readonly number[], limit: number): boolean {
   );
 }
 
-function possible(need: string): OtherClients {
+function unseen(need: string): OtherClients {
   return { need, areSeen: false };
 }
 

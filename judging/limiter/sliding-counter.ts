@@ -88,11 +88,11 @@ export function counterHadToken(
     const from = start - errorMs;
     const current = countAfter(from - edgeMs, spenders);
     const last = countAfter(from - minuteMs - edgeMs, spenders) - current;
-    const most = (counted: number, window: Window) =>
+    const mostIn = (window: Window, counted: number) =>
       Math.min(counted + mostSpentBeforeRecord(bucket, window, 2 * errorMs), mostCounted);
-    const all = most(current, { from, to: sentAt - errorMs });
-    const allOfLast = most(last, { from: from - minuteMs, to: from });
+    const mostInCurrent = mostIn({ from, to: sentAt - errorMs }, current);
+    const mostInLast = mostIn({ from: from - minuteMs, to: from }, last);
     const share = Math.min(1, (start + minuteMs + errorMs - sentAt) / minuteMs);
-    return all + Math.ceil(allOfLast * Math.max(0, share)) + 1 <= bucket.limit;
+    return mostInCurrent + Math.ceil(mostInLast * Math.max(0, share)) + 1 <= bucket.limit;
   });
 }

@@ -74,7 +74,7 @@ export function recordedOperation(name: string): Operation | undefined {
 }
 
 export function outputOf(name: OperationName): z.ZodType {
-  return byName.get(name)?.output ?? z.undefined();
+  return operationNamed(name).output ?? z.undefined();
 }
 
 /** Verb and path of an operation, with its id filled in. */
@@ -82,13 +82,17 @@ export function routeOf(
   name: OperationName,
   id = '',
 ): { readonly method: Operation['verb']; readonly path: string } {
-  const operation = byName.get(name);
-  if (operation === undefined) throw new Error(`there is no operation ${name}`);
-  const { verb, path } = operation;
+  const { verb, path } = operationNamed(name);
   return { method: verb, path: path.replace(/\{\w+\}/, encodeURIComponent(id)) };
 }
 
 export function refereeMethods(live: RunningWorld): RefereeMethods {
   const { judge, restart } = methodsOf(live, nouns.referee);
   return Object.assign(judge, { restart });
+}
+
+function operationNamed(name: OperationName): Operation {
+  const operation = byName.get(name);
+  if (operation === undefined) throw new Error(`there is no operation ${name}`);
+  return operation;
 }

@@ -92,7 +92,7 @@ export function listReceived(
   query: ReceivedQuery,
   assumptions: Pick<Assumptions, 'receivedQuery'>,
 ): ReceivedDecision {
-  const parsed = readUnder(assumptions, query);
+  const parsed = parseUnder(assumptions, query);
   if (parsed.kind !== 'query') return parsed;
   const { page, size } = parsed;
   const count = account.received.length;
@@ -123,49 +123,6 @@ export function entryOf(received: ReceivedMessage): ReceivedEntry {
     message: received.message,
     received_at: isoTime(received.receivedAtMs),
   };
-}
-
-type ReadQuery =
-  | { readonly kind: 'query'; readonly page: number; readonly size: number }
-  | Extract<ServiceError, { kind: 'invalid_field' }>;
-
-const emptyQuery: ReceivedQuery = { page: null, page_size: null };
-
-/** Reads the query as the assumption `receivedQuery` says. */
-function readUnder(
-  { receivedQuery }: Pick<Assumptions, 'receivedQuery'>,
-  query: ReceivedQuery,
-): ReadQuery | { readonly kind: 'not_found' } {
-  if (receivedQuery === 'ignore') return readReceivedQuery(emptyQuery);
-  const parsed = readReceivedQuery(query);
-  if (parsed.kind === 'query' || receivedQuery === 'reject') return parsed;
-  // An unusable page size means the default size; an unusable page is not found.
-  const withDefaultSize = readReceivedQuery({ ...query, page_size: null });
-  return withDefaultSize.kind === 'query' ? withDefaultSize : { kind: 'not_found' };
-}
-
-/** Reads both parameters; an absent one has its default. */
-export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
-  const page = readParameter(query, 'page');
-  const size = readParameter(query, 'page_size');
-  if (typeof page !== 'number')
-    return { kind: 'invalid_field', failures: typeof size === 'number' ? [page] : [page, size] };
-  if (typeof size !== 'number') return { kind: 'invalid_field', failures: [size] };
-  return { kind: 'query', page, size };
-}
-
-function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
-  const text = query[field] ?? undefined;
-  const given = text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
-  const reading = receivedParameters[field].safeParse(given);
-  return reading.success
-    ? reading.data
-    : { field, detail: reading.error.issues[0]?.message ?? 'Not understood.' };
-}
-
-function wholeNumber(most: number) {
-  const error = `Expected a whole number from 1 to ${most}.`;
-  return z.int({ error }).min(1, { error }).max(most, { error });
 }
 
 export interface Task {
@@ -202,4 +159,47 @@ export function taskDetails(world: Registry, task: Task): object {
   const { requestId, device, createdAtMs } = message;
   const created_at = isoTime(createdAtMs);
   return { ...task, request_id: requestId, device_id: device.deviceId, created_at };
+}
+
+type ParsedQuery =
+  | { readonly kind: 'query'; readonly page: number; readonly size: number }
+  | Extract<ServiceError, { kind: 'invalid_field' }>;
+
+const emptyQuery: ReceivedQuery = { page: null, page_size: null };
+
+/** Parses the query as the assumption `receivedQuery` says. */
+function parseUnder(
+  { receivedQuery }: Pick<Assumptions, 'receivedQuery'>,
+  query: ReceivedQuery,
+): ParsedQuery | { readonly kind: 'not_found' } {
+  if (receivedQuery === 'ignore') return parseReceivedQuery(emptyQuery);
+  const parsed = parseReceivedQuery(query);
+  if (parsed.kind === 'query' || receivedQuery === 'reject') return parsed;
+  // An unusable page size means the default size; an unusable page is not found.
+  const withDefaultSize = parseReceivedQuery({ ...query, page_size: null });
+  return withDefaultSize.kind === 'query' ? withDefaultSize : { kind: 'not_found' };
+}
+
+/** Parses both parameters; an absent one has its default. */
+export function parseReceivedQuery(query: ReceivedQuery): ParsedQuery {
+  const page = parseParameter(query, 'page');
+  const size = parseParameter(query, 'page_size');
+  if (typeof page !== 'number')
+    return { kind: 'invalid_field', failures: typeof size === 'number' ? [page] : [page, size] };
+  if (typeof size !== 'number') return { kind: 'invalid_field', failures: [size] };
+  return { kind: 'query', page, size };
+}
+
+function parseParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
+  const text = query[field] ?? undefined;
+  const given = text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
+  const reading = receivedParameters[field].safeParse(given);
+  return reading.success
+    ? reading.data
+    : { field, detail: reading.error.issues[0]?.message ?? 'Not understood.' };
+}
+
+function wholeNumber(most: number) {
+  const error = `Expected a whole number from 1 to ${most}.`;
+  return z.int({ error }).min(1, { error }).max(most, { error });
 }

@@ -11,8 +11,8 @@ import { type JournalHeader, readHeader } from '../recording/journal/journal-hea
 import { readJournal } from '../recording/journal/journal-lines.ts';
 import {
   journalFiles,
-  type Kind,
   namedCheckpoint,
+  type RunFileKind,
   removeLeftovers,
   removeOwn,
 } from '../recording/journal/run-files.ts';
@@ -107,7 +107,8 @@ export class JournalFolder {
   /** Removes another file of a world whose journal is gone. */
   #removeOrphan(worldId: string, name: string, part: string): void {
     if (existsSync(this.fileOf(worldId))) return;
-    removeOwn(join(this.#folder, basename(name)), part === 'next' ? 'journal' : (part as Kind));
+    const kind = part === 'next' ? 'journal' : (part as RunFileKind);
+    removeOwn(join(this.#folder, basename(name)), kind);
   }
 }
 

@@ -58,6 +58,8 @@ export class Worlds<S extends WorldSimulator> {
   readonly #ids: WorldIds;
   readonly #table = new WorldTable<S>();
   readonly #sweep: ExpirySweep<S>;
+  // Node's server shows one clock in `Date`: that of the simulator that answered last, or whose
+  // delayed reply leaves now.
   #lastAnswered: S;
   /** The simulators whose replies a fault delays or cuts. */
   readonly #delivering = new WeakMap<Delivery, S>();
@@ -97,7 +99,7 @@ export class Worlds<S extends WorldSimulator> {
     return simulator === this.first.simulator;
   }
 
-  /** The simulator that answered last: Node's server shows its clock in `Date`. */
+  /** The simulator whose clock Node's server shows in `Date`. */
   get lastAnswered(): S {
     return this.#lastAnswered;
   }

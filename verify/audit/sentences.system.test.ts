@@ -4,6 +4,7 @@ import { type AuditedExchange, differencesIn, learn, type Subject } from '#audit
 import { type Askers, keyedBy } from '#audit/keyed-by.ts';
 import { answerOf, reportText } from '#audit/report/report.ts';
 import { optionAdvice } from '#audit/statement.ts';
+import { mostInAWindow } from '#audit/statements.ts';
 import { flagAdvice } from '#cli/audit/audited-requests.ts';
 import { fixedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
 
@@ -50,6 +51,39 @@ function keysOf(keyOf: (subject: Subject) => string, asked: Asked) {
   const words = { differencesOf, differences, advice: flagAdvice, ...settings };
   return keyedBy({ exchanges, keyTests, others, ...words }, false);
 }
+
+/** Passes that are sent every 10 ms, and answered after these times. */
+function passesAnsweredAfter(...delays: readonly number[]): AuditedExchange[] {
+  return delays.map((delayMs, i) => {
+    const [sentAtMs, answeredAtMs] = [i * 10, i * 10 + delayMs];
+    const times = { number: i + 1, sentAtMs, answeredAtMs, answeredAt: answeredAtMs };
+    return { ...times, caller: 'one', path: '/', status: 200, headers: {}, outcome: 'passed' };
+  });
+}
+
+test.each<[string, readonly number[], readonly number[]]>([
+  ['quick', [1, 1, 1], [1, 2, 3]],
+  ['slow first', [1_100, 1, 1], [2, 3]],
+  ['slow in the middle', [1, 1_100, 1, 1], [1, 3, 4]],
+  ['slow last', [1, 1, 1_100], [1, 2]],
+  ['just too slow for the first window', [1, 1, 985, 975], [2, 3, 4]],
+  ['all slow', [1_100, 1_100], []],
+])('replies that are %s: counts those that certainly passed in a window', (_, delays, shown) => {
+  const statement = mostInAWindow(passesAnsweredAfter(...delays), 1_000);
+  expect(statement.exchanges).toEqual(shown);
+  expect(statement.value).toBe(shown.length);
+  expect(statement.sentence).toBe(`the most that passed within a window: ${shown.length}`);
+});
+
+test('as many pass within a window as a count of each window finds', () => {
+  const delays = Array.from({ length: 200 }, (_, i) => (i * 7_919) % 1_301);
+  const passes = passesAnsweredAfter(...delays);
+  const counts = passes.map(({ sentAtMs }, begin) => {
+    const isInTime = (each: AuditedExchange) => each.answeredAtMs < sentAtMs + 1_000;
+    return passes.slice(begin).filter(isInTime).length;
+  });
+  expect(mostInAWindow(passes, 1_000).value).toBe(Math.max(...counts));
+});
 
 const named = { paths: both, differences: ['address', 'path', 'query', 'header:x-api-key'] };
 

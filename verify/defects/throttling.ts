@@ -2,6 +2,7 @@
  * Wrong limits: off by one, on the wrong caller or endpoint, or wrong over several minutes. Rules:
  * LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
+import { limitWindowMs } from '#contract/limits.ts';
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
 import { queueDespiteRefusal, reading, refusing, replying } from './combinators.ts';
 import { because, breaking, type DefectRow } from './planted.ts';
@@ -10,14 +11,42 @@ import {
   countingIn,
   type LimitedCall,
   limitingReads,
-  oneMoreInLaterWindows,
   refusingWhileEmpty,
   spending,
-  windowRestartsOnEachRequest,
+  type WrongBucket,
   withBuckets,
   withLimit,
   withMinuteOf,
 } from './wrong-limiters.ts';
+
+/** A window that its first request opens; that request counts only in the first window. */
+function oneMoreInLaterWindows(limit: number): WrongBucket {
+  let startMs: number | undefined;
+  let count = 0;
+  return (nowMs) => {
+    if (startMs === undefined || nowMs - startMs >= limitWindowMs) {
+      count = startMs === undefined ? 1 : 0;
+      startMs = nowMs;
+      return 0;
+    }
+    if (count >= limit) return startMs + limitWindowMs - nowMs;
+    count++;
+    return 0;
+  };
+}
+
+/** A window that each passing request starts again: every increment resets the expiry. */
+function windowRestartsOnEachRequest(limit: number): WrongBucket {
+  let lastMs = 0;
+  let count = 0;
+  return (nowMs) => {
+    if (nowMs - lastMs >= limitWindowMs) count = 0;
+    if (count >= limit) return lastMs + limitWindowMs - nowMs;
+    count++;
+    lastMs = nowMs;
+    return 0;
+  };
+}
 
 /** Makes each key a caller of its own. */
 function callerPerKey({ caller, key }: LimitedCall): string {

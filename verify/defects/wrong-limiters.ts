@@ -3,7 +3,7 @@
  * and each request that passes spends a token. A defect changes a limit or the limiter's clock,
  * counts a call in another bucket, or replaces the buckets.
  */
-import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
+import { documentedLimitsPerMinute, type EndpointName } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
@@ -40,7 +40,7 @@ export function withMinuteOf(seconds: number): Planted {
 /** The endpoint and the caller for whom a bucket is kept. */
 type BucketOwner = readonly [endpoint: EndpointName, caller: string];
 
-/** A limiter that can count a call in the bucket of another owner. */
+/** A limiter that counts a call in the bucket that `ownerOf` returns; at first, in its own. */
 class RedirectingLimiter extends Limiter {
   ownerOf: (endpoint: EndpointName, caller: string) => BucketOwner = (...owner) => owner;
 
@@ -66,7 +66,8 @@ export interface LimitedCall extends Call {
 export function countingIn(chooseOwner: (call: LimitedCall) => BucketOwner): Planted {
   const redirecting = handling(({ limiter }) => (call, next) => {
     if (limiter instanceof RedirectingLimiter) {
-      // Set per request: handling is synchronous, so no other request can see it.
+      // Set before each request, as the owner may depend on all of it, while `take` gets two words.
+      // Handling is synchronous, so no other request can see it.
       limiter.ownerOf = (endpoint, caller) => chooseOwner({ ...call, endpoint, caller });
     }
     return next(call.request);
@@ -128,7 +129,7 @@ export function refusingWhileEmpty(
 }
 
 /** A wrong bucket: spends a token and returns 0, or returns the milliseconds until it has one. */
-type WrongBucket = (nowMs: number) => number;
+export type WrongBucket = (nowMs: number) => number;
 
 /** Replaces every bucket by a wrong one, made by `create`. */
 export function withBuckets(create: (limit: number) => WrongBucket): Planted {
@@ -149,33 +150,4 @@ export function withBuckets(create: (limit: number) => WrongBucket): Planted {
     }
   }
   return { parts: { Limiter: WrongBucketLimiter } };
-}
-
-/** A window that its first request opens; that request counts only in the first window. */
-export function oneMoreInLaterWindows(limit: number): WrongBucket {
-  let startMs: number | undefined;
-  let count = 0;
-  return (nowMs) => {
-    if (startMs === undefined || nowMs - startMs >= limitWindowMs) {
-      count = startMs === undefined ? 1 : 0;
-      startMs = nowMs;
-      return 0;
-    }
-    if (count >= limit) return startMs + limitWindowMs - nowMs;
-    count++;
-    return 0;
-  };
-}
-
-/** A window that each passing request starts again: every increment resets the expiry. */
-export function windowRestartsOnEachRequest(limit: number): WrongBucket {
-  let lastMs = 0;
-  let count = 0;
-  return (nowMs) => {
-    if (nowMs - lastMs >= limitWindowMs) count = 0;
-    if (count >= limit) return lastMs + limitWindowMs - nowMs;
-    count++;
-    lastMs = nowMs;
-    return 0;
-  };
 }

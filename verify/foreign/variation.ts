@@ -27,7 +27,10 @@ export interface Variation {
   readonly contentType?: string;
 }
 
-/** Tests of a few take every second one, or every fourth: those differ most from the simulator. */
+/**
+ * The order counts: tests of a few take every second one, or every fourth, and those are placed
+ * there that differ most from the simulator.
+ */
 export const variations: Readonly<Record<string, Variation>> = {
   /** Differs from the simulator's defaults wherever it can. */
   odd: {
@@ -136,11 +139,16 @@ type Templates = Readonly<Record<string, ReplyTemplate>>;
 
 const html = { 'content-type': 'text/html; charset=utf-8' };
 
-/**
- * The templates of a wording. `error`: the body of errors with a code; `invalid`: the body of a 400
- * that names fields; `others`: templates in place of the shared ones.
- */
-function wording(error: Json | undefined, invalid: Json | undefined, others: Templates): Templates {
+interface Wording {
+  /** The body of errors with a code. */
+  readonly error?: Json;
+  /** The body of a 400 that names fields. */
+  readonly invalid?: Json;
+  /** Templates in place of the shared ones. */
+  readonly others?: Templates;
+}
+
+function templatesOf({ error, invalid, others }: Wording): Templates {
   const errorBody = error === undefined ? {} : { body: error };
   return {
     ...(error !== undefined && { error: errorBody }),
@@ -164,22 +172,21 @@ const coded = { code: '{code}', message: '{detail}' };
 const frameworkError = { detail: coded, status: '{status}' };
 
 export const wordings = {
-  code_detail: wording(undefined, undefined, {}),
-  arrays: wording(
-    { error: coded },
-    { error: { ...coded, fields: byField } },
-    { received: { body: '{items}' }, tasks: { body: '{items}' } },
-  ),
-  title: wording(
-    { title: '{detail}', code: '{code}', type: 'about:blank' },
-    { title: 'Invalid', code: '{field}', errors: byField },
-    {},
-  ),
+  code_detail: templatesOf({}),
+  arrays: templatesOf({
+    error: { error: coded },
+    invalid: { error: { ...coded, fields: byField } },
+    others: { received: { body: '{items}' }, tasks: { body: '{items}' } },
+  }),
+  title: templatesOf({
+    error: { title: '{detail}', code: '{code}', type: 'about:blank' },
+    invalid: { title: 'Invalid', code: '{field}', errors: byField },
+  }),
   /** The errors of a web framework, a page of HTML for unknown paths, and other names in lists. */
-  framework: wording(
-    frameworkError,
-    { detail: [{ loc: ['body', '{field}'], msg: '{detail}', type: 'invalid' }] },
-    {
+  framework: templatesOf({
+    error: frameworkError,
+    invalid: { detail: [{ loc: ['body', '{field}'], msg: '{detail}', type: 'invalid' }] },
+    others: {
       malformed_json: { body: { ...frameworkError, detail: { ...coded, code: 'json_invalid' } } },
       path_not_found: { body: '<p>Cannot find {path}.</p>', headers: html },
       method_not_allowed: { body: '', headers: { ...html, allow: '{allowed_method}, OPTIONS' } },
@@ -207,11 +214,11 @@ export const wordings = {
         },
       },
     },
-  ),
+  }),
   /** A 400 points to the failing field. The statistics contain constants. */
-  jsonapi: wording(
-    { errors: [{ status: '{status}', code: '{code}', detail: '{detail}' }] },
-    {
+  jsonapi: templatesOf({
+    error: { errors: [{ status: '{status}', code: '{code}', detail: '{detail}' }] },
+    invalid: {
       errors: [
         {
           status: '400',
@@ -222,7 +229,7 @@ export const wordings = {
         },
       ],
     },
-    {
+    others: {
       stats: {
         body: {
           data: {
@@ -232,5 +239,5 @@ export const wordings = {
         },
       },
     },
-  ),
+  }),
 } as const satisfies Readonly<Record<string, Templates>>;

@@ -14,6 +14,9 @@ export type Port = Expectation['port'];
 export type Conversation =
   ReturnType<typeof conversations> extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
+/** One client in so many does not wait for the last answers. */
+const clientsPerLeaver = 5;
+
 export function conversations(facts: Facts) {
   const on = (port: Port, request: fc.Arbitrary<RawRequest>) =>
     fc.record({
@@ -25,7 +28,7 @@ export function conversations(facts: Facts) {
       /** Broken requests that follow directly. */
       ending: fc.array(broken(request), { maxLength: 2, size: 'max' }).map((all) => all.join('')),
       /** Whether the client reads the answer to the ending, half-closes, or disconnects at once. */
-      leaving: rarely('waits', 5, fc.constantFrom('half-closes', 'aborts')),
+      leaving: rarely('waits', clientsPerLeaver, fc.constantFrom('half-closes', 'aborts')),
       /** Where the bytes are split into packets. */
       cuts: rarely<number[]>([], 2, fc.array(fc.nat(20_000), { maxLength: 3, size: 'max' })),
     });
@@ -36,7 +39,7 @@ export function conversations(facts: Facts) {
 }
 
 /** The whole conversation as text, to read and to replay. */
-export function describe(conversation: Conversation): string {
+export function textOf(conversation: Conversation): string {
   const { port, changes, requests, pipelined, ending, leaving, cuts } = conversation;
   return [
     `on the ${port} port, ${pipelined} at once, cut at ${JSON.stringify(cuts)}, then ${leaving}`,

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { workOn } from '#io/event-loop.ts';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
-import { type Conversation, conversations, describe } from './conversations.ts';
+import { type Conversation, conversations, textOf } from './conversations.ts';
 import { gatherFacts, type Served } from './served.ts';
 import { FuzzWorker } from './worker.ts';
 
@@ -64,10 +64,10 @@ async function playAll(
     try {
       await worker.play(conversation);
       if (served.complaint() === undefined) return;
-      failure ??= `${served.complaint()}\n${describe(conversation)}`;
+      failure ??= `${served.complaint()}\n${textOf(conversation)}`;
     } catch (error) {
       await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
-      failure ??= `${served.complaint() ?? error}\n${describe(conversation)}`;
+      failure ??= `${served.complaint() ?? error}\n${textOf(conversation)}`;
     }
   });
   return failure;

@@ -15,7 +15,12 @@ import type { Holdings } from '../testkit/processes/probe.ts';
 import { IdleClients } from './idle-clients.ts';
 import { type Account, Load } from './load.ts';
 import { type Ending, endings, Service } from './service.ts';
-import { auditMessages, compareHoldings, finishMessages, judgeJournals } from './verdict.ts';
+import {
+  auditMessages,
+  finishMessages,
+  judgeJournals,
+  resetAndCompareHoldings,
+} from './verdict.ts';
 
 /** `snapshot`: another process continues from a snapshot; `none`: the process goes on. */
 export type RoundEnd = Ending | 'snapshot' | 'none';
@@ -54,6 +59,8 @@ const flowingShare = 0.9;
 const burstSends = 600;
 const warmUpRequests = 500;
 
+/** One day in so many has faults. */
+const disturbedEvery = 3;
 const faults = [
   { kind: 'lost_response' },
   { kind: 'delay', ms: 30 },
@@ -93,7 +100,7 @@ async function play(plan: LongPlan, service: Service, rng: Rng) {
   await load.replayLatest(isSoak ? replayedIds : load.messages.length);
   await finishMessages(service, load);
   const found = await auditMessages(service, load);
-  const heapBytes = atStart && (await compareHoldings(service, atStart));
+  const heapBytes = atStart && (await resetAndCompareHoldings(service, atStart));
   await service.end('SIGTERM');
   const judged = await judgeJournals(service, load, isSoak && plan.journalMax === undefined);
   const checkpoints = checkpointNumber(service.journal);
@@ -142,9 +149,9 @@ async function playRound(plan: LongPlan, service: Service, load: Load, round: nu
   const peers = new IdleClients({ baseUrl, controlUrl, ...slowPeers });
   if (dayLoadMs === undefined || round % 3 === 1) await peers.open();
   const wanted = load.messages.length + leastMessages + load.rng.below(sends);
-  let isOver = false;
+  let isLoadOver = false;
   const work = async () => {
-    while (!isOver && !served.hasEnded) {
+    while (!isLoadOver && !served.hasEnded) {
       await load.next();
       if (dayLoadMs !== undefined) await sleep(pauseMs);
     }
@@ -152,15 +159,15 @@ async function playRound(plan: LongPlan, service: Service, load: Load, round: nu
   const working = Promise.all(Array.from({ length: workers }, work));
   if (dayLoadMs !== undefined) await passDay(service, load, round, dayLoadMs);
   else await until(service, () => load.messages.length >= wanted);
-  const isInterrupted =
+  const leftCheckpoint =
     end !== 'none' && end !== 'snapshot' && (await endUnderLoad(plan, service, load, round, end));
-  isOver = true;
+  isLoadOver = true;
   await working;
   await peers.close();
   if (end === 'snapshot') await continueFromSnapshot(service);
   else if (end !== 'none') await service.start('same journal');
   service.isDisturbed = false;
-  return isInterrupted;
+  return leftCheckpoint;
 }
 
 /** Ends the service. Resolves to true if the end left an unfinished checkpoint behind. */
@@ -185,11 +192,13 @@ async function endUnderLoad(
 async function passDay(service: Service, load: Load, round: number, loadMs: number) {
   const rate = (dayMs * flowingShare) / loadMs;
   await service.ask('clock.setMode', '', { mode: 'scaled', rate });
-  // On every third day, two kinds of faults, each for one request in ten.
-  service.isDisturbed = round % 3 === 0;
-  const first = ((2 * round) / 3) % faults.length;
-  for (const fault of service.isDisturbed ? faults.slice(first, first + 2) : [])
-    await service.ask('faults.add', '', { when: { probability: 0.1 }, fault });
+  service.isDisturbed = round % disturbedEvery === 0;
+  if (service.isDisturbed) {
+    // The next two kinds of faults, each for one request in ten.
+    const first = ((2 * round) / disturbedEvery) % faults.length;
+    for (const fault of faults.slice(first, first + 2))
+      await service.ask('faults.add', '', { when: { probability: 0.1 }, fault });
+  }
   await sleep(loadMs / 2);
   await service.ask('faults.clear');
   service.isDisturbed = false;

@@ -90,27 +90,28 @@ export function limitsByWindows(
 /** The lowest limit that lets decision `at` pass in one of its windows, or `least` if higher. */
 function leastLimit(count: Count, at: number, least: number): number {
   const decision = count.history.decisions.all[at] as Decision;
-  const [lowest, last] = windowsOf(count, decision);
-  const first = Math.max(lowest, count.firstWindow);
-  const known = last > first ? Math.max(least, leastAtAnyPhase(count, decision, at)) : least;
-  if (last - lowest > manyWindows) return known;
-  let bound = Number.POSITIVE_INFINITY;
-  for (let window = first; window <= last && bound > known; window += 1)
-    bound = Math.min(bound, leastIn(count, decision, at, window));
-  return Math.max(known, bound, Math.ceil(decision.count / Math.max(1, last - first + 1)));
+  const [earliest, last] = windowsOf(count, decision);
+  const first = Math.max(earliest, count.firstWindow);
+  const inAny = last > first ? Math.max(least, leastAtAnyPhase(count, decision, at)) : least;
+  if (last - earliest > manyWindows) return inAny;
+  let inOne = Number.POSITIVE_INFINITY;
+  for (let window = first; window <= last && inOne > inAny; window += 1)
+    inOne = Math.min(inOne, leastIn(count, decision, at, window));
+  // The requests of the decision may be spread over its windows.
+  return Math.max(inAny, inOne, Math.ceil(decision.count / Math.max(1, last - first + 1)));
 }
 
 /** The highest limit that refuses decision `at` in one of its windows, or `most` if lower. */
 function mostLimit(count: Count, at: number, most: number): number {
   const decision = count.history.decisions.all[at] as Decision;
-  const [lowest, last] = windowsOf(count, decision);
-  const first = Math.max(lowest, count.firstWindow);
-  const known = last > first ? Math.min(most, mostAtAnyPhase(count, decision, at)) : most;
-  if (last - lowest > manyWindows) return known;
-  let bound = 0;
-  for (let window = first; window <= last && bound < known; window += 1)
-    bound = Math.max(bound, mostIn(count, decision, at, window));
-  return Math.min(known, bound);
+  const [earliest, last] = windowsOf(count, decision);
+  const first = Math.max(earliest, count.firstWindow);
+  const inAny = last > first ? Math.min(most, mostAtAnyPhase(count, decision, at)) : most;
+  if (last - earliest > manyWindows) return inAny;
+  let inOne = 0;
+  for (let window = first; window <= last && inOne < inAny; window += 1)
+    inOne = Math.max(inOne, mostIn(count, decision, at, window));
+  return Math.min(inAny, inOne);
 }
 
 /** When the window of this number begins, at the earliest. */
@@ -169,8 +170,9 @@ function mostCount(count: Count, window: number, until: number, share: number): 
 }
 
 /**
- * What a counter compares with the limit. A capped one counts no more than the limit in the last
- * window: so a limit below `last` is reached by the share of itself.
+ * What a counter compares with the limit. A capped one counts no more than the limit N in the last
+ * window: so if N is below `last`, `current + share * N` is to reach N, which solved for N is
+ * `current / (1 - share)`.
  */
 function counted(
   { isCapped }: Count,
@@ -221,7 +223,8 @@ function mostIn(count: Count, decision: Decision, at: number, window: number): n
   const share = shareOf(count, latestBegin(count, window + 1) - decision.from, windowMs[0]);
   const isKnown = share === 0 || earliestBegin(count, window - 1) >= knownSince;
   if (isKnown) return mostCount(count, window, at, share);
-  // Others passed in the last window, no more than the limit; how often they were refused is open.
+  // Others passed in the last window, no more than the limit (solved for it as in `counted`); how
+  // often they were refused is open.
   if (refusalsSpend || share === 1) return Number.POSITIVE_INFINITY;
   const current = spentBetween(count, firstPossiblyIn(count, window, at), at);
   return Math.floor((current + count.rounding[1]) / (1 - share));
@@ -235,8 +238,10 @@ function leastAtAnyPhase(count: Count, { from, to }: Decision, at: number): numb
   const first = Math.min(at, decisions.firstFrom(since, count.begin, at));
   const windows = (to - (decisions.all[first] as Decision).from) / shortest;
   const passes = decisions.passedBetween(first, at + 1);
-  // Just after a border the last window still counts nearly whole.
+  // The last window holds a limit at most, and a share of 1 - `windows` of it still counts: so no
+  // more than 1 + `windows` limits pass, and one more by rounding.
   if (count.isSliding && windows < 1) return Math.ceil((passes - 1) / (1 + windows));
+  // The passes touch no more windows than this.
   return Math.ceil(passes / (Math.floor(windows) + 2));
 }
 

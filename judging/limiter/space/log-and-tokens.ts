@@ -41,10 +41,10 @@ export const tokenBucket: PossibleLimits = (history, version, { since }) => {
   const [small, large] = version.limit;
   const isEnough = (limit: number) => isBucketOf(limit, full, history, version, since);
   const isLittle = (limit: number) => isBucketOf(limit, empty, history, version, since);
-  let [least, most] = [small, large];
+  let least = small;
   if (!isEnough(small)) least = isEnough(large) ? firstThat(small, large, isEnough) : large + 1;
   if (least > large || isLittle(large)) return spanOf(least, large);
-  most = firstThat(small, large, (limit) => !isLittle(limit)) - 1;
+  const most = firstThat(small, large, (limit) => !isLittle(limit)) - 1;
   return spanOf(least, most);
 };
 
@@ -53,13 +53,20 @@ type Tokens = (before: number, decision: Decision, last: Decision | undefined) =
 
 /** How full a bucket may be. */
 interface Fill {
+  /** The decisions that a bucket of this fill must permit. */
+  readonly checks: 'passes' | 'refusals';
   tokensOf(version: Version, limit: number): Tokens;
-  /** The tokens of a version, before the last group that it permits: that one may still grow. */
-  readonly known: WeakMap<Version, Known>;
+  /**
+   * Where the next check of a version continues: before the last group that it permits, which may
+   * still grow. Only for the end of its limit that each check begins with: the search for the other
+   * end tries other limits each time.
+   */
+  readonly progress: WeakMap<Version, Progress>;
 }
 
 /** At the end of a decision. */
 const full: Fill = {
+  checks: 'passes',
   tokensOf({ windowMs, refusalsSpend }, limit) {
     const perMs = limit / windowMs[0];
     return (before, { from, to, passed }, last) => {
@@ -70,11 +77,12 @@ const full: Fill = {
       return Math.min(whole, left + (to - last.to) * perMs);
     };
   },
-  known: new WeakMap(),
+  progress: new WeakMap(),
 };
 
 /** At the start of a decision. */
 const empty: Fill = {
+  checks: 'refusals',
   tokensOf({ windowMs, knownSince, refusalsSpend }, limit) {
     const perMs = limit / windowMs[1];
     const atStart = refusalsSpend ? 1 - limit : 0;
@@ -87,7 +95,7 @@ const empty: Fill = {
       return Math.max(last.passed ? back : atStart + back, left);
     };
   },
-  known: new WeakMap(),
+  progress: new WeakMap(),
 };
 
 /** For each decision, true if a bucket of so many tokens may be empty then. */
@@ -104,15 +112,17 @@ function spentBy({ passed, count }: Decision, refusalsSpend: boolean): number {
   return passed || refusalsSpend ? count : 0;
 }
 
-interface Known {
+interface Progress {
   readonly groups: readonly Group[];
+  /** The next decision to look at. */
   readonly at: number;
+  /** The tokens at the decision before it. */
   readonly before: number;
 }
 
-const unknown: Known = { groups: [], at: 0, before: 0 };
+const atStart: Progress = { groups: [], at: 0, before: 0 };
 
-/** True if a bucket of this size permits what passed, or what was refused. */
+/** True if a bucket of `limit` tokens permits the decisions that its fill checks, from `since` on. */
 function isBucketOf(
   limit: number,
   fill: Fill,
@@ -120,21 +130,21 @@ function isBucketOf(
   version: Version,
   since: number,
 ): boolean {
-  const ofPasses = fill === full;
-  const isKept = limit === version.limit[ofPasses ? 0 : 1];
-  const kept = (isKept ? groups[since - 1]?.first : undefined) ?? -1;
-  const known = fill.known.get(version) ?? unknown;
+  const checksPasses = fill.checks === 'passes';
+  const isOwnEnd = limit === version.limit[checksPasses ? 0 : 1];
+  const savedAt = (isOwnEnd ? groups[since - 1]?.first : undefined) ?? -1;
+  const saved = fill.progress.get(version) ?? atStart;
   const tokens = fill.tokensOf(version, limit);
-  let { at, before } = known.groups === groups && known.at <= kept ? known : unknown;
+  let { at, before } = saved.groups === groups && saved.at <= savedAt ? saved : atStart;
   for (let next = since; next < groups.length; at += 1) {
-    if (at === kept) fill.known.set(version, { groups, at, before });
+    if (at === savedAt) fill.progress.set(version, { groups, at, before });
     const decision = all[at] as Decision;
     before = tokens(before, decision, all[at - 1]);
     if (at !== judgedIn(groups[next] as Group)) continue;
     next += 1;
     const { passed, count } = decision;
     const isPermitted = passed ? before >= count - rounding : before < 1 + rounding;
-    if (passed === ofPasses && !isPermitted) return false;
+    if (passed === checksPasses && !isPermitted) return false;
   }
   return true;
 }
@@ -148,7 +158,7 @@ export function withBucket(
   limit: number,
   [shortest, longest]: Span,
 ): PossibleLimits {
-  return ({ decisions: { all } }, { limit: any, ...rest }) => {
+  return ({ decisions: { all } }, { limit: permitted, ...rest }) => {
     if (rest.windowMs[0] > longest || rest.windowMs[1] < shortest) return undefined;
     const version: Version = { ...rest, limit: [limit, limit] };
     const passes = History.of(all.filter(({ passed }) => passed));
@@ -162,6 +172,6 @@ export function withBucket(
       const history = History.of(list);
       return window(history, version, history.whole) !== undefined;
     });
-    return isPermitted ? any : undefined;
+    return isPermitted ? permitted : undefined;
   };
 }

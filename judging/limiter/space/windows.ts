@@ -107,14 +107,16 @@ function windowsAfter(
     const [lowest, highest] = limit;
     const [least, most] = spent;
     const openedNow: Span = isProlonged ? [from, to] : opened;
+    // It passes in this window, which must have room for it.
     if (mayBeIn && passed && (count === 0 || !isFull)) {
       const sum = least + count;
       add(openedNow, spanOf(Math.max(lowest, sum), highest), sum, most + count);
     }
+    // This window refuses it, so it is full: the limit is no more than it may hold.
     if (mayBeIn && !passed)
       add(openedNow, spanOf(lowest, Math.min(highest, most)), Math.max(least, lowest), most);
+    // It opens the next window. Some of its requests may still have been in this one.
     if (!mayBeAfter || !passed) continue;
-    // Some of the requests may still have been in the window before.
     if (mayBeIn && !isFull) add([from, to], limit, Math.min(1, count), count);
     else add([from, to], spanOf(Math.max(lowest, count), highest), count, count);
   }

@@ -18,7 +18,7 @@ import { transportReply } from '../../http/transport/served-port.ts';
 import { defaultBodyLimitBytes, type ShapeRefusal } from '../../http/transport/transport.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { ServiceError } from '../../sim/errors.ts';
-import { readReceivedQuery, receivedParameters } from '../../sim/read.ts';
+import { parseReceivedQuery, receivedParameters } from '../../sim/read.ts';
 import { documentedFields, readSend, validateSend } from '../../sim/sends/send-request.ts';
 import { endpointTexts } from './endpoint-texts.ts';
 import { anyWording, exampleSendByAlias } from './reply-bodies.ts';
@@ -92,7 +92,7 @@ function sendRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
 /** The refusal of a wrong parameter in the query of `received`. */
 function queryRefusals(refusal: Refuse, assumptions: Assumptions): Refusal[] {
   if (assumptions.receivedQuery !== 'reject') return [];
-  const invalidQuery = readReceivedQuery({ page: '0', page_size: null });
+  const invalidQuery = parseReceivedQuery({ page: '0', page_size: null });
   return invalidQuery.kind === 'invalid_field'
     ? [refusal(invalidQuery, invalidParameter(invalidQuery, assumptions))]
     : [];

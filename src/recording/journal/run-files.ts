@@ -24,21 +24,6 @@ export function journalFiles(path: string): JournalFiles {
   return { journal, next: `${journal}.next`, lock: `${journal}.lock` };
 }
 
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // The journal does not exist yet.
-  }
-  try {
-    return join(realpathSync(dirname(path)), basename(path));
-  } catch (error) {
-    throw new JournalError(
-      `${path}: cannot open the journal (${systemCodeOf(error)}); check its folder`,
-    );
-  }
-}
-
 /** The path of the checkpoint with this number, next to its journal. */
 export function checkpointFile({ journal }: JournalFiles, number: number): string {
   return `${journal}.checkpoint-${number}`;
@@ -77,26 +62,38 @@ const openings = {
   checkpoint: ['smstwin checkpoint\n'],
   lock: ['{"pid":'],
 } as const;
-export type Kind = keyof typeof openings;
+export type RunFileKind = keyof typeof openings;
 
 export const checkpointOpening = openings.checkpoint[0];
 
 /** Undefined if the file does not exist. Throws a JournalError if smstwin did not write it. */
-export function openOwn(path: string, kind: Kind, flags?: number): number | undefined {
+export function openOwn(path: string, kind: RunFileKind, flags?: number): number | undefined {
   return orRefusal(path, () => ownFile.openOwn(path, kindOf(kind), flags));
 }
 
 /** Throws a JournalError if the file exists and is not of this kind. */
-export function checkOwn(path: string, kind: Kind): void {
+export function checkOwn(path: string, kind: RunFileKind): void {
   orRefusal(path, () => ownFile.checkOwn(path, kindOf(kind)));
 }
 
 /** Removes a file of smstwin. Empties it first, which frees its blocks even while it is open. */
-export function removeOwn(path: string, kind: Kind): void {
+export function removeOwn(path: string, kind: RunFileKind): void {
   orRefusal(path, () => ownFile.removeOwn(path, kindOf(kind)));
 }
 
-function kindOf(kind: Kind): ownFile.OwnKind {
+/**
+ * `start`: the first characters of a file, of which a killed process may have written only some.
+ */
+export function beginsAs(kind: RunFileKind, start: string): boolean {
+  return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));
+}
+
+/** The error for a file that smstwin does not touch. */
+export function refusal(path: string, reason: string): JournalError {
+  return new JournalError(`${path}: ${reason}; move it away, or name another journal`);
+}
+
+function kindOf(kind: RunFileKind): ownFile.OwnKind {
   // A lock is briefly a hard link, which a file that is changed in place must not be.
   return { name: kind, isOwn: (start) => beginsAs(kind, start), isContinued: kind !== 'lock' };
 }
@@ -109,14 +106,17 @@ function orRefusal<T>(path: string, access: () => T): T {
   }
 }
 
-/**
- * `start`: the first characters of a file, of which a killed process may have written only some.
- */
-export function beginsAs(kind: Kind, start: string): boolean {
-  return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));
-}
-
-/** The error for a file that smstwin does not touch. */
-export function refusal(path: string, reason: string): JournalError {
-  return new JournalError(`${path}: ${reason}; move it away, or name another journal`);
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // The journal does not exist yet.
+  }
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch (error) {
+    throw new JournalError(
+      `${path}: cannot open the journal (${systemCodeOf(error)}); check its folder`,
+    );
+  }
 }

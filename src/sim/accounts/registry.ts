@@ -113,7 +113,7 @@ export class Registry {
     account.name = name;
   }
 
-  /** Changes a quota later. Without an own quota, an account has that of `monthlyQuota`. */
+  /** Sets an account's own quota; undefined: that of `monthlyQuota`. */
   setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
     account.monthlyQuota = monthlyQuota;
   }

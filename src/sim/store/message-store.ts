@@ -1,7 +1,9 @@
 /**
  * All messages of a world: adds them, finds them by id, arrival or account, and forgets the oldest
  * final ones at the bound (`retention.ts`). It stores them as rows (`message-rows.ts`) and returns
- * each as a `Message`, a reference to its row.
+ * each as a `Message`, a reference to its row. Five words: a chunk holds many messages; a row names
+ * a message in its chunk for good; a place is the row's index in the columns until the chunk is
+ * packed; a slot is the number of an account, device or cohort; a handle is a chunk and a row.
  * Rules: STATE-1, RES-2, SEND-4.
  */
 import { replayWindowMs, type SendEndpoint, sendEndpoints } from '#contract/limits.ts';

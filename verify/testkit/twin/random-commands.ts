@@ -21,8 +21,8 @@ export interface Command {
   readonly run: (simulator: Simulator) => unknown;
 }
 
-/** Commands that `run` with random fields. */
-function commands<Fields>(
+/** A kind of command: `run` with random fields. */
+function commandKind<Fields>(
   name: string,
   fields: fc.Arbitrary<Fields>,
   run: (simulator: Simulator, fields: Fields) => unknown,
@@ -33,7 +33,7 @@ function commands<Fields>(
   }));
 }
 
-const send = commands(
+const send = commandKind(
   'send',
   fc.record({
     key: position,
@@ -51,7 +51,7 @@ const send = commands(
   },
 );
 
-const get = commands(
+const get = commandKind(
   'get',
   fc.record({
     key: position,
@@ -74,10 +74,10 @@ const get = commands(
 
 /** Operations that would end the run, or make it depend on the wall clock. */
 const leftOut = ['clock.setMode', 'simulator.reset', 'snapshots.restore', 'messages.advanceUntil'];
-const recorded = operations.filter(({ name, recorded }) => recorded && !leftOut.includes(name));
+const played = operations.filter(({ name, recorded }) => recorded && !leftOut.includes(name));
 
-const operate = fc.constantFrom(...recorded).chain((operation) =>
-  commands(
+const operate = fc.constantFrom(...played).chain((operation) =>
+  commandKind(
     operation.name,
     fc.record({ target: position, input: fc.constantFrom(...inputsOf(operation)) }),
     (simulator, { target, input }) => {
@@ -87,7 +87,7 @@ const operate = fc.constantFrom(...recorded).chain((operation) =>
   ),
 );
 
-const advance = commands('advance', fc.constantFrom(1, 20_000, 61_000, 9e6), ({ clock }, ms) =>
+const advance = commandKind('advance', fc.constantFrom(1, 20_000, 61_000, 9e6), ({ clock }, ms) =>
   clock.advance(ms),
 );
 
