@@ -80,27 +80,24 @@ function skipping(status: Status, isSome = (_: Message) => true): Planted {
   });
 }
 
-/** Goes back to queued once instead of becoming sent. */
-const revisiting = withLifecycle((lifecycle) => {
-  const returned = new Set<string>();
-  lifecycle.mayStep = (message, event) => {
-    const isDue = message.status === 'sending' && event === 'progressed';
-    if (!isDue || returned.has(message.messageId)) return true;
-    returned.add(message.messageId);
-    lifecycle.write(message, 'queued');
-    message.device.work.makeReady(message);
-    return false;
-  };
-});
+/** One of so many messages goes back to queued once instead of becoming sent. */
+function revisiting(oneOf = 1): Planted {
+  return withLifecycle((lifecycle) => {
+    const returned = new Set<string>();
+    let due = 0;
+    lifecycle.mayStep = (message, event) => {
+      const isDue = message.status === 'sending' && event === 'progressed';
+      if (!isDue || returned.has(message.messageId) || due++ % oneOf > 0) return true;
+      returned.add(message.messageId);
+      lifecycle.write(message, 'queued');
+      message.device.work.makeReady(message);
+      return false;
+    };
+  });
+}
 
-/** Of each four messages, one goes back to sending once. No defect: no case alone sends so many. */
-export const revisitingSome = withLifecycle((lifecycle, { clock }) => {
-  let sent = 0;
-  lifecycle.stepped = (message) => {
-    if (message.status !== 'sent' || ++sent % 4 > 0) return;
-    clock.setTimeout(() => lifecycle.write(message, 'sending'), 400);
-  };
-});
+/** No defect: no case alone sends so many. */
+export const revisitingSome = revisiting(4);
 
 /** A failed message is queued again a poll later, once. */
 const retrying = withLifecycle((lifecycle, { clock, deviceActors }) => {
@@ -196,7 +193,7 @@ export const lifecycleDefects: readonly DefectRow[] = [
   }),
   ...breaking('STATE-3', {
     'state-skips-sent': ['sending becomes delivered', skipping('sent')],
-    'state-revisited': ['sending goes back to queued once', revisiting],
+    'state-revisited': ['sending goes back to queued once', revisiting()],
     'never-delivered': [
       'messages stay sent for ever',
       withLifecycle((lifecycle) => {

@@ -11,7 +11,7 @@ import { serveForeign } from './server.ts';
 import { variations } from './variation.ts';
 
 /** What a dry run with all flags announces, and a few sends more. */
-const announcedSends = 820;
+const announcedSends = 840;
 
 test.concurrent.each(sample(Object.entries(variations), 1))(
   'a whole run without a control port finds a correct foreign server (%s) sound',
