@@ -59,7 +59,7 @@ export function keyedBy(askers: Askers, mayLackRequests: boolean): Statement<rea
 /** The differences that make another caller, those that are open, and who shares the limit. */
 function foundIn({ exchanges, keyTests, differencesOf, differences }: Askers) {
   const sharers = keyTests.filter(({ isShared }) => isShared).map(({ subject }) => subject);
-  /** In these, some caller differs that shares the limit: alone, none makes another caller. */
+  /** What differs in some caller that shares the limit: none of these alone makes another caller. */
   const ofSharers = new Set(sharers.flatMap(differencesOf));
   // Each list has the differences that may be why this one has a limit of its own.
   const reasons = keyTests

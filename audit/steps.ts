@@ -209,7 +209,7 @@ export class Steps {
     if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
       await this.keyTests.make(this.#firstPasses);
     // Just after the end of the window, a bucket has only what returned since the burst, and a
-    // window that the request opened the whole limit. Without such a window, one shows enough.
+    // window that the request opened the whole limit. If no request can have opened a window, one pass shows enough.
     const sinceBurst = isShort ? 1 : sameWindow - burstAt;
     const returned = isShort || mayBeOpened ? Math.ceil(sinceBurst * this.#firstPasses) : 1;
     await this.#recovery.watchReturn(begin, windowMs, returned);

@@ -1,8 +1,8 @@
 /**
  * Opens plain files only, and reads them whole up to a bound. Pipes and devices are refused at
  * once: a pipe blocks the process until another process writes to it, and a device may never end.
- * A file that a flag names is refused by one line that names both. At the end, how texts of JSON
- * are read: unlike those of YAML, that takes no library.
+ * A file that a flag names is refused by one line that names both. Texts of JSON are read here,
+ * too; those of YAML take a library (`yaml-text.ts`).
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { firstLine, UsageError } from './command-error.ts';

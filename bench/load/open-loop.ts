@@ -21,7 +21,7 @@ const mostAttempts = 3;
 export const mostReplyBytes = 1_048_576;
 /** A connection that is silent for this long, without its reply, is closed. */
 const longestSilenceMs = 10_000;
-/** A server may close a connection that is idle. One that closes it sooner refuses it. */
+/** A server may close an idle connection. Closing it sooner than this counts as a failed attempt. */
 const shortestIdleMs = 50;
 const noBytes = Buffer.alloc(0);
 
@@ -130,7 +130,7 @@ export class OpenLoop {
  */
 class Connection {
   readonly #target: Target;
-  /** `reply`, `free` and `broken` of the loop are called when such a thing happens. */
+  /** It hears of each reply (`reply`), and when the connection is free or broken. */
   readonly #loop: OpenLoop;
   #socket: Socket | undefined;
   #received: Buffer = noBytes;

@@ -97,8 +97,8 @@ async function countPasses(t: Trial, account: AccountUnderTest, times: number): 
 }
 
 /**
- * True if all tokens return at one moment. Tests first whether any return after the wait, which
- * also a window does that looks back; then that tokens return together that were spent apart.
+ * True if all tokens return at one moment. Tests first whether any return after the wait: a sliding
+ * window passes that test, too. So it then tests whether tokens that were spent apart return together.
  */
 async function returnsAtOnce(
   t: Trial,

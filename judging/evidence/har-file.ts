@@ -42,7 +42,7 @@ function entriesLeft(text: string, path: string): readonly unknown[] {
   throw new CommandError(2, `${path}: ${mistake}`);
 }
 
-/** So many entries wait at most until it is known whether their host is the service. */
+/** The most entries that wait until it is known whether their host is the service. */
 const mostEarly = 1_000;
 
 /** Reads entries, and counts those that it cannot read. */
