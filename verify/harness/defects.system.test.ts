@@ -1,7 +1,7 @@
 /**
  * The kill matrix: the harness against planted defects, until a case catches each. `test:all` tries
- * half of them; `SMSTWIN_RUNS=2` all, and then each case must meet a defect that fails it. It has a
- * control port by default; `npm run conform:defects` runs all cases of its rule against each
+ * a quarter of them; `SMSTWIN_RUNS=4` all, and then each case must meet a defect that fails it. It
+ * has a control port by default; `npm run conform:defects` runs all cases of its rule against each
  * defect, and prints which catch it. With `SMSTWIN_MATRIX=flags` it has only flags and real time,
  * or time at `SMSTWIN_RATE` times the speed. `SMSTWIN_SAMPLE` defects are drawn by `SMSTWIN_SEED`.
  */
@@ -27,7 +27,7 @@ const access = hasControl ? withControl : { rate: Number(SMSTWIN_RATE) };
 const count = Math.min(Number(SMSTWIN_SAMPLE ?? defects.length), defects.length);
 const ofThisLength = { minLength: count, maxLength: count };
 const draw = fc.shuffledSubarray([...defects], ofThisLength);
-const usual = SMSTWIN_MATRIX === undefined ? sample(defects, defects.length / 2) : defects;
+const usual = SMSTWIN_MATRIX === undefined ? sample(defects, defects.length / 4) : defects;
 const [chosen = []] = SMSTWIN_SAMPLE === undefined ? [usual] : fc.sample(draw, { seed });
 
 const kills = new Map<Defect, Kill>();
