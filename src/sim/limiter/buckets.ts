@@ -12,7 +12,7 @@ export interface Bucket {
   take(nowMs: number): boolean;
   /** Undoes the last `take`, in the same millisecond. */
   giveBack(): void;
-  /** Counts a request as spent too that `take` has refused (`refusedSpendsToken`). */
+  /** Makes a request spend that `take` has just refused (`refusedSpendsToken`). */
   spendRefused(nowMs: number): void;
   /** Milliseconds until `take` would succeed; 0 if it would succeed now. */
   waitMs(nowMs: number): number;
