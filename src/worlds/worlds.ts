@@ -5,7 +5,6 @@
  */
 import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
-import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
 import { conflict, refuseMore } from '../sim/errors.ts';
 import {
@@ -19,11 +18,7 @@ import {
 import { copyInto, rebuildAt } from './copies.ts';
 import {
   type CreateSimulator,
-  type Creation,
-  creationHeader,
-  creationOf,
   ExpirySweep,
-  followingClockOf,
   HostedWorld,
   keyInUse,
   type NewWorld,
@@ -32,7 +27,14 @@ import {
   type WorldOptions,
   type WorldSimulator,
 } from './hosted-world.ts';
-import type { JournalFolder, SavedWorld } from './journal-folder.ts';
+import {
+  type Creation,
+  creationHeader,
+  creationOf,
+  type JournalFolder,
+  type SavedWorld,
+  savedSettings,
+} from './journal-folder.ts';
 import { WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
@@ -231,9 +233,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #restoreWorld(saved: SavedWorld, ttlMs: number | undefined): void {
     const { worldId, journal, header, lastUsedMs } = saved;
-    const { settings, keyDigests } = settingsOfHeader(header, journal);
-    const followed = followingClockOf(this.first.simulator.settings, settings, header);
-    const simulator = this.#createSimulator(followed, { worldId, journal, keyDigests });
+    const { settings, keyDigests } = savedSettings(saved, this.first.simulator.settings);
+    const simulator = this.#createSimulator(settings, { worldId, journal, keyDigests });
     const name = settings.name ?? worldId;
     const creation = creationOf(header.world);
     this.#register({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
