@@ -74,8 +74,7 @@ class SlidingBucket implements Bucket {
    * tokens.
    */
   spendRefused(nowMs: number): void {
-    this.#oldest = (this.#oldest + 1) % this.#spentAtMs.length;
-    this.#count--;
+    this.#dropOldest();
     this.#push(nowMs);
   }
 
@@ -91,10 +90,13 @@ class SlidingBucket implements Bucket {
   }
 
   #dropReturned(nowMs: number): void {
-    while (this.#count > 0 && (this.#spentAtMs[this.#oldest] ?? 0) + limitWindowMs <= nowMs) {
-      this.#oldest = this.#oldest + 1 === this.#spentAtMs.length ? 0 : this.#oldest + 1;
-      this.#count--;
-    }
+    while (this.#count > 0 && (this.#spentAtMs[this.#oldest] ?? 0) + limitWindowMs <= nowMs)
+      this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    this.#oldest = this.#oldest + 1 === this.#spentAtMs.length ? 0 : this.#oldest + 1;
+    this.#count--;
   }
 
   /** The whole ring: the times in use, and then the rest. */
