@@ -75,48 +75,69 @@ export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
     assumptions: { monthlyQuota: 'unlimited' },
   });
   try {
-    return loadAndCount(simulator, options);
+    return new OwnLoad(simulator, options.accounts).run(options);
   } finally {
     await simulator.close();
   }
 }
 
-function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
-  const users = Array.from({ length: options.accounts }, (_, n) => createAccount(simulator, n));
-  const rng = Rng.stream(1, 'limit-audit');
-  const record = new RecordReader();
-  const realStartMs = performance.now();
-  let sent = 0;
-  const readRecord = () => record.take(simulator.requests.list());
-  const callNext = (nowMs: number) => {
-    const user = users[rng.below(users.length)];
-    const endpoint = weightedEndpoints[rng.below(weightedEndpoints.length)];
-    if (user === undefined || endpoint === undefined) return;
-    simulator.handle(requestOf(user, endpoint, rng));
-    if (++sent % readEvery === 0) readRecord();
-    if (sent % (users.length * requestsPerAnonymous) !== 0) return;
-    // AUTH-6: calls without a key count by address. The record has no address, so the reply says
-    // whether they passed.
-    const request = { ...requestOf(user, 'send', rng), authorization: undefined };
-    const passed = simulator.handle(request).status !== 429;
-    record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
-    sent++;
-  };
-  const endMs = startMs + options.minutes * limitWindowMs;
-  const perMs = (overload * users.length * allLimits) / limitWindowMs;
-  /** The requests that are due, with a fraction. */
-  let due = 0;
-  for (let nowMs = startMs; nowMs < endMs; ) {
-    // Steps of uneven length, so that requests do not align with the windows.
-    const stepMs = 1 + rng.below(longestStepMs);
-    nowMs += stepMs;
-    simulator.clock.advance({ to: isoTime(nowMs) });
-    for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
-    if (sent % progressEvery < perMs * stepMs)
-      options.onProgress(progressLine(nowMs, endMs, realStartMs), 'limit-audit');
+/** The load of `ownAudit` on its simulator, and the record of what passed. */
+class OwnLoad {
+  readonly #simulator: Simulator;
+  readonly #users: readonly User[];
+  readonly #rng = Rng.stream(1, 'limit-audit');
+  readonly #record = new RecordReader();
+  #sent = 0;
+
+  constructor(simulator: Simulator, accounts: number) {
+    this.#simulator = simulator;
+    this.#users = Array.from({ length: accounts }, (_, n) => createAccount(simulator, n));
   }
-  readRecord();
-  return auditRun(record.entries, documentedLimitsPerMinute, sent);
+
+  run({ minutes, onProgress }: OwnAuditOptions): AuditRun {
+    const realStartMs = performance.now();
+    const endMs = startMs + minutes * limitWindowMs;
+    const perMs = (overload * this.#users.length * allLimits) / limitWindowMs;
+    /** The requests that are due, with a fraction. */
+    let due = 0;
+    for (let nowMs = startMs; nowMs < endMs; ) {
+      // Steps of uneven length, so that requests do not align with the windows.
+      const stepMs = 1 + this.#rng.below(longestStepMs);
+      nowMs += stepMs;
+      this.#simulator.clock.advance({ to: isoTime(nowMs) });
+      for (due += stepMs * perMs; due >= 1; due--) this.#callNext(nowMs);
+      if (this.#sent % progressEvery < perMs * stepMs)
+        onProgress(progressLine(nowMs, endMs, realStartMs), 'limit-audit');
+    }
+    this.#readRecord();
+    return auditRun(this.#record.entries, documentedLimitsPerMinute, this.#sent);
+  }
+
+  #callNext(nowMs: number): void {
+    const user = this.#users[this.#rng.below(this.#users.length)];
+    const endpoint = weightedEndpoints[this.#rng.below(weightedEndpoints.length)];
+    if (user === undefined || endpoint === undefined) return;
+    this.#simulator.handle(requestOf(user, endpoint, this.#rng));
+    this.#sent++;
+    if (this.#sent % readEvery === 0) this.#readRecord();
+    if (this.#sent % (this.#users.length * requestsPerAnonymous) === 0)
+      this.#callWithoutKey(user, nowMs);
+  }
+
+  /**
+   * AUTH-6: calls without a key count by address. The record has no address, so the reply says
+   * whether they passed.
+   */
+  #callWithoutKey(user: User, nowMs: number): void {
+    const request = { ...requestOf(user, 'send', this.#rng), authorization: undefined };
+    const passed = this.#simulator.handle(request).status !== 429;
+    this.#record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
+    this.#sent++;
+  }
+
+  #readRecord(): void {
+    this.#record.take(this.#simulator.requests.list());
+  }
 }
 
 /** `nowMs` and `endMs` are simulated; `realStartMs` is real. */

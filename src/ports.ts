@@ -146,7 +146,7 @@ async function openControl(
 /** The time in the `Date` of a reply: that of the world which gives it. */
 export function shownMs(simulator: RunningWorld): number {
   const { hostedWorlds } = simulator;
-  const world = hostedWorlds.isFirst(simulator) ? hostedWorlds.lastAnswered : simulator;
+  const world = hostedWorlds.isFirst(simulator) ? hostedWorlds.router.lastAnswered : simulator;
   return world.wallClock.now();
 }
 
@@ -158,14 +158,15 @@ export function serviceOf(simulator: RunningWorld): ServicePort {
   return {
     service: (request, awaits) => {
       const { hostedWorlds } = simulator;
-      return (hostedWorlds.isFirst(simulator) ? hostedWorlds : simulator).handle(request, awaits);
+      const answers = hostedWorlds.isFirst(simulator) ? hostedWorlds.router : simulator;
+      return answers.handle(request, awaits);
     },
     shapeRefusal: (status, code, detail) =>
       refuseUnread(simulator.simulation.world, status, code, detail),
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
     onReplyFinished: (delivery, isSeen) => {
-      simulator.hostedWorlds.delivers(delivery);
+      simulator.hostedWorlds.router.delivers(delivery);
       simulator.replyFinished(delivery, isSeen);
     },
   };

@@ -29,6 +29,7 @@ export interface Item {
   /** After this time of its start it spends no more; infinity if that is unknown. */
   readonly spendsForMs: number;
 }
+
 /** The planned duration of a few requests and their replies. */
 const secondsOfACase = 0.1;
 /** A case with a longer wait counts as mostly waiting. */
@@ -37,11 +38,9 @@ const longWaitSeconds = 2;
 export function itemsOf(cases: readonly AnyCase[], capabilities: Capabilities): Item[] {
   const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
   const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
-  const others = all.filter((recording) => !isFlood(recording));
-  const first = others
-    .filter(({ isForIdleTime }) => !isForIdleTime)
-    .map((recording) => [recording]);
-  const idle = others.filter(({ isForIdleTime }) => isForIdleTime).map((recording) => [recording]);
+  const others = all.filter((recording) => !isFlood(recording)).map((recording) => [recording]);
+  const first = others.filter(([recording]) => !recording?.isForIdleTime);
+  const idle = others.filter(([recording]) => recording?.isForIdleTime);
   // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
   // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
   const areTogether = capabilities.timeoutMs > minuteMs && floods.length > 0;

@@ -32,7 +32,7 @@ export function dryRun(
   const runnable = cases.filter((each) => !skipped.has(each));
   const estimate = capabilities.hasControl
     ? estimateWithControl(runnable)
-    : estimateBySchedule(runnable, capabilities);
+    : new PlayedRun(runnable, capabilities).play();
   for (const [each, reason] of estimate.tooSlow) skipped.set(each, reason);
   const { maxSends = estimate.sends } = capabilities;
   const capped =
@@ -43,8 +43,8 @@ export function dryRun(
     `Sends: about ${Math.min(estimate.sends, maxSends)}${capped}`,
     `429s: about ${estimate.throttled}`,
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
+    ...skippedLines(skipped),
   ];
-  lines.push(...skippedLines(skipped));
   const untested = untestedRules(cases, skipped);
   if (untested.length > 0)
     lines.push(`Not tested: ${counted(untested.length, 'rule')}: ${untested.join(', ')}`);
@@ -91,43 +91,63 @@ function estimateWithControl(cases: readonly AnyCase[]): Estimate {
   return { sends, throttled, seconds, tooSlow: new Map() };
 }
 
-/** Without a control port: plays the schedule through with a clock of its own, and sends nothing. */
-function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilities): Estimate {
-  const ledger = new BucketLedger();
-  const schedule = new Schedule(itemsOf(cases, capabilities), ledger, 0, capabilities.timeoutMs);
-  const tooSlow = new Map<AnyCase, SkipReason>();
-  const running: { readonly item: Item; readonly untilMs: number }[] = [];
-  let sends = 0;
-  let throttled = 0;
-  let nowMs = 0;
-  const start = (item: Item) => {
-    for (const [bucket, count] of entriesOf(item.spends))
-      for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
-    running.push({ item, untilMs: nowMs + item.seconds * secondMs });
-    sends += sendsIn(item.spends);
-    throttled += item.throttled;
-  };
-  const finishNext = () => {
-    running.sort((a, b) => a.untilMs - b.untilMs);
-    const next = running.shift();
-    if (next === undefined) return;
-    nowMs = Math.max(nowMs, next.untilMs);
-    schedule.finished(next.item);
-  };
-  for (;;) {
-    const decision = schedule.next(nowMs);
-    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / secondMs, tooSlow };
-    if (decision.kind === 'busy') {
-      finishNext();
-    } else if (decision.kind === 'wait') {
-      const nextEndMs = Math.min(...running.map(({ untilMs }) => untilMs));
-      if (nextEndMs <= nowMs + decision.ms) finishNext();
-      else nowMs += decision.ms;
-    } else if (decision.skip !== undefined) {
-      if (decision.item.case !== undefined) tooSlow.set(decision.item.case, decision.skip);
-      schedule.finished(decision.item);
-    } else {
-      start(decision.item);
+/** A run without a control port, played with a clock of its own: nothing is sent. */
+class PlayedRun {
+  readonly #ledger = new BucketLedger();
+  readonly #schedule: Schedule;
+  readonly #running: { readonly item: Item; readonly untilMs: number }[] = [];
+  #nowMs = 0;
+  #sends = 0;
+  #throttled = 0;
+  readonly #tooSlow = new Map<AnyCase, SkipReason>();
+
+  constructor(cases: readonly AnyCase[], capabilities: Capabilities) {
+    const items = itemsOf(cases, capabilities);
+    this.#schedule = new Schedule(items, this.#ledger, this.#nowMs, capabilities.timeoutMs);
+  }
+
+  play(): Estimate {
+    for (;;) {
+      const decision = this.#schedule.next(this.#nowMs);
+      if (decision.kind === 'done') return this.#estimate();
+      if (decision.kind === 'busy') this.#finishNext();
+      else if (decision.kind === 'wait') this.#wait(decision.ms);
+      else if (decision.skip === undefined) this.#start(decision.item);
+      else this.#skip(decision.item, decision.skip);
     }
+  }
+
+  #estimate(): Estimate {
+    const seconds = this.#nowMs / secondMs;
+    return { sends: this.#sends, throttled: this.#throttled, seconds, tooSlow: this.#tooSlow };
+  }
+
+  #start(item: Item): void {
+    for (const [bucket, count] of entriesOf(item.spends))
+      for (let i = 0; i < count; i += 1)
+        this.#ledger.note(bucket, this.#nowMs, { isSuccess: true });
+    this.#running.push({ item, untilMs: this.#nowMs + item.seconds * secondMs });
+    this.#sends += sendsIn(item.spends);
+    this.#throttled += item.throttled;
+  }
+
+  #skip(item: Item, reason: SkipReason): void {
+    if (item.case !== undefined) this.#tooSlow.set(item.case, reason);
+    this.#schedule.finished(item);
+  }
+
+  /** Waits, but not beyond the end of a running item: the schedule may then decide otherwise. */
+  #wait(ms: number): void {
+    const nextEndMs = Math.min(...this.#running.map(({ untilMs }) => untilMs));
+    if (nextEndMs <= this.#nowMs + ms) this.#finishNext();
+    else this.#nowMs += ms;
+  }
+
+  #finishNext(): void {
+    this.#running.sort((a, b) => a.untilMs - b.untilMs);
+    const next = this.#running.shift();
+    if (next === undefined) return;
+    this.#nowMs = Math.max(this.#nowMs, next.untilMs);
+    this.#schedule.finished(next.item);
   }
 }

@@ -71,36 +71,50 @@ export interface Targets {
   readonly world_id: HostedWorld<RunningWorld>;
 }
 
+/** How each of them is found, and the beginning of the refusal if there is none. */
 const finders: {
-  readonly [Name in keyof Targets]: (live: RunningWorld, id: string) => Targets[Name] | undefined;
+  readonly [Name in keyof Targets]: {
+    readonly refusal: string;
+    readonly find: (live: RunningWorld, id: string) => Targets[Name] | undefined;
+  };
 } = {
-  account_id: ({ simulation }, id) => findAccount(simulation.world, id),
-  key_id: ({ simulation }, id) => simulation.world.keys.get(id),
-  device_id: ({ simulation }, id) => simulation.world.devices.get(id),
-  message_id: ({ simulation: { world } }, id) => {
-    const message = world.messages.get(id);
-    return message && isReadable(message, world.now(), world.assumptions) ? message : undefined;
+  account_id: {
+    refusal: 'no account has the id or name',
+    find: ({ simulation }, id) => findAccount(simulation.world, id),
   },
-  fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
-  number: ({ exchangeRecord }, id) =>
-    /^[0-9]+$/.test(id) ? exchangeRecord.get(Number(id)) : undefined,
-  world_id: ({ hostedWorlds }, id) => {
-    const world = hostedWorlds.get(id);
-    // The operation has caught up with the wall clock in `live` alone.
-    world?.simulator.wallClock.catchUp();
-    return world;
+  key_id: {
+    refusal: 'no key has the id',
+    find: ({ simulation }, id) => simulation.world.keys.get(id),
   },
-};
-
-/** The middle of the message `no … <id>`. */
-const refusalTexts: Readonly<Record<keyof Targets, string>> = {
-  account_id: 'account has the id or name',
-  key_id: 'key has the id',
-  device_id: 'SIM has the id',
-  message_id: 'message has the id',
-  fault_id: 'fault has the id',
-  number: 'request in the log has the number',
-  world_id: 'world has the id',
+  device_id: {
+    refusal: 'no SIM has the id',
+    find: ({ simulation }, id) => simulation.world.devices.get(id),
+  },
+  message_id: {
+    refusal: 'no message has the id',
+    find: ({ simulation: { world } }, id) => {
+      const message = world.messages.get(id);
+      return message && isReadable(message, world.now(), world.assumptions) ? message : undefined;
+    },
+  },
+  fault_id: {
+    refusal: 'no fault has the id',
+    find: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
+  },
+  number: {
+    refusal: 'no request in the log has the number',
+    find: ({ exchangeRecord }, id) =>
+      /^[0-9]+$/.test(id) ? exchangeRecord.get(Number(id)) : undefined,
+  },
+  world_id: {
+    refusal: 'no world has the id',
+    find: ({ hostedWorlds }, id) => {
+      const world = hostedWorlds.get(id);
+      // The operation has caught up with the wall clock in `live` alone.
+      world?.simulator.wallClock.catchUp();
+      return world;
+    },
+  },
 };
 
 /** The object with this id. Refused with `not_found` if there is none. */
@@ -109,9 +123,9 @@ export function find<Name extends keyof Targets>(
   live: RunningWorld,
   id: string,
 ): Targets[Name] {
-  const found = finders[name](live, id);
+  const found = finders[name].find(live, id);
   if (found !== undefined) return found;
-  throw new OperationRefused('not_found', `no ${refusalTexts[name]} ${id}`);
+  throw new OperationRefused('not_found', `${finders[name].refusal} ${id}`);
 }
 
 /** Finds an account by its id, in upper or lower case, or by its name. */

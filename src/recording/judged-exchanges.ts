@@ -57,17 +57,21 @@ export function* exchangesInSlices(
   const exchanges = recorded.map((each, index) =>
     isDelayed(each) ? exchangeOf(each, keys, callers) : (read[index] as MutableExchange),
   );
-  const firstNumber = exchanges[0]?.number ?? 0;
-  // If the record does not show when a delayed reply left, it left after its delay.
-  for (const [index, delayed] of exchanges.entries()) {
-    if (recorded[index]?.end !== undefined || delayed.answeredAt === delayed.sentAt) continue;
-    while (isBefore(exchanges[delayed.openUntil + 1 - firstNumber], delayed)) delayed.openUntil++;
+  for (const [index, exchange] of exchanges.entries()) {
+    const isEndUnknown = recorded[index]?.end === undefined;
+    if (isEndUnknown && exchange.answeredAt > exchange.sentAt) keepOpen(exchanges, index);
   }
   return exchanges;
 }
 
-function isBefore(later: ClientExchange | undefined, { answeredAt }: ClientExchange): boolean {
-  return later !== undefined && later.sentAt < answeredAt;
+/** If the record does not show when a delayed reply left, it left after its delay. */
+function keepOpen(exchanges: readonly MutableExchange[], index: number): void {
+  const delayed = exchanges[index] as MutableExchange;
+  for (let next = index + 1; next < exchanges.length; next++) {
+    const later = exchanges[next] as MutableExchange;
+    if (later.sentAt >= delayed.answeredAt) return;
+    delayed.openUntil = later.number;
+  }
 }
 
 /** One exchange, with the keys that it shows hidden. */

@@ -1,17 +1,15 @@
 /**
- * One world of a server: its simulator and the options of that, its name, its creation, and how long
- * it may stay unused. Lifetimes are in real time: a simulated clock may stand still or run ahead.
+ * One world of a server: its simulator and the options of that, its name, and how long it may stay
+ * unused. Lifetimes are in real time: a simulated clock may stand still or run ahead.
  */
-import { isoTime } from '#contract/time.ts';
 import type { Settings, SettingsInput } from '../config/settings.ts';
 import type { RecordBound } from '../recording/exchange-record.ts';
-import type { HostedHeader, JournalHeader } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
 import type { JournalOptions } from '../recording/journal/world-journal.ts';
 import type { ReplayTarget } from '../recording/play.ts';
 import { conflict, type OperationRefused } from '../sim/errors.ts';
 import type { Share } from './address.ts';
-import { isFolderError, type JournalFolder } from './journal-folder.ts';
+import { type Creation, isFolderError, type JournalFolder } from './journal-folder.ts';
 
 /** The parts of a simulator that a server of several worlds uses. */
 export interface WorldSimulator extends ReplayTarget {
@@ -78,14 +76,6 @@ export interface WorldOptions {
   readonly name?: string | undefined;
   /** See `HostedWorld`. */
   readonly ttlMs?: number | undefined;
-}
-
-/** When a world was created, and from what. */
-export interface Creation {
-  /** In real epoch milliseconds. */
-  readonly createdMs: number;
-  /** The world that a fork copied, and the simulated time then. */
-  readonly origin?: { readonly worldId: string; readonly atMs: number } | undefined;
 }
 
 /** What a world of a server starts with. */
@@ -198,22 +188,6 @@ export class ExpirySweep<S extends WorldSimulator> {
   }
 }
 
-/**
- * The recorded settings of a world. If it followed a bound clock, whose function no journal can
- * hold, it follows that of the server's first world.
- */
-export function followingClockOf(
-  first: Settings,
-  recorded: SettingsInput,
-  header: Pick<JournalHeader, 'settings'>,
-): SettingsInput {
-  const { clock, boundTo } = first;
-  const wasBound = header.settings['clock'] === 'bound';
-  if (!wasBound || clock !== 'bound' || boundTo === undefined) return recorded;
-  const { startTime: _, ...untimed } = recorded;
-  return { ...untimed, clock: { now: boundTo } };
-}
-
 const longestShownId = 60;
 
 /** The body of the 404 for an unknown or expired world. */
@@ -233,20 +207,4 @@ export function keyInUse(path?: string): OperationRefused {
 
 export function nameInUse(name: string): OperationRefused {
   return conflict(`the world name ${name} is in use; choose another`, 'name');
-}
-
-/** The creation as the header of the world's journal states it. */
-export function creationHeader({ createdMs, origin }: Creation) {
-  const created_at = isoTime(createdMs);
-  if (origin === undefined) return { created_at };
-  const forked_from = { world_id: origin.worldId, at: isoTime(origin.atMs) };
-  return { created_at, is_fork: true, forked_from };
-}
-
-/** Reads the creation; the first journals did not say when their world was created. */
-export function creationOf({ created_at: createdAt, forked_from: from }: HostedHeader): Creation {
-  return {
-    createdMs: createdAt === undefined ? Date.now() : Date.parse(createdAt),
-    origin: from && { worldId: from.world_id, atMs: Date.parse(from.at) },
-  };
 }

@@ -43,7 +43,7 @@ function send(server: Simulator, key: string, requestId = '') {
     request_id: requestId,
   };
   const request = postTo(sendPaths.send, content, { authorization: bearer(key) });
-  return server.hostedWorlds.handle(request);
+  return server.hostedWorlds.router.handle(request);
 }
 
 test('worlds, forks, their keys, messages and clocks are there again after a restart', async () => {

@@ -5,9 +5,17 @@
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isoTime } from '#contract/time.ts';
 import { systemCodeOf } from '#io/plain-file.ts';
 import { JournalError } from '#judging/evidence/journal-line.ts';
-import { type JournalHeader, readHeader } from '../recording/journal/journal-header.ts';
+import type { Settings, SettingsInput } from '../config/settings.ts';
+import {
+  type HostedHeader,
+  type JournalHeader,
+  type KeyDigests,
+  readHeader,
+  settingsOfHeader,
+} from '../recording/journal/journal-header.ts';
 import { readJournal } from '../recording/journal/journal-lines.ts';
 import {
   journalFiles,
@@ -32,6 +40,14 @@ export interface SavedWorld {
   readonly header: JournalHeader & { readonly world: NonNullable<JournalHeader['world']> };
   /** In real epoch milliseconds. */
   readonly lastUsedMs: number;
+}
+
+/** When a world was created, and from what. */
+export interface Creation {
+  /** In real epoch milliseconds. */
+  readonly createdMs: number;
+  /** The world that a fork copied, and the simulated time then. */
+  readonly origin?: { readonly worldId: string; readonly atMs: number } | undefined;
 }
 
 export class JournalFolder {
@@ -110,6 +126,37 @@ export class JournalFolder {
     const kind = part === 'next' ? 'journal' : (part as RunFileKind);
     removeOwn(join(this.#folder, basename(name)), kind);
   }
+}
+
+/** The creation as the header of the world's journal states it. */
+export function creationHeader({ createdMs, origin }: Creation) {
+  const created_at = isoTime(createdMs);
+  if (origin === undefined) return { created_at };
+  const forked_from = { world_id: origin.worldId, at: isoTime(origin.atMs) };
+  return { created_at, is_fork: true, forked_from };
+}
+
+/** Reads the creation; the first journals did not say when their world was created. */
+export function creationOf({ created_at: createdAt, forked_from: from }: HostedHeader): Creation {
+  return {
+    createdMs: createdAt === undefined ? Date.now() : Date.parse(createdAt),
+    origin: from && { worldId: from.world_id, atMs: Date.parse(from.at) },
+  };
+}
+
+/**
+ * The recorded settings of a world. If it followed a bound clock, whose function no journal can
+ * hold, it follows that of `first`, the server's first world.
+ */
+export function savedSettings(
+  { header, journal }: SavedWorld,
+  first: Settings,
+): { readonly settings: SettingsInput; readonly keyDigests: KeyDigests } {
+  const recorded = settingsOfHeader(header, journal);
+  const wasBound = header.settings['clock'] === 'bound';
+  if (!wasBound || first.clock !== 'bound' || first.boundTo === undefined) return recorded;
+  const { startTime: _, ...untimed } = recorded.settings;
+  return { ...recorded, settings: { ...untimed, clock: { now: first.boundTo } } };
 }
 
 /** True for an error of the file system, or a refusal of `JournalFolder`. */

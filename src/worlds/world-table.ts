@@ -1,11 +1,14 @@
 /**
- * All worlds of a server but the first, by id, by name and by API key. A key is known
- * by its header (`Bearer <key>`), or by its digest if its text is not known, as after a restore
- * (`src/sim/accounts/key-ring.ts`).
+ * Finds worlds. `WorldTable` has all worlds of a server but the first, by id, by name and by API
+ * key. `WorldRouter` lets each request be answered by the world that its path, its host or its key
+ * names, or by the first one. A key is known by its header (`Bearer <key>`), or by its digest if its
+ * text is not known, as after a restore (`src/sim/accounts/key-ring.ts`).
  */
+import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 import type { KeyWatcher } from '../sim/accounts/key-ring.ts';
-import type { HostedWorld, WorldSimulator } from './hosted-world.ts';
+import { type NamedWorld, readdress, withLinksUnder, worldNamedBy } from './address.ts';
+import { type HostedWorld, unknownWorld, type WorldSimulator } from './hosted-world.ts';
 
 const bearer = /^bearer[ \t]+(\S+)$/i;
 
@@ -102,4 +105,70 @@ export class WorldTable<S extends WorldSimulator> {
 
 function isDigest(headerOrDigest: string): boolean {
   return !headerOrDigest.startsWith('Bearer ');
+}
+
+export class WorldRouter<S extends WorldSimulator> {
+  readonly #first: HostedWorld<S>;
+  readonly #others: WorldTable<S>;
+  // Node's server shows one clock in `Date`: that of the simulator that answered last, or whose
+  // delayed reply leaves now.
+  #lastAnswered: S;
+  /** The simulators whose replies a fault delays or cuts. */
+  readonly #delivering = new WeakMap<Delivery, S>();
+
+  constructor(first: HostedWorld<S>, others: WorldTable<S>) {
+    this.#first = first;
+    this.#others = others;
+    this.#lastAnswered = first.simulator;
+  }
+
+  handle(request: ApiRequest, awaits?: Awaits): ApiReply {
+    const named = worldNamedBy(request);
+    if (named !== undefined) return this.#handleAt(named, request, awaits);
+    // Without other worlds, a request does not cost a look-up of its key.
+    const hasOthers = this.#others.size > 0;
+    const world = hasOthers ? this.#findByKey(request.authorization) : undefined;
+    return this.#answer(world ?? this.#first, request, awaits);
+  }
+
+  /** The simulator whose clock Node's server shows in `Date`. */
+  get lastAnswered(): S {
+    return this.#lastAnswered;
+  }
+
+  /** Called when a delayed reply leaves: its simulator is then the one that answered last. */
+  delivers(delivery: Delivery): void {
+    this.#lastAnswered = this.#delivering.get(delivery) ?? this.#lastAnswered;
+  }
+
+  /** Called for the simulator of a deleted world. */
+  forget(simulator: S): void {
+    if (this.#lastAnswered === simulator) this.#lastAnswered = this.#first.simulator;
+  }
+
+  #handleAt({ worldId, path }: NamedWorld, request: ApiRequest, awaits?: Awaits): ApiReply {
+    const world = worldId === this.#first.worldId ? this.#first : this.#others.get(worldId);
+    if (world === undefined || world.isExpired)
+      return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
+    if (path === undefined) return this.#answer(world, request, awaits);
+    const reply = this.#answer(world, readdress(request, path), awaits);
+    return withLinksUnder(reply, { worldId, path });
+  }
+
+  #answer(world: HostedWorld<S>, request: ApiRequest, awaits?: Awaits): ApiReply {
+    // Addresses can be guessed, so only a request with a key of the world renews its lifetime.
+    if (world.ttlMs !== undefined && world.hasKeyOf(request.authorization)) world.renew();
+    const { simulator } = world;
+    this.#lastAnswered = simulator;
+    const reply = simulator.handle(request, awaits);
+    if (reply.delivery !== undefined) this.#delivering.set(reply.delivery, simulator);
+    return reply;
+  }
+
+  /** The world of a key; undefined for the first world, which also answers unknown keys. */
+  #findByKey(authorization: string | undefined): HostedWorld<S> | undefined {
+    if (authorization === undefined || this.#first.hasKeyOf(authorization)) return undefined;
+    const world = this.#others.findByHeader(authorization);
+    return world === undefined || world.isExpired ? undefined : world;
+  }
 }

@@ -22,7 +22,7 @@ function sendIn(server: Simulator, world: World, at: Partial<ApiRequest> = {}) {
   const authorization = `Bearer ${account?.api_key}`;
   const contentType = 'application/json';
   const own = { method: 'POST', path: sendPath, authorization, contentType, body };
-  return server.hostedWorlds.handle({ ...plainRequest, ...own, ...at });
+  return server.hostedWorlds.router.handle({ ...plainRequest, ...own, ...at });
 }
 
 test('a request reaches its world by path, by host, or by its key alone', () => {
@@ -267,7 +267,7 @@ test('a request without a key of the world does not renew its lifetime', () => {
     const world = server.worlds.create({ ttl: '10s' });
     const path = `/w/${world.world_id}${sendPath}`;
     vi.advanceTimersByTime(9_000);
-    expect(server.hostedWorlds.handle(postTo(path, {})).status).toBe(401);
+    expect(server.hostedWorlds.router.handle(postTo(path, {})).status).toBe(401);
     vi.advanceTimersByTime(2_000);
     expect(server.worlds.list()).toEqual([]);
   } finally {
@@ -354,7 +354,7 @@ test('CLIENT-16 a key of another world is found in each world, and does not leav
   const keyOf = ({ accounts: [account] }: World) => account?.api_key ?? '';
   const withKey = { query: `?api_key=${keyOf(one)}`, path: '/api/v1/sms/received/', method: 'GET' };
   const bare = { ...plainRequest, ...withKey };
-  expect(server.hostedWorlds.handle(bare).status).toBe(401);
+  expect(server.hostedWorlds.router.handle(bare).status).toBe(401);
   sendIn(server, other, withKey);
   const body = JSON.stringify({ message: `${keyOf(other)} and ${keyOf(server.readyFile())}` });
   sendIn(server, one, { body });

@@ -1,39 +1,32 @@
 /**
  * All worlds of one server: the first one, with which it starts, and those that users create. Each
- * is an isolated simulator. `handle` finds the world of a request by path, host or API key; other
- * methods create, fork, restore and delete worlds.
+ * is an isolated simulator. This file creates, forks, restores and deletes them; `router` finds the
+ * world that answers a request.
  */
-import type { ApiReply, ApiRequest, Awaits, Delivery } from '#contract/request-and-reply.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
-import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { PastInstant } from '../recording/past.ts';
 import { conflict, refuseMore } from '../sim/errors.ts';
-import {
-  type NamedWorld,
-  readdress,
-  type Share,
-  WorldIds,
-  withLinksUnder,
-  worldNamedBy,
-} from './address.ts';
+import { type Share, WorldIds } from './address.ts';
 import { copyInto, rebuildAt } from './copies.ts';
 import {
   type CreateSimulator,
-  type Creation,
-  creationHeader,
-  creationOf,
   ExpirySweep,
-  followingClockOf,
   HostedWorld,
   keyInUse,
   type NewWorld,
   nameInUse,
-  unknownWorld,
   type WorldOptions,
   type WorldSimulator,
 } from './hosted-world.ts';
-import type { JournalFolder, SavedWorld } from './journal-folder.ts';
-import { WorldTable } from './world-table.ts';
+import {
+  type Creation,
+  creationHeader,
+  creationOf,
+  type JournalFolder,
+  type SavedWorld,
+  savedSettings,
+} from './journal-folder.ts';
+import { WorldRouter, WorldTable } from './world-table.ts';
 
 export const mostWorlds = 10_000;
 export const firstWorldId = 'default';
@@ -52,17 +45,13 @@ interface HostOptions {
 export class Worlds<S extends WorldSimulator> {
   /** The world that the server started with; not in the list. */
   readonly first: HostedWorld<S>;
+  readonly router: WorldRouter<S>;
   readonly #maxWorlds: number;
   readonly #createSimulator: CreateSimulator<S>;
   readonly #folder: JournalFolder | undefined;
   readonly #ids: WorldIds;
   readonly #table = new WorldTable<S>();
   readonly #sweep: ExpirySweep<S>;
-  // Node's server shows one clock in `Date`: that of the simulator that answered last, or whose
-  // delayed reply leaves now.
-  #lastAnswered: S;
-  /** The simulators whose replies a fault delays or cuts. */
-  readonly #delivering = new WeakMap<Delivery, S>();
 
   constructor(
     first: S,
@@ -74,7 +63,6 @@ export class Worlds<S extends WorldSimulator> {
     this.#sweep = new ExpirySweep(this, folder);
     this.#ids = new WorldIds(first.settings.seed, share);
     this.#createSimulator = createSimulator;
-    this.#lastAnswered = first;
     this.first = new HostedWorld({
       worldId: firstWorldId,
       name: firstWorldId,
@@ -83,6 +71,7 @@ export class Worlds<S extends WorldSimulator> {
       lastUsedMs: 0,
       creation: { createdMs: Date.now() },
     });
+    this.router = new WorldRouter(this.first, this.#table);
   }
 
   /** How many worlds there are besides the first. */
@@ -97,16 +86,6 @@ export class Worlds<S extends WorldSimulator> {
 
   isFirst(simulator: WorldSimulator): boolean {
     return simulator === this.first.simulator;
-  }
-
-  /** The simulator whose clock Node's server shows in `Date`. */
-  get lastAnswered(): S {
-    return this.#lastAnswered;
-  }
-
-  /** Called when a delayed reply leaves: its simulator is then the one that answered last. */
-  delivers(delivery: Delivery): void {
-    this.#lastAnswered = this.#delivering.get(delivery) ?? this.#lastAnswered;
   }
 
   get(worldId: string): HostedWorld<S> | undefined {
@@ -176,50 +155,12 @@ export class Worlds<S extends WorldSimulator> {
     await Promise.all(this.list.map((world) => this.#stop(world)));
   }
 
-  /** Answers a request in the world that its path, its host or its key names, or in the first. */
-  handle(request: ApiRequest, awaits?: Awaits): ApiReply {
-    const named = worldNamedBy(request);
-    if (named !== undefined) return this.#handleAt(named, request, awaits);
-    // Without other worlds, a request does not cost a look-up of its key.
-    if (this.size > 0) {
-      const world = this.#findByKey(request.authorization);
-      if (world !== undefined) return this.#answer(world, request, awaits);
-    }
-    return this.#answer(this.first, request, awaits);
-  }
-
   /** Finds the simulator of a world and renews its lifetime; undefined for no such world. */
   useAndRenew(worldId: string): S | undefined {
     const world = this.get(worldId);
     if (world === undefined || world.isExpired) return undefined;
     world.renew();
     return world.simulator;
-  }
-
-  #handleAt({ worldId, path }: NamedWorld, request: ApiRequest, awaits?: Awaits): ApiReply {
-    const world = this.get(worldId);
-    if (world === undefined || world.isExpired)
-      return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
-    if (path === undefined) return this.#answer(world, request, awaits);
-    const reply = this.#answer(world, readdress(request, path), awaits);
-    return withLinksUnder(reply, { worldId, path });
-  }
-
-  #answer(world: HostedWorld<S>, request: ApiRequest, awaits?: Awaits): ApiReply {
-    // Addresses can be guessed, so only a request with a key of the world renews its lifetime.
-    if (world.ttlMs !== undefined && world.hasKeyOf(request.authorization)) world.renew();
-    const { simulator } = world;
-    this.#lastAnswered = simulator;
-    const reply = simulator.handle(request, awaits);
-    if (reply.delivery !== undefined) this.#delivering.set(reply.delivery, simulator);
-    return reply;
-  }
-
-  /** The world of a key; undefined for the first world, which also answers unknown keys. */
-  #findByKey(authorization: string | undefined): HostedWorld<S> | undefined {
-    if (authorization === undefined || this.first.hasKeyOf(authorization)) return undefined;
-    const world = this.#table.findByHeader(authorization);
-    return world === undefined || world.isExpired ? undefined : world;
   }
 
   #isKeyInUse(text: string): boolean {
@@ -231,9 +172,8 @@ export class Worlds<S extends WorldSimulator> {
 
   #restoreWorld(saved: SavedWorld, ttlMs: number | undefined): void {
     const { worldId, journal, header, lastUsedMs } = saved;
-    const { settings, keyDigests } = settingsOfHeader(header, journal);
-    const followed = followingClockOf(this.first.simulator.settings, settings, header);
-    const simulator = this.#createSimulator(followed, { worldId, journal, keyDigests });
+    const { settings, keyDigests } = savedSettings(saved, this.first.simulator.settings);
+    const simulator = this.#createSimulator(settings, { worldId, journal, keyDigests });
     const name = settings.name ?? worldId;
     const creation = creationOf(header.world);
     this.#register({ worldId, name, simulator, ttlMs, creation, lastUsedMs });
@@ -266,7 +206,7 @@ export class Worlds<S extends WorldSimulator> {
   #stop(world: HostedWorld<S>): Promise<void> {
     const { simulator } = world;
     this.#table.delete(world);
-    if (this.#lastAnswered === simulator) this.#lastAnswered = this.first.simulator;
+    this.router.forget(simulator);
     return simulator.close();
   }
 

@@ -22,9 +22,12 @@ function routeThrough(server: Simulator, world: Simulator, worldId: string, rng:
     const isOwnKey = keyRing.findHeader(request.authorization ?? '') !== undefined;
     const way = rng.below(isOwnKey ? 3 : 2);
     if (way === 0)
-      return server.hostedWorlds.handle({ ...request, path: `/w/${worldId}${request.path}` });
+      return server.hostedWorlds.router.handle({
+        ...request,
+        path: `/w/${worldId}${request.path}`,
+      });
     const host = way === 1 ? `${worldId}.localhost:8080` : '127.0.0.1:8080';
-    return server.hostedWorlds.handle({ ...request, host });
+    return server.hostedWorlds.router.handle({ ...request, host });
   };
   world.handle = (request) => {
     if (isInside) return answer(request);

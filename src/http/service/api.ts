@@ -7,7 +7,7 @@
  * tasksShape, replyTemplates.
  */
 import type { StrikingFault } from '#contract/fault-kinds.ts';
-import type { EndpointName, SendEndpoint } from '#contract/limits.ts';
+import { type EndpointName, type SendEndpoint, sendEndpoints } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch, routes } from '#contract/routes.ts';
 import type { Account, ApiKey } from '../../sim/accounts/account.ts';
@@ -187,7 +187,7 @@ function wrongMethodReply(world: Registry, { route }: RouteMatch, request: ApiRe
 }
 
 function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
-  return endpoint === 'send' || endpoint === 'dashboard_send' || endpoint === 'external_send';
+  return sendEndpoints.some((each) => each === endpoint);
 }
 
 /** Finds the key in an `Authorization` header, by the assumptions bearerSpace and bearerCase. */

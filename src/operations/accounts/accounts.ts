@@ -55,6 +55,7 @@ const ownedKeySchema = keyViewSchema
   })
   .meta({ id: 'OwnedKey' });
 type AccountView = Readonly<z.output<typeof accountViewSchema>>;
+
 export const accounts = {
   list: defineOperation({
     http: 'GET /control/accounts',

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { faultSubject, faultText } from '#contract/fault-kinds.ts';
-import { limitWindowMs } from '#contract/limits.ts';
+import { type LimitsPerMinute, limitWindowMs } from '#contract/limits.ts';
 import { durationText, isoTime } from '#contract/time.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { keyPrefix, shownPrefix } from '../../sim/accounts/key-ring.ts';
@@ -41,14 +41,30 @@ export function surroundingsOf(
   { exchangeRecord, simulation: { faults, limiter, world } }: RunningWorld,
   exchange: RecordedExchange,
 ) {
-  const { number, atMs, status, endpoint, accountId, accountName, faultKind } = exchange;
-  const all = [...exchangeRecord.newest()];
-  const isSame = sameSendAs(exchange);
-  const again = () => all.findLast((other) => other.number > number && isSame(other));
-  const isThrottled = status === 429 && faultKind === undefined && accountId !== undefined;
-  const spending = all.filter(
+  const { number } = exchange;
+  const newestFirst = [...exchangeRecord.newest()];
+  const isRepeated = hasFailed(exchange) && recipientOf(exchange) !== null;
+  return {
+    previous: nearOf(exchangeRecord.get(number - 1)),
+    next: nearOf(exchangeRecord.get(number + 1)),
+    afterwards: isRepeated ? afterwardsOf(exchange, newestFirst) : null,
+    why:
+      throttleReason(exchange, newestFirst, limiter.limits) ??
+      faultReason(exchange, faults.list, world) ??
+      keyProblem(exchange, world),
+  };
+}
+
+/** Which requests had spent the tokens, for a 429 that no fault forced. */
+function throttleReason(
+  { number, atMs, status, endpoint, accountId, accountName, faultKind }: RecordedExchange,
+  newestFirst: readonly RecordedExchange[],
+  limits: LimitsPerMinute,
+): string | null {
+  if (status !== 429 || faultKind !== undefined) return null;
+  if (endpoint === undefined || accountId === undefined) return null;
+  const spending = newestFirst.filter(
     (other) =>
-      isThrottled &&
       other.hasSpent &&
       other.number < number &&
       other.endpoint === endpoint &&
@@ -56,23 +72,15 @@ export function surroundingsOf(
       other.atMs > atMs - limitWindowMs,
   );
   const first = spending.at(-1);
-  const limit = endpoint && limiter.limits[endpoint];
-  return {
-    previous: nearOf(exchangeRecord.get(number - 1)),
-    next: nearOf(exchangeRecord.get(number + 1)),
-    afterwards:
-      hasFailed(exchange) && recipientOf(exchange) !== null
-        ? afterwardsOf(exchange, again())
-        : null,
-    why:
-      first === undefined
-        ? (faultReason(exchange, faults.list, world) ?? keyProblem(exchange, world))
-        : `${endpoint} of ${accountName}: ${spending.length} of ${limit} passed since ${isoTime(first.atMs).slice(11, 19)}`,
-  };
+  if (first === undefined) return null;
+  const since = isoTime(first.atMs).slice(11, 19);
+  return `${endpoint} of ${accountName}: ${spending.length} of ${limits[endpoint]} passed since ${since}`;
 }
 
-/** `again`: the next send of the same account, recipient and text. */
-function afterwardsOf(exchange: RecordedExchange, again: RecordedExchange | undefined) {
+/** The next send of the same account, recipient and text. */
+function afterwardsOf(exchange: RecordedExchange, newestFirst: readonly RecordedExchange[]) {
+  const isSame = sameSendAs(exchange);
+  const again = newestFirst.findLast((other) => other.number > exchange.number && isSame(other));
   if (again === undefined) return { number: null, sentence: 'no further request for this' };
   const { number, atMs, status, body } = again;
   const id = fieldOf(body, 'request_id');
@@ -104,7 +112,7 @@ const idTextOf = (id: string | null) => (id === null ? 'without a request_id' : 
 
 const recipientOf = ({ body }: RecordedExchange) => fieldOf(body, 'to');
 
-/** True if the client must repeat the request. */
+/** True if the client has to repeat the request. */
 function hasFailed({ faultKind, isLost, status }: RecordedExchange): boolean {
   return faultKind !== undefined || isLost || status === 429 || status >= 500;
 }

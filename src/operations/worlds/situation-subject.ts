@@ -2,7 +2,6 @@
  * The subject of a copied situation: one message or request. Finds its requests by the intent that
  * the referee sees in them, and gives tests for the inputs that a copy of the situation may need.
  */
-
 import { messageIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs } from '#judging/client/record.ts';
 import type { Entry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';

@@ -31,7 +31,7 @@ import { type JournalFiles, openOwn } from './run-files.ts';
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
 
-/** In place of the number of an open file. */
+/** In place of a file descriptor. */
 const closed = -1;
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
@@ -58,10 +58,10 @@ export class FileJournal implements Journal {
   readonly #path: string;
   readonly #files: JournalFiles;
   readonly #unlock: () => void;
-  /** The file descriptor; -1 once it is closed. */
+  /** The file descriptor; `closed` after `close`, and if the file could not be opened again. */
   #file: number;
   #watch: JournalWatch | undefined;
-  #failure: JournalError | undefined;
+  #failure: Error | undefined;
 
   /** `unlock` runs on close. `path`: the file as the user names it, for error messages. */
   constructor(path: string, files: JournalFiles, unlock: () => void, file = openJournal(files)) {
@@ -147,7 +147,7 @@ export class FileJournal implements Journal {
 
   /** Unlocks the journal once no checkpoint is being written. */
   async close(): Promise<void> {
-    if (this.#file >= 0) closeSync(this.#file);
+    if (this.#file !== closed) closeSync(this.#file);
     this.#file = closed;
     const watchEnded = this.#watch?.close();
     if (watchEnded !== undefined) await watchEnded;
@@ -162,15 +162,17 @@ export class FileJournal implements Journal {
     if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
-  /** Returns how many bytes it has written: 0 if the caller is to try again. */
+  /** Returns how many bytes it has written. If the disk is full, first tries to free space. */
   #write(bytes: Uint8Array, offset: number): number {
-    try {
-      return writeSync(this.#file, bytes, offset);
-    } catch (error) {
-      if (systemCodeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) return 0;
-      this.#failure = new JournalError(`${this.#path}: cannot be written: ${String(error)}`);
-      this.#removeUnanswered();
-      throw this.#failure;
+    for (;;) {
+      try {
+        return writeSync(this.#file, bytes, offset);
+      } catch (error) {
+        if (systemCodeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) continue;
+        this.#failure = new JournalError(`${this.#path}: cannot be written: ${String(error)}`);
+        this.#removeUnanswered();
+        throw this.#failure;
+      }
     }
   }
 
@@ -189,7 +191,7 @@ export class FileJournal implements Journal {
       this.#file = openJournal(this.#files);
       this.bytes = fstatSync(this.#file).size;
     } catch (error) {
-      this.#failure = error as JournalError;
+      this.#failure = error as Error;
     }
   }
 }

@@ -137,10 +137,8 @@ class Restoration {
     account.ids.restore(chance.ids);
     account.fates.restore(chance.fates);
     account.paces.restore(chance.paces);
-    world.restoreAccount(
-      account,
-      keys.map((key, ordinal) => this.#toKey(account, key, ordinal)),
-    );
+    world.addAccount(account);
+    for (const [ordinal, key] of keys.entries()) world.addKey(this.#toKey(account, key, ordinal));
     return account;
   }
 
@@ -165,7 +163,7 @@ class Restoration {
     const account = accountId === null ? undefined : requireById(world.accounts, accountId);
     const restored = new Device({ ...saved, deviceId, account, firstPollAtMs });
     restored.isRemoved = saved.removed === true;
-    if (!restored.isRemoved) world.restoreDevice(restored);
+    if (!restored.isRemoved) world.addDevice(restored);
     return restored;
   }
 
@@ -202,7 +200,7 @@ class Restoration {
     for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
       const { from, message, received_at_ms: receivedAtMs } = rest;
       const device = requireById(this.#devicesById, deviceId);
-      world.restoreReceived(account, { messageId, device, from, message, receivedAtMs });
+      world.addReceived(account, { messageId, device, from, message, receivedAtMs });
     }
     account.restoreCounts(forgotten, quota);
     for (const use of replays) {

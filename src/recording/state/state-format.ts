@@ -5,7 +5,7 @@
  * hold the keys can still call. Objects are named by their index in the head's lists.
  */
 import { z } from 'zod';
-import { endpointNames } from '#contract/limits.ts';
+import { endpointNames, sendEndpoints } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { eachOf } from '#io/grouped.ts';
 import { faultInputSchema } from '../../config/fault-schema.ts';
@@ -58,7 +58,9 @@ const messagesSchema = z
       .array(count)
       .describe("The key's place among those of its account, from 1; 0: not known."),
     cohort: z.array(count),
-    endpoint: z.array(count).describe('0: send, 1: dashboard_send, 2: external_send.'),
+    endpoint: z
+      .array(count)
+      .describe(`${sendEndpoints.map((name, index) => `${index}: ${name}`).join(', ')}.`),
     request_id: z.array(z.string()),
     to: z.array(numberSchema),
     text: z.array(z.string()),

@@ -104,8 +104,14 @@ export class Registry {
       monthlyQuota,
       allMessages: this.messages,
     });
-    this.accounts.set(account.accountId, account);
+    this.addAccount(account);
     return account;
+  }
+
+  /** Adds an account as it is, new or restored; so do the other methods `add…`. */
+  addAccount(account: Account): void {
+    assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
+    this.accounts.set(account.accountId, account);
   }
 
   renameAccount(account: Account, name: string): void {
@@ -149,8 +155,15 @@ export class Registry {
       revokedAtMs: undefined,
     };
     if (this.keyRing.has(key.key)) throw conflict('this key is in use; choose another', 'key');
-    this.#addKey(key);
+    this.addKey(key);
     return key;
+  }
+
+  addKey(key: ApiKey): void {
+    assert(!this.keys.has(key.keyId), 'no two keys have one id');
+    key.account.keys.push(key);
+    this.keys.set(key.keyId, key);
+    this.keyRing.add(key);
   }
 
   revokeKey(key: ApiKey): void {
@@ -169,18 +182,21 @@ export class Registry {
 
   createSim(account: Account, number: string, state: SimState): Device {
     refuseMore(account.devices.length, mostSims, 'SIMs of this account');
-    const device = this.#createDevice(number, account, account.ids, state);
-    account.devices.push(device);
-    this.#dispatch.deviceAdded(device);
-    return device;
+    return this.#createDevice(number, account, account.ids, state);
   }
 
   /** A number of the shared platform pool (SVC-1). */
   createPoolNumber(number: string): Device {
-    const device = this.#createDevice(number, undefined, this.#poolIds, {});
-    this.pool.push(device);
-    this.#dispatch.deviceAdded(device);
-    return device;
+    return this.#createDevice(number, undefined, this.#poolIds, {});
+  }
+
+  /** Adds a device that has no actor yet. */
+  addDevice(device: Device): void {
+    assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
+    assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');
+    this.#siblingsOf(device).push(device);
+    this.devices.set(device.deviceId, device);
+    this.#devicesByNumber.set(device.number, device);
   }
 
   patchDevice(device: Device, state: SimState): void {
@@ -193,7 +209,7 @@ export class Registry {
 
   /** Removes a SIM or a pool number. The caller must first make its messages final. */
   removeDevice(device: Device): void {
-    const siblings = device.account?.devices ?? this.pool;
+    const siblings = this.#siblingsOf(device);
     siblings.splice(siblings.indexOf(device), 1);
     this.#dispatch.deviceRemoved(device);
     this.devices.delete(device.deviceId);
@@ -211,12 +227,11 @@ export class Registry {
    * room, because all messages are unfinished.
    */
   acceptMessage(send: AcceptedSend): Message | undefined {
-    const { messages, assumptions } = this;
-    const nowMs = this.now();
-    if (!messages.makeRoom()) return undefined;
+    if (!this.messages.makeRoom()) return undefined;
     const { account } = send;
-    const fate = this.outcomes.fateOf(send.to, assumptions, account.fates);
-    const message = messages.add(send, this.#arrivals++, nowMs, fate);
+    const nowMs = this.now();
+    const fate = this.outcomes.fateOf(send.to, this.assumptions, account.fates);
+    const message = this.messages.add(send, this.#arrivals++, nowMs, fate);
     account.counts.queued++;
     account.quota.count(nowMs, send.text);
     this.#dispatch.queued(message);
@@ -231,8 +246,12 @@ export class Registry {
   receiveMessage(device: Device, account: Account, from: string, text: string): ReceivedMessage {
     const messageId = drawUuid(account.ids);
     const received = { messageId, device, from, message: text, receivedAtMs: this.now() };
-    account.received.push(received);
+    this.addReceived(account, received);
     return received;
+  }
+
+  addReceived(account: Account, received: ReceivedMessage): void {
+    account.received.push(received);
   }
 
   /** The quota in force for an account, or `unlimited`. */
@@ -249,31 +268,11 @@ export class Registry {
     };
   }
 
-  // The methods of a restore, in their order: messages refer to accounts and devices.
-
-  restoreAccount(account: Account, keys: readonly ApiKey[]): void {
-    assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
-    this.accounts.set(account.accountId, account);
-    for (const key of keys) this.#addKey(key);
-  }
-
-  /** Adds a device that has no actor yet. */
-  restoreDevice(device: Device): void {
-    assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
-    assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');
-    (device.account?.devices ?? this.pool).push(device);
-    this.#addDevice(device);
-  }
-
-  /** Call this for messages in the order of acceptance. */
+  /** Call this for messages in the order of acceptance, after their accounts and devices. */
   restoreMessage(saved: SavedMessage, cohort: Cohort): void {
     assert(this.messages.get(saved.messageId) === undefined, 'message ids are unique');
     this.messages.restore(saved, cohort);
     saved.account.counts[cohort.status]++;
-  }
-
-  restoreReceived(account: Account, received: ReceivedMessage): void {
-    account.received.push(received);
   }
 
   restoreCounters({ arrivals, poolIds, names }: RegistryCounters): void {
@@ -282,16 +281,9 @@ export class Registry {
     this.#accountNames.restore(names);
   }
 
-  #addKey(key: ApiKey): void {
-    assert(!this.keys.has(key.keyId), 'no two keys have one id');
-    key.account.keys.push(key);
-    this.keys.set(key.keyId, key);
-    this.keyRing.add(key);
-  }
-
-  #addDevice(device: Device): void {
-    this.devices.set(device.deviceId, device);
-    this.#devicesByNumber.set(device.number, device);
+  /** The list that a device is in: the SIMs of its account, or the pool. */
+  #siblingsOf(device: Device): Device[] {
+    return device.account?.devices ?? this.pool;
   }
 
   #refuseUsedName(name: string): void {
@@ -310,7 +302,8 @@ export class Registry {
     const { connected = true, active = true, allowed = true, polling = 'simulated' } = state;
     const settings = { connected, active, allowed, polling };
     const device = new Device({ deviceId, number, account, firstPollAtMs, ...settings });
-    this.#addDevice(device);
+    this.addDevice(device);
+    this.#dispatch.deviceAdded(device);
     return device;
   }
 }

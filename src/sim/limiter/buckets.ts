@@ -12,7 +12,7 @@ export interface Bucket {
   take(nowMs: number): boolean;
   /** Undoes the last `take`, in the same millisecond. */
   giveBack(): void;
-  /** Counts a request as spent too that `take` has refused (`refusedSpendsToken`). */
+  /** Makes a request spend that `take` has just refused (`refusedSpendsToken`). */
   spendRefused(nowMs: number): void;
   /** Milliseconds until `take` would succeed; 0 if it would succeed now. */
   waitMs(nowMs: number): number;
@@ -74,8 +74,7 @@ class SlidingBucket implements Bucket {
    * tokens.
    */
   spendRefused(nowMs: number): void {
-    this.#oldest = (this.#oldest + 1) % this.#spentAtMs.length;
-    this.#count--;
+    this.#dropOldest();
     this.#push(nowMs);
   }
 
@@ -91,10 +90,13 @@ class SlidingBucket implements Bucket {
   }
 
   #dropReturned(nowMs: number): void {
-    while (this.#count > 0 && (this.#spentAtMs[this.#oldest] ?? 0) + limitWindowMs <= nowMs) {
-      this.#oldest = this.#oldest + 1 === this.#spentAtMs.length ? 0 : this.#oldest + 1;
-      this.#count--;
-    }
+    while (this.#count > 0 && (this.#spentAtMs[this.#oldest] ?? 0) + limitWindowMs <= nowMs)
+      this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    this.#oldest = this.#oldest + 1 === this.#spentAtMs.length ? 0 : this.#oldest + 1;
+    this.#count--;
   }
 
   /** The whole ring: the times in use, and then the rest. */

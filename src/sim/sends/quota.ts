@@ -160,10 +160,10 @@ export class QuotaLog {
     this.#first = 0;
     this.#next = 0;
     this.#sum.fill(0);
-    for (const [atMs, messages, segments, failedMessages, failedSegments] of rows) {
-      this.#addRow(atMs);
+    for (const row of rows) {
+      this.#addRow(row[0]);
       const at = (this.#next - 1) * rowWidth;
-      this.#rows.set([atMs, messages, segments, failedMessages, failedSegments], at);
+      this.#rows.set(row, at);
       this.#addToSum(at, 1);
     }
   }

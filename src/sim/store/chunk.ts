@@ -123,6 +123,16 @@ export class Chunk<Tables = unknown> {
     return place < 0 || rows === undefined ? place : (rows[place] as number);
   }
 
+  /** The rows from `from` on that have a message, ascending. */
+  *rowsFrom(from: number): Generator<number> {
+    for (let row = this.firstRowFrom(from); row >= 0; row = this.firstRowFrom(row + 1)) yield row;
+  }
+
+  /** The rows up to `to` that have a message, descending. */
+  *rowsDownFrom(to: number): Generator<number> {
+    for (let row = this.lastRowUpTo(to); row >= 0; row = this.lastRowUpTo(row - 1)) yield row;
+  }
+
   packIfSparse(): void {
     const places = this.#rowsByPlace?.length ?? rowsPerChunk;
     if (this.isFull && this.size <= places * packedShare) this.#pack();
@@ -138,9 +148,7 @@ export class Chunk<Tables = unknown> {
 
   /** Moves the remaining messages into buffers without gaps. */
   #pack(): void {
-    const rows: number[] = [];
-    let row = this.size > 0 ? this.firstRowFrom(0) : -1;
-    for (; row >= 0; row = this.firstRowFrom(row + 1)) rows.push(row);
+    const rows = this.size > 0 ? [...this.rowsFrom(0)] : [];
     const oldPlaces = rows.map((kept) => this.placeOf(kept));
     const { columns, slab, sendAtMs } = this;
     // The last place is the empty one that all dropped rows share.

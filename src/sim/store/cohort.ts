@@ -8,7 +8,6 @@
 import type { Status } from '#contract/message-status.ts';
 import { type Fate, isSameFate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';
-import { Slots } from './columns.ts';
 
 /** The fields of an account that a cohort's step changes. */
 export interface CohortAccount {
@@ -197,11 +196,4 @@ function copyPast(from: CohortPast, to: Cohort): void {
   to.endedAtMs = from.endedAtMs;
   to.failureReason = from.failureReason;
   to.duePoll = from.duePoll;
-}
-
-export class CohortSlots extends Slots<Cohort> {
-  releaseIfEmpty(slot: number): void {
-    const cohort = this.at(slot);
-    if (cohort.size === 0) this.release(cohort);
-  }
 }

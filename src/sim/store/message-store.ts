@@ -20,7 +20,7 @@ import { assert } from '../errors.ts';
 import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
-import { type Cohort, CohortSlots, moveTo } from './cohort.ts';
+import { type Cohort, moveTo } from './cohort.ts';
 import { Slots } from './columns.ts';
 import type { MessageTables } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
@@ -58,7 +58,7 @@ export class MessageStore implements AccountMessages {
   /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
   readonly devices = new Slots<Device>();
-  readonly cohorts = new CohortSlots();
+  readonly cohorts = new Slots<Cohort>();
   readonly retention: Retention;
   readonly now: () => number;
   readonly rows: MessageRows<Tables>;
@@ -90,10 +90,8 @@ export class MessageStore implements AccountMessages {
 
   /** In the order of arrival. */
   *values(): IterableIterator<Message> {
-    for (const chunk of [...this.rows.chunks]) {
-      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1))
-        yield new Message(chunk, row);
-    }
+    for (const chunk of [...this.rows.chunks])
+      for (const row of chunk.rowsFrom(0)) yield new Message(chunk, row);
   }
 
   *keys(): IterableIterator<string> {
@@ -102,10 +100,8 @@ export class MessageStore implements AccountMessages {
 
   /** The messages that arrived before `before`, newest first; of one account, if given. */
   *newestFirst(account?: Account, before = Number.POSITIVE_INFINITY): IterableIterator<Message> {
-    const chunks = [...this.rows.chunks];
-    for (const chunk of chunks.reverse()) {
-      const last = Math.min(before - chunk.firstArrival, rowsPerChunk) - 1;
-      for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
+    for (const chunk of [...this.rows.chunks].reverse()) {
+      for (const row of chunk.rowsDownFrom(before - chunk.firstArrival - 1)) {
         const slot = chunk.columns.account[chunk.placeOf(row)];
         if (account === undefined || slot === account.slot) yield new Message(chunk, row);
       }
@@ -118,8 +114,7 @@ export class MessageStore implements AccountMessages {
     for (const { slot } of cohorts) isWanted[slot] = true;
     if (isWanted.length === 0) return;
     for (const chunk of [...this.rows.chunks].reverse()) {
-      const last = rowsPerChunk - 1;
-      for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
+      for (const row of chunk.rowsDownFrom(rowsPerChunk - 1)) {
         const slot = chunk.columns.cohort[chunk.placeOf(row)] as number;
         if (isWanted[slot] === true) yield new Message(chunk, row);
       }
@@ -132,39 +127,6 @@ export class MessageStore implements AccountMessages {
     const chunk = this.rows.addRow(arrival);
     drawUuidWords(send.account.ids, chunk.columns.ids, idAt(chunk));
     return this.#fillRow(chunk, send, createdAtMs, fate);
-  }
-
-  /** Fills the last row of a chunk, which has an id already. */
-  #fillRow(
-    chunk: Chunk<Tables>,
-    send: AcceptedSend,
-    createdAtMs: number,
-    fate: Fate | undefined,
-  ): Message {
-    const row = chunk.rows - 1;
-    chunk.columns.createdAtMs[row] = createdAtMs;
-    this.#writeSend(chunk, row, send);
-    if (fate !== undefined) chunk.fates.set(row, fate, chunk.columns.capacity);
-    this.rows.registerRow(chunk);
-    send.account.unbatched.size++;
-    send.device.messagesHeld++;
-    this.unfinished++;
-    return new Message(chunk, row);
-  }
-
-  #writeSend(chunk: Chunk<Tables>, row: number, send: AcceptedSend): void {
-    const { columns, slab } = chunk;
-    const { account, key, requestId, sendAtMs } = send;
-    columns.to[row] = Number(send.to);
-    columns.account[row] = this.accounts.slotOf(account);
-    columns.device[row] = this.devices.slotOf(send.device);
-    // 0: none.
-    columns.key[row] = key === undefined ? 0 : key.ordinal + 1;
-    columns.cohort[row] = this.cohorts.slotOf(account.unbatched);
-    columns.textAt[row] = slab.write(send.text);
-    if (requestId !== '') slab.write(requestId);
-    columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
-    if (sendAtMs > 0) chunk.setSendAt(row, sendAtMs);
   }
 
   /** Adds a message of a saved state, in the order of arrival. */
@@ -195,7 +157,7 @@ export class MessageStore implements AccountMessages {
     if (device.messagesHeld === 0) return unfinished;
     for (const chunk of this.rows.chunks) {
       const { columns } = chunk;
-      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
+      for (const row of chunk.rowsFrom(0)) {
         const place = chunk.placeOf(row);
         if (columns.device[place] !== device.slot) continue;
         const { endedAtMs } = this.cohorts.at(columns.cohort[place] as number);
@@ -244,6 +206,39 @@ export class MessageStore implements AccountMessages {
 
   #messageAt(handle: number): Message {
     return new Message(this.rows.chunkOf(handle), rowOf(handle));
+  }
+
+  /** Fills the last row of a chunk, which has an id already. */
+  #fillRow(
+    chunk: Chunk<Tables>,
+    send: AcceptedSend,
+    createdAtMs: number,
+    fate: Fate | undefined,
+  ): Message {
+    const row = chunk.rows - 1;
+    chunk.columns.createdAtMs[row] = createdAtMs;
+    this.#writeSend(chunk, row, send);
+    if (fate !== undefined) chunk.fates.set(row, fate, chunk.columns.capacity);
+    this.rows.registerRow(chunk);
+    send.account.unbatched.size++;
+    send.device.messagesHeld++;
+    this.unfinished++;
+    return new Message(chunk, row);
+  }
+
+  #writeSend(chunk: Chunk<Tables>, row: number, send: AcceptedSend): void {
+    const { columns, slab } = chunk;
+    const { account, key, requestId, sendAtMs } = send;
+    columns.to[row] = Number(send.to);
+    columns.account[row] = this.accounts.slotOf(account);
+    columns.device[row] = this.devices.slotOf(send.device);
+    // 0 stands for "not known".
+    columns.key[row] = key === undefined ? 0 : key.ordinal + 1;
+    columns.cohort[row] = this.cohorts.slotOf(account.unbatched);
+    columns.textAt[row] = slab.write(send.text);
+    if (requestId !== '') slab.write(requestId);
+    columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
+    if (sendAtMs > 0) chunk.setSendAt(row, sendAtMs);
   }
 
   #forgetExcess(): boolean {

@@ -7,14 +7,14 @@ import type { Status } from '#contract/message-status.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { uuidText } from '../random.ts';
 import type { Chunk } from './chunk.ts';
-import { Cohort, type CohortAccount, type CohortSlots } from './cohort.ts';
+import { Cohort, type CohortAccount } from './cohort.ts';
 import type { Slots, Slotted } from './columns.ts';
 
 /** The store of a message: finds the objects that rows refer to by slot. */
 export interface MessageTables<A extends Slotted, D extends Slotted, M> {
   readonly accounts: Slots<A>;
   readonly devices: Slots<D>;
-  readonly cohorts: CohortSlots;
+  readonly cohorts: Slots<Cohort>;
   /** The message with this arrival number, unless it was forgotten. */
   ofArrival(arrival: number): M | undefined;
 }
@@ -143,7 +143,9 @@ export class StoredMessage<
     const place = this.#place;
     const slot = columns.cohort[place] as number;
     columns.cohort[place] = tables.cohorts.slotOf(cohort);
-    if (slot !== 0 && slot !== cohort.slot) tables.cohorts.releaseIfEmpty(slot);
+    if (slot === 0 || slot === cohort.slot) return;
+    const previous = tables.cohorts.at(slot);
+    if (previous.size === 0) tables.cohorts.release(previous);
   }
 
   get status(): Status {

@@ -64,7 +64,7 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   let counted = 0;
   for (const chunk of messages.rows.chunks) {
     let rows = 0;
-    for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) rows++;
+    for (const _ of chunk.rowsFrom(0)) rows++;
     if (rows !== chunk.size)
       found.report('STATE-1', `chunk ${chunk.number} counts ${chunk.size} messages, not ${rows}`);
     counted += rows;
