@@ -30,7 +30,7 @@ test.each(transports)(
       // The kernel connects first; the server accepts later. Meanwhile 75 may time out.
       const taken = async () => (await served.holdings()).descriptors ?? Number.NaN;
       if (!Number.isNaN(await taken())) await expect.poll(taken).toBeGreaterThan(425);
-      const calling = callSteadily({ ready: callers, perMinute: 1_200, seconds: 1 });
+      const calling = callSteadily({ ready: callers, perMinute: 240, seconds: 5 });
       await comeAndGo(baseUrl, 40);
       const { requests, errors } = await calling;
 
