@@ -8,17 +8,9 @@ import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { RecordedReply } from './exchange.ts';
 import { leastLateMs, type MutableExchange, otherReadings, setOverlaps } from './other-readings.ts';
-import {
-  asksForWait,
-  isGarbled,
-  KeyNames,
-  keyIn,
-  objectIn,
-  plainAddress,
-  waitMs,
-} from './reading.ts';
+import { asksForWait, KeyNames, keyIn, objectIn, plainAddress, waitMs } from './reading.ts';
+import { isGarbled, RecordedReply } from './reply.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];

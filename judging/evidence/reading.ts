@@ -1,11 +1,10 @@
 /** Reads the parts of recorded requests and replies: JSON, paths, waits, and API keys. */
+import { isObject } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { jsonIn } from '#io/plain-file.ts';
-import { isObject } from '../service/expectations.ts';
-import { isSuccess, type Reply } from './reply.ts';
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
@@ -85,20 +84,6 @@ export function waitMs(
   if (!dateForms.test(header)) return undefined;
   const untilEndMs = Math.max(0, Date.parse(`${header.replace(/ GMT$/, '')} GMT`) - nowMs());
   return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
-}
-
-/** Longer than the body of a message. */
-const keptLength = 1_000;
-
-/**
- * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is
- * 2xx.
- */
-export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boolean {
-  const { text } = reply;
-  if (text === '' || (!isSuccess(reply) && !/^\s*[{[]/.test(text))) return false;
-  // A short body is read again, so its value is kept; that of a long one would take too much memory.
-  return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
 }
 
 /** A character that a key, or the name of one, can contain. */

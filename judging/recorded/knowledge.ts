@@ -10,12 +10,11 @@ import {
   type Caller,
   type Exchange,
   exchangeOf,
-  RecordedReply,
   type RequestKnowledge,
   type Sender,
 } from '../evidence/exchange.ts';
 import { keyIn } from '../evidence/reading.ts';
-import { isSuccess, type Reply } from '../evidence/reply.ts';
+import { isSuccess, RecordedReply, type Reply } from '../evidence/reply.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */

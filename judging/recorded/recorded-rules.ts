@@ -3,12 +3,13 @@
  * and which of them are judged together. Exchanges that may mislead a judge are left out: a reply
  * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
+
 import { conflictStatuses } from '#contract/refusals.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { eachOf, onceInTurn } from '#io/grouped.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
 import { isSuccess } from '../evidence/reply.ts';
-import { isObject } from '../service/expectations.ts';
 import { documentedNames } from '../service/validity.ts';
 import { isOfService } from './knowledge.ts';
 

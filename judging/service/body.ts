@@ -3,7 +3,9 @@
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
+
 import { statuses } from '#contract/message-status.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
@@ -82,7 +84,7 @@ function isAcceptance(exchange: Exchange): boolean {
 function hasMessageBody(exchange: Exchange): boolean {
   const { status, json } = exchange.reply;
   const isMessage = (isMessageSend(exchange) || isRead(exchange)) && status === 200;
-  return (isMessage || isAcceptance(exchange)) && verify.isObject(json);
+  return (isMessage || isAcceptance(exchange)) && isObject(json);
 }
 
 function sourceOf(exchange: Exchange): string {

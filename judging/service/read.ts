@@ -2,6 +2,7 @@
  * Judges reads of a message, and the paths of the service. Rules: READ-1, READ-2, VER-1. In
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import {
@@ -194,7 +195,7 @@ function judgePaths(trace: Trace, findings: Findings): void {
       else if (path.includes('v1')) verify.status(reply, 200);
       else verify.that(exists(reply), 'an existing endpoint', reply);
       verify.declaredJson(reply);
-      const isMessage = verify.isObject(reply.json) && 'message_id' in reply.json;
+      const isMessage = isObject(reply.json) && 'message_id' in reply.json;
       if (endpoint === 'received') verify.that(!isMessage, 'a list, not a message', reply);
     });
   }
