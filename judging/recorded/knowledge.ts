@@ -119,8 +119,10 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     const account = `${host}${this.#accounts.get(key) ?? key}`;
     const added: KnownKey = { caller: { isNew: false, key: 'valid', account }, isAccepted: false };
     this.#keys.set(name, added);
-    const [longestKnown = ''] = this.#keys.size > mostTellingKeys ? this.#keys.keys() : [];
-    this.#keys.delete(longestKnown);
+    if (this.#keys.size > mostTellingKeys) {
+      const [longestKnown = ''] = this.#keys.keys();
+      this.#keys.delete(longestKnown);
+    }
     return added;
   }
 }

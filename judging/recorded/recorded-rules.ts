@@ -98,6 +98,12 @@ const isLimited = ({ endpoint }: Exchange) =>
   endpoint !== undefined && endpoint !== 'read' && endpoint !== 'stats';
 const isOfAccount = (one: Exchange) => isLimited(one) && one.caller.account !== undefined;
 
+/** True if the reply says whether its path exists. A 404 of `tasks` may be about the device. */
+function showsPath({ endpoint, reply }: Exchange): boolean {
+  const mayLackPath = endpoint !== 'tasks' && [404, 405].includes(reply.status);
+  return mayLackPath || (endpoint === 'send' ? reply.status === 202 : isSuccess(reply));
+}
+
 const message = (fits: RecordedRule['fits']): RecordedRule => ({ group: 'message', fits });
 const limit: RecordedRule = { group: 'bucket', needsAll: true, fits: isOfAccount };
 const unlimited: RecordedRule = {
@@ -161,13 +167,7 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
   'ERR-4': message((one) => isLimited(one) && isDocumented(one) && one.reply.status === 429),
   'VER-1': message(
     (one) =>
-      isDocumented(one) &&
-      one.endpoint !== 'read' &&
-      one.caller.key === 'valid' &&
-      (one.endpoint === 'send'
-        ? [202, 404, 405].includes(one.reply.status)
-        : isSuccess(one.reply) ||
-          (one.endpoint !== 'tasks' && [404, 405].includes(one.reply.status))),
+      isDocumented(one) && one.endpoint !== 'read' && one.caller.key === 'valid' && showsPath(one),
   ),
 };
 

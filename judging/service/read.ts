@@ -151,8 +151,8 @@ function requireFoundOr404(read: Exchange): void {
   verify.that(isSameId, `the message ${read.id}, or 404`, `message_id ${shownId}`);
 }
 
-/** A path may spell an id in another way (`pathIdForm`). */
-function plainId(id: string): string {
+/** Equal for all spellings of an id that a path may have (`pathIdForm`). */
+export function plainId(id: string): string {
   return id.replaceAll('-', '').toLowerCase();
 }
 
