@@ -89,6 +89,7 @@ function Now({ report, finished }: ReportProps) {
   );
 }
 
+/** The key leaves out a count of messages, so that the row stays while the count changes. */
 function row(href: string, name: string, ...text: readonly ComponentChildren[]) {
   return (
     <li key={`${name.replace(/^[\d,]+ messages?/, '')} ${href}`}>
