@@ -239,6 +239,7 @@ export function readsIn(exchanges: readonly ClientExchange[]): readonly ClientEx
  */
 export function firstAcceptances(attempts: readonly ClientExchange[]): readonly ClientExchange[] {
   const [only] = attempts;
+  // Most messages have one attempt, for which no set is made.
   if (only !== undefined && attempts.length === 1) {
     return only.reply.status === 202 || (only.reply.status === 200 && hasMessageId(only))
       ? attempts

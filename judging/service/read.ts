@@ -70,7 +70,7 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
   if (trace.recorded !== undefined) {
     for (const read of reads.filter(({ method }) => method === 'GET')) {
       const isFound = read.reply.status === 200;
-      findings[isFound ? 'alsoRequire' : 'judge']([read], () => requireFoundOr404(read));
+      findings.require(!isFound, [read], () => requireFoundOr404(read));
     }
     findings.lack("a read of an id that is not the account's");
     return;

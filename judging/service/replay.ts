@@ -98,12 +98,10 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   );
   if (reply.status === 202 && wasRefused) findings.exercised += 1;
   if (reply.status === 202 || mayBeReplay) return;
-  const check = () => {
+  findings.require(wasRefused, [send], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
-  };
-  if (wasRefused) findings.judge([send], check);
-  else findings.alsoRequire([send], check);
+  });
 }
 
 function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings: Findings): void {
