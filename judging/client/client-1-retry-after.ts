@@ -4,8 +4,7 @@
  */
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
-import { requestIdOf } from '../evidence/exchange.ts';
-import { asksForWait } from '../evidence/reading.ts';
+import { asksForWait, requestIdOf } from '../evidence/exchange.ts';
 import { areWithin, type ClientExchange, wasKnownTo } from './exchange.ts';
 import {
   attributableAttempts,

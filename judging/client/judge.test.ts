@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
-import { waitMs } from '../evidence/reading.ts';
+import { waitMs } from '../evidence/exchanges-of-traffic.ts';
 import type { Reply } from '../evidence/reply.ts';
 import { RecordedReply } from '../evidence/reply.ts';
 import type { ClientExchange } from './exchange.ts';

@@ -152,6 +152,11 @@ export function isRefused({ reply }: Exchange): boolean {
   return reply.status === 429;
 }
 
+/** The statuses whose `Retry-After` the judges read (CLIENT-1, CLIENT-17). */
+export function asksForWait(status: number): boolean {
+  return status === 429 || [500, 502, 503, 504].includes(status);
+}
+
 export function isReplay({ method, reply }: Exchange): boolean {
   return method === 'POST' && reply.status === 200;
 }
