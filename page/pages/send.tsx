@@ -148,9 +148,7 @@ function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
             Watch this message
           </a>
         )}
-        {isCurl && (
-          <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
-        )}
+        {isCurl && <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>}
       </div>
     </div>
   );
