@@ -37,6 +37,10 @@ export const documentedLimits = {
 export type LimitedEndpoint = keyof typeof documentedLimits;
 export const limitedEndpoints = Object.keys(documentedLimits) as readonly LimitedEndpoint[];
 
+export function isLimited(endpoint: EndpointName): endpoint is LimitedEndpoint {
+  return endpoint in documentedLimits;
+}
+
 /** The rule that states each limit. */
 export const ruleOfLimit = {
   send: 'LIMIT-1',

@@ -67,6 +67,11 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
+/** True for an object of JSON: neither a list nor null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The form of a reply, which the simulator fills in and the harness infers. */
 export interface ReplyTemplate {
   readonly status?: number;

@@ -55,6 +55,7 @@ export interface RawRun {
  */
 export type Accepted = ReadonlyMap<string, number>;
 
+/** The recipient of a send, or its whole body, if that has none. */
 export function recipientOf({ fields, body }: ClientExchange): string {
   const to = fields?.['to'];
   return typeof to === 'string' ? to : body;

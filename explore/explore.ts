@@ -11,6 +11,7 @@ import {
   isCrash,
   type Schedule,
 } from '#contract/fault-schedule.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { parsed } from '#io/mistakes.ts';
 import { durationMs } from '#src/operations/input-fields.ts';
 import type { SettingsInput } from '#src/simulator.ts';
@@ -171,10 +172,7 @@ const optionsSchema = z.strictObject({
     .max(2 ** 32 - 1)
     .default(1),
   settings: z
-    .custom<Omit<SettingsInput, 'clock' | 'seed'>>(
-      (settings) => typeof settings === 'object' && settings !== null && !Array.isArray(settings),
-      { error: 'expected an object' },
-    )
+    .custom<Omit<SettingsInput, 'clock' | 'seed'>>(isObject, { error: 'expected an object' })
     .default({}),
   schedule: scheduleSchema
     .refine((schedule) => !schedule.some(({ fault }) => isCrash(fault)), { error: needsCommand })

@@ -212,13 +212,18 @@ function elsewhereIn(raw: RawRun): string | undefined {
 function refusedIn(raw: RawRun): string | undefined {
   const exchanges = exchangesOf(raw);
   const sends = exchanges.filter(isSend);
-  const isLost = exchanges.some(({ endpoint, target }) => !endpoint && /send/i.test(target));
-  if (sends.some(isAccepted) || (sends.length === 0 && !isLost)) return undefined;
+  const isMisdirected = exchanges.some(({ endpoint, target }) => !endpoint && /send/i.test(target));
+  const triesToSend = sends.length > 0 || isMisdirected;
+  if (!triesToSend || sends.some(isAccepted)) return undefined;
   const statuses = [...new Set(sends.map(({ reply }) => reply.status))];
   const hints = statuses.flatMap((status) => hintsOn[status] ?? []);
   const answered = `${counted(sends.length, 'send')} answered ${statuses.join(', ')}`;
-  const reasons = [...(sends.length === 0 ? [] : [answered, ...hints]), elsewhereIn(raw) ?? []];
-  return `no message was accepted without any fault: ${reasons.flat().join('; ')}`;
+  const elsewhere = elsewhereIn(raw);
+  const reasons = [
+    ...(sends.length === 0 ? [] : [answered, ...hints]),
+    ...(elsewhere === undefined ? [] : [elsewhere]),
+  ];
+  return `no message was accepted without any fault: ${reasons.join('; ')}`;
 }
 
 /** What to do about a status that every send gets. */

@@ -9,6 +9,7 @@ import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/event-loop.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { type ClientExchange, contentOf, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
 import { type Intent, UnclearSends } from '#judging/client/record.ts';
@@ -54,8 +55,7 @@ export class Points {
   }
 
   #numberOf(endpoint: EndpointName, name: string): number {
-    const numbers = this.#numbers.get(endpoint) ?? new Map<string, number>();
-    this.#numbers.set(endpoint, numbers);
+    const numbers = getOrAdd(this.#numbers, endpoint, () => new Map<string, number>());
     const assigned = numbers.get(name);
     if (assigned !== undefined) return assigned;
     const names = this.#knownIntents[endpoint] ?? [];

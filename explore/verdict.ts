@@ -127,6 +127,7 @@ function areAllAccepted(
   return (found.get(recipient) ?? 0) >= (expected.accepted.get(recipient) ?? 0);
 }
 
+/** What was accepted more or less often than without faults. */
 function miscounted(
   { ending, reports }: RawRun,
   exchanges: readonly ClientExchange[],
@@ -138,11 +139,11 @@ function miscounted(
   const { accepted } = expected;
   const failures =
     accepted === undefined
-      ? miscount('messages', { found: totalOf(found), times: expected.total }, sends)
+      ? miscount('messages', { found: totalOf(found), wanted: expected.total }, sends)
       : [...new Set([...accepted.keys(), ...found.keys()])].flatMap((recipient) => {
           const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
-          const times = accepted.get(recipient) ?? 0;
-          const counts = { found: found.get(recipient) ?? 0, times };
+          const wanted = accepted.get(recipient) ?? 0;
+          const counts = { found: found.get(recipient) ?? 0, wanted };
           return miscount(`messages to ${recipient}`, counts, toRecipient);
         });
   // Any other client says itself that it failed, or what was not accepted.
@@ -150,17 +151,18 @@ function miscounted(
   return failures.filter(({ cause }) => mustSucceed || cause !== 'not_accepted');
 }
 
+/** The failure that the counts show, if they differ. `noun`: names what is counted. */
 function miscount(
   noun: string,
-  { found, times }: Readonly<Record<'found' | 'times', number>>,
+  { found, wanted }: Readonly<Record<'found' | 'wanted', number>>,
   sends: readonly ClientExchange[],
 ): Failure[] {
-  const counts = `${found} ${noun} were accepted, and ${times} without faults`;
-  if (found > times) {
+  const counts = `${found} ${noun} were accepted, and ${wanted} without faults`;
+  if (found > wanted) {
     const what = `a message was sent twice: ${counts}; retry under the same request_id`;
     return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAccepted) }];
   }
-  if (found === times) return [];
+  if (found === wanted) return [];
   const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }

@@ -137,12 +137,12 @@ function canStrike(
 ): boolean {
   const requestId = requestIdOf(arriving);
   if (name === undefined || refusalNamed(name) === undefined || !requestId) return true;
-  const isFirstUse = (one: ClientExchange) =>
+  const isOriginal = (one: ClientExchange) =>
     isSend(one) &&
     one.caller.name === arriving.caller.name &&
     requestIdOf(one) === requestId &&
     isAccepted(one);
-  return !earlier.some(isFirstUse);
+  return !earlier.some(isOriginal);
 }
 
 /** The record of a world, as the referee reads it. */

@@ -139,6 +139,7 @@ export class FleetControl implements ControlAnswers {
     const { wide } = this.#options;
     if (id === firstWorldId && wide !== undefined) {
       const reply = { headers: {}, ...(await wide.answer(found, request)) };
+      // Its body is a JSON text, as of all replies of operations on worlds.
       return this.#withUrls(reply as ShardReply, request);
     }
     const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);

@@ -7,20 +7,15 @@
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
+import type { Json } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import type { ControlReply, SendEvent } from '#src/http/transport/transport.ts';
 import type { AnyJoin } from '#src/operations/joins.ts';
 import { widthFor } from '#src/operations/requests/requests.ts';
 import { passedReply, type ShardRequest } from './ask.ts';
 import type { Shard } from './shard.ts';
 
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [name: string]: Json };
 export type Fields = { readonly [name: string]: Json };
 type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 /** One value or list for each shard, in their order; null: this shard has none. */
@@ -126,8 +121,7 @@ function joinCommon(lists: ListsOfShards, { by, fields }: AnyFields, joining: Jo
   for (const [shardIndex, list] of lists.entries()) {
     for (const [position, entry] of (list ?? []).entries()) {
       const id = haveSame ? String(position) : idOf(entry);
-      const copies = copiesById.get(id) ?? lists.map(() => []);
-      copiesById.set(id, copies);
+      const copies = getOrAdd(copiesById, id, () => lists.map((): Json[] => []));
       copies[shardIndex]?.push(entry);
     }
   }

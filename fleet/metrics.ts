@@ -1,6 +1,13 @@
 /** The metrics of a fleet: those of all shards in one text, and those of the shards themselves. */
+import { getOrAdd } from '#io/grouped.ts';
 import type { FleetParts } from './routes.ts';
 import type { Shard } from './shard.ts';
+
+/** The lines of one metric family: each line about it once, and the samples of all shards. */
+interface FamilyLines {
+  readonly head: Set<string>;
+  readonly samples: string[];
+}
 
 /**
  * Joins the metrics of all shards by metric family. Each sample gets the label `shard`. `own`: the
@@ -10,15 +17,18 @@ export function joinedMetrics(
   texts: readonly string[],
   own: ReadonlyMap<string, readonly string[]>,
 ): string {
-  const families = new Map<string, { readonly head: Set<string>; readonly samples: string[] }>();
+  const families = new Map<string, FamilyLines>();
   for (const [shard, text] of texts.entries()) {
     let family = '';
     for (const line of text.split('\n')) {
       if (line === '' || line === '# EOF') continue;
       const [, named] = /^# \w+ (\S+)/.exec(line) ?? [];
       family = named ?? family;
-      const lines = families.get(family) ?? { head: new Set(), samples: [] };
-      families.set(family, lines);
+      const lines = getOrAdd(
+        families,
+        family,
+        (): FamilyLines => ({ head: new Set(), samples: [] }),
+      );
       if (named === undefined) lines.samples.push(withLabel(line, `shard="${shard}"`));
       else lines.head.add(line);
     }

@@ -1,4 +1,4 @@
-/** Reads typed texts as values of fields, and shows values and counts as text. */
+/** Reads typed texts as values of fields, and shows values, rows and counts as text. */
 import { type Field, innerFields, labelOf, pathOf, type Typed } from './field.ts';
 
 /** An input that this page or the control API refuses. */
@@ -130,4 +130,19 @@ export function textOf(value: unknown): string {
 /** `1 message`, `1,200 messages`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
+}
+
+/** Rows as CSV by RFC 4180; the first row gives the columns, and objects become JSON. */
+export function csvOf(rows: readonly object[]): string {
+  const names = Object.keys(rows[0] ?? {});
+  const lines = rows.map((row) => Object.values(row).map(csvCell).join());
+  return [names.join(), ...lines, ''].join('\r\n');
+}
+
+function csvCell(value: unknown): string {
+  const isObject = typeof value === 'object' && value !== null;
+  const text = isObject ? JSON.stringify(value) : `${value ?? ''}`;
+  // With an apostrophe, so that a spreadsheet does not run the text as a formula.
+  const safeText = /^[=@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
 }

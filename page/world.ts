@@ -1,11 +1,12 @@
 /**
  * What several pages show of a world: accounts and SIMs (one resource for all components of a
- * page), buckets, and the other worlds.
+ * page), buckets, the keys that a client needs, and the other worlds.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { whileRunning } from './clock.ts';
-import { type Account, call, type RefereeReport } from './control.ts';
+import { type Account, call, type RefereeReport, type Reply } from './control.ts';
 import { Resource, useReply, useResource } from './resource.ts';
+import { shownWorld } from './route.ts';
 
 const resource = new Resource(readWorld);
 /** Undefined until the first read; kept up to date only while a component calls `useWorld`. */
@@ -80,4 +81,22 @@ export function accountName(id: string | null): string {
   if (id === null) return 'shared pool';
   const account = world.value?.accounts.find(({ account_id: accountId }) => accountId === id);
   return account?.name ?? id.slice(0, 8);
+}
+
+/**
+ * What a client needs to send: the first account with a visible key and a number to send from, its
+ * own or the shared pool's.
+ */
+export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>) {
+  for (const { api_key: key, sims } of accounts) {
+    const from = (sims[0] ?? pool[0])?.number;
+    if (key !== '' && from !== undefined) return { baseUrl: base_url, key, from };
+  }
+  return undefined;
+}
+
+/** The key of an account, or '' if it may not be shown. */
+export function useKey(accountId: string | null): string {
+  const { value } = useReply('worlds.get', [shownWorld]);
+  return value?.accounts.find(({ account_id: id }) => id === accountId)?.api_key ?? '';
 }

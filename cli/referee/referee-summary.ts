@@ -2,6 +2,7 @@
  * The referee's report as text for a terminal, and as the summary that the harness writes reports
  * from: one result for each finding, or one for a rule without findings.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { clientRules } from '#contract/rules.ts';
 import { isoTime } from '#contract/time.ts';
 import { counted, foreignText, table } from '#io/terminal.ts';
@@ -14,7 +15,6 @@ import { type Expectation, type Weighed, weigh } from '#judging/report/expected.
 import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
 import type { Result, Verdict } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
-import { isObject } from '#judging/service/expectations.ts';
 
 interface Context {
   readonly file: string;

@@ -3,11 +3,12 @@
  * generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
+
 import { statusOfOtherBody } from '#contract/refusals.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';
 import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';
-import * as verify from '#judging/service/expectations.ts';
 import { namesField } from '#judging/service/named-fields.ts';
 import type { Seen } from '../run/case.ts';
 import { paths, unknownId } from '../run/trial.ts';
@@ -19,7 +20,7 @@ export const replyObservations = [
     *probe(ask) {
       const { unknownFrom, from } = ask.facts;
       const both = yield ask.send({ from_number: unknownFrom });
-      const used = verify.isObject(both.json) ? both.json['from_number'] : undefined;
+      const used = isObject(both.json) ? both.json['from_number'] : undefined;
       if (both.status === 403 || used === unknownFrom) return { answer: 'alias_wins' };
       if (both.status === 202) return { answer: 'from_wins' };
       const { status } = yield ask.send({ from_number: from });
@@ -185,7 +186,7 @@ export const replyObservations = [
     sends: 'reads of a message by other spellings',
     *probe(ask) {
       const accepted = yield ask.send();
-      const id = verify.isObject(accepted.json) ? String(accepted.json['message_id']) : '';
+      const id = isObject(accepted.json) ? String(accepted.json['message_id']) : '';
       const capitals = yield ask.get(paths.read(id.toUpperCase()));
       const bare = yield ask.get(paths.read(id.replaceAll('-', '')));
       return answerOf(`${capitals.status} ${bare.status}`, {
@@ -235,9 +236,9 @@ export const replyObservations = [
     sends: 'a read of a held message',
     *probe(ask) {
       const held = yield ask.send({ send_at: `${ask.ahead}Z` });
-      const id = verify.isObject(held.json) ? String(held.json['message_id']) : '';
+      const id = isObject(held.json) ? String(held.json['message_id']) : '';
       const { json } = yield ask.get(paths.read(id));
-      const status = verify.isObject(json) ? json['status'] : undefined;
+      const status = isObject(json) ? json['status'] : undefined;
       return status === undefined ? { undetermined: 'no status' } : { answer: status };
     },
   }),

@@ -2,7 +2,9 @@
  * Observations of what a target does as time passes. An observation finds the target's answer to an
  * assumption and judges nothing. All but `taskPickup` need a clock that can be moved.
  */
+
 import type { AssumptionName } from '#contract/assumptions.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { flood } from '../floods/limited-requests.ts';
@@ -183,9 +185,9 @@ function movingTime(
 
 /** The quota as the statistics state it, under any plausible name. */
 function quotaIn(json: unknown): unknown {
-  if (!verify.isObject(json)) return undefined;
+  if (!isObject(json)) return undefined;
   const quota = json['quota'];
-  const places = [json, ...(verify.isObject(quota) ? [quota] : [])];
+  const places = [json, ...(isObject(quota) ? [quota] : [])];
   for (const place of places) {
     for (const name of ['limit', 'monthly_quota', 'quota_limit', 'monthly_limit']) {
       const value = place[name];

@@ -4,9 +4,8 @@
  * message. The values decide what a member is; its name decides only if they do not.
  */
 import { statuses } from '#contract/message-status.ts';
-import type { Json } from '#contract/request-and-reply.ts';
+import { isObject, type Json } from '#contract/request-and-reply.ts';
 import { type Inferred, isTime, isUuid } from '#judging/discovery/infer-template.ts';
-import { isObject } from '#judging/service/expectations.ts';
 
 /** What is known of the account whose messages are listed. */
 export interface Recipient {

@@ -2,7 +2,7 @@
  * Infers the templates of the replies to reads and to other sends, for `--discover`. A reply in the
  * shape of the simulator's default needs no template, unless its headers differ.
  */
-import type { Json, ReplyTemplate } from '#contract/request-and-reply.ts';
+import { isObject, type Json, type ReplyTemplate } from '#contract/request-and-reply.ts';
 import {
   headersOf,
   templateOf,
@@ -41,7 +41,7 @@ export async function templateOfStats(
 
 /** True if the statistics have the members of the simulator's default. */
 function hasDefaultFigures({ json }: Reply): boolean {
-  if (!verify.isObject(json)) return false;
+  if (!isObject(json)) return false;
   const { messages, quota } = json;
   return (
     hasFields(json, ['messages', 'quota', 'received', 'sims_connected']) &&
@@ -52,12 +52,12 @@ function hasDefaultFigures({ json }: Reply): boolean {
 
 /** The members of an object; none for any other value. */
 export function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
-  return verify.isObject(value) ? value : {};
+  return isObject(value) ? value : {};
 }
 
 /** True for an object with exactly these fields, which are in alphabetical order. */
 function hasFields(value: unknown, names: readonly string[]): boolean {
-  return verify.isObject(value) && Object.keys(value).toSorted().join() === names.join();
+  return isObject(value) && Object.keys(value).toSorted().join() === names.join();
 }
 
 const receivedItem = ['device_id', 'from_number', 'message', 'message_id', 'received_at', 'to'];
@@ -83,7 +83,7 @@ export async function templateOfReceived(
 /** The list that a reply is or contains. */
 function listIn(json: unknown): readonly unknown[] {
   if (Array.isArray(json)) return json;
-  return verify.isObject(json) ? (Object.values(json).find(Array.isArray) ?? []) : [];
+  return isObject(json) ? (Object.values(json).find(Array.isArray) ?? []) : [];
 }
 
 /** Two messages, because what differs between their entries shows what the members are. */
@@ -155,12 +155,12 @@ export async function templateOfOtherSend(
   name: 'dashboard_send' | 'external_send',
 ): Promise<Inferred | undefined> {
   const reply = await t.post(paths[name], account.key, t.fields(account));
-  if (reply.status < 200 || reply.status > 299 || !verify.isObject(reply.json)) return undefined;
+  if (reply.status < 200 || reply.status > 299 || !isObject(reply.json)) return undefined;
   const { json } = reply;
   if (hasFields(json, messageFields) && reply.status === 202) return templateOfHeaders(reply);
   const id = String(json['message_id'] ?? json['id'] ?? '');
   const read = await t.read(account, id);
-  if (read.status !== 200 || !verify.isObject(read.json))
+  if (read.status !== 200 || !isObject(read.json))
     return undeterminedBy('its reply contains no id of a readable message');
   return templateOf([{ reply, values: valuesIn(read.json) }], { status: 202, bodies: [] });
 }

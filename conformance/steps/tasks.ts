@@ -2,9 +2,9 @@
  * Polls for tasks in place of a device, which pick up queued messages: sends messages until a poll
  * hands one out, and finds out what keeps a late message queued. Rule: STATE-2.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { isAccepted, isSend, messageIdOf } from '#judging/evidence/exchange.ts';
-import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited-requests.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
@@ -26,7 +26,7 @@ export async function readUntilReported(
   const end = t.now() + latestPickupMs(t.trace()) + secondMs;
   for (;;) {
     const { json } = await t.read(account, messageId);
-    if (verify.isObject(json) && json['status'] !== 'queued') return true;
+    if (isObject(json) && json['status'] !== 'queued') return true;
     if (t.now() > end) return false;
     await t.advance(secondMs);
   }
@@ -130,5 +130,5 @@ async function isQueued(t: Trial, account: AccountUnderTest, messageId: string):
 }
 
 function showsQueued(json: unknown): boolean {
-  return verify.isObject(json) && json['status'] === 'queued';
+  return isObject(json) && json['status'] === 'queued';
 }

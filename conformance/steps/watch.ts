@@ -3,6 +3,7 @@
  * STATE-5, SEND-7. Time advances by a fraction of the poll interval at most, and only to the next
  * deadline if a simulator states it, so that no status between two reads is missed.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import type { Exchange } from '#judging/evidence/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { finalStatuses, historiesIn, pollsAtPickup } from '#judging/service/histories.ts';
@@ -94,7 +95,7 @@ async function readStatus(
 ): Promise<void> {
   const { account, messageId, statuses, lateAt } = message;
   const { status: code, json, headers } = await t.read(account, messageId);
-  if (code !== 200 || !verify.isObject(json)) return;
+  if (code !== 200 || !isObject(json)) return;
   const status = verify.textOf(json['status']);
   const { etag } = message;
   message.etag = headers['etag'];

@@ -2,8 +2,9 @@
  * Calls operations of a simulator's control port by name. The harness does not know the simulator,
  * so it reads their paths from the port's OpenAPI document.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import { describe, isObject } from '#judging/service/expectations.ts';
+import { describe } from '#judging/service/expectations.ts';
 import { bearerHeader, Client } from './client.ts';
 import type { Masks } from './masks.ts';
 

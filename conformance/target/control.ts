@@ -2,8 +2,9 @@
  * What the harness does on a simulator through its control port: accounts, keys, SIMs, time,
  * scripted fates. This prepares a case; only replies of the service port are judged.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { minuteMs } from '#contract/time.ts';
-import { isObject, Lacking } from '#judging/service/expectations.ts';
+import { Lacking } from '#judging/service/expectations.ts';
 import type { Clock } from './client.ts';
 import { ControlFailed, ControlPort, type ControlPortSettings } from './control-port.ts';
 import type { Masks } from './masks.ts';

@@ -4,6 +4,7 @@
  * messages and requests of its own accounts.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Json } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
@@ -12,7 +13,7 @@ import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
 import { changedReply, okReply, passedReply, requestForShard, type ShardRequest } from '../ask.ts';
-import { type Json, shardNumber, withFleetNumbers } from '../join.ts';
+import { shardNumber, withFleetNumbers } from '../join.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';
 

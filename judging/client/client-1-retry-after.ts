@@ -4,8 +4,7 @@
  */
 import { grouped } from '#io/grouped.ts';
 import { counted } from '#io/terminal.ts';
-import { requestIdOf } from '../evidence/exchange.ts';
-import { asksForWait } from '../evidence/reading.ts';
+import { asksForWait, requestIdOf } from '../evidence/exchange.ts';
 import { areWithin, type ClientExchange, wasKnownTo } from './exchange.ts';
 import {
   attributableAttempts,
@@ -57,9 +56,9 @@ function judgeRetries(record: ClientRecord, status: 429 | 503): Judgement {
   return judgement(retries, isEarly, earlyFinding);
 }
 
+/** Series of requests of which each retries those before it: attempts at an intent, or equal GETs. */
 type Series = readonly (readonly ClientExchange[])[];
 
-/** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
 const seriesOf = onceOf((record): Series => {
   const { exchanges, intents } = record;
   // Most targets are never refused: their requests retry nothing.

@@ -8,6 +8,7 @@ import { requestIdOf } from '../evidence/exchange.ts';
 import {
   type ClientExchange,
   firstAcceptances,
+  mayBeStatus,
   messageIdOf,
   plainText,
   readIdOf,
@@ -17,7 +18,7 @@ import {
   unrecorded,
 } from './exchange.ts';
 import { IntentNames } from './intent-names.ts';
-import { plainNumber, type ReportedIntent, reportedContentOf } from './intents-file.ts';
+import { linesOf, plainNumber, type ReportedIntent, reportedContentOf } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -98,9 +99,7 @@ function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
     message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
   const isLost = (message: ClientExchange) => {
     const id = messageIdOf(message) ?? '';
-    return (
-      endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
-    );
+    return endsUndelivered?.(id) === true || mayBeStatus(lastRead(message), 'failed');
   };
   return { isLost, lastRead };
 }
@@ -116,14 +115,13 @@ function falseReports(
   const reportedAs = (outcome: ReportedIntent['reported']) =>
     group.filter(({ reported }) => reported === outcome);
   const [delivered, failed] = [reportedAs('delivered'), reportedAs('failed')];
+  // An intent was sent; a message that is reported as failed or unknown may never have been.
+  const mayBeUnsent = failed.length + reportedAs('unknown').length;
   return [
     ...falseAcceptances([...delivered, ...reportedAs('accepted')], accepted, attempts),
     ...falseDeliveries(delivered, accepted, messageOutcomes),
     ...falseFailures(failed, accepted, group.length - failed.length, messageOutcomes),
-    ...unreportedSends(
-      reportedAs(undefined),
-      group.length - intents.length - failed.length - reportedAs('unknown').length,
-    ),
+    ...unsentLines(reportedAs(undefined), group.length - intents.length - mayBeUnsent),
     ...differingMessages(group, accepted),
   ];
 }
@@ -132,10 +130,7 @@ function falseReports(
  * Lines that report nothing although no send belongs to them. `unsent`: how many lines have no
  * send.
  */
-function unreportedSends(
-  unreported: readonly ReportedIntent[],
-  unsent: number,
-): readonly Finding[] {
+function unsentLines(unreported: readonly ReportedIntent[], unsent: number): readonly Finding[] {
   return unreported.slice(0, Math.max(0, unsent)).map(({ intent }) => {
     return finding(`${intent} was never sent: send it, or report it as failed`, []);
   });
@@ -150,7 +145,7 @@ function differingMessages(
   group: readonly ReportedIntent[],
   accepted: readonly ClientExchange[],
 ): readonly Finding[] {
-  const lines = group.flatMap((report) => report.lines ?? [report]);
+  const lines = group.flatMap(linesOf);
   const readable = accepted.filter(({ fields }) => fields !== undefined);
   const differing = readable.map((send) => {
     const [closest = []] = lines
@@ -196,7 +191,7 @@ function falseDeliveries(
   { lastRead }: Outcomes,
 ): readonly Finding[] {
   const delivered = accepted.filter((message) =>
-    ['delivered', unrecorded].includes(lastRead(message) ?? ''),
+    mayBeStatus(lastRead(message), 'delivered'),
   ).length;
   const statuses = new Set(accepted.map((message) => lastRead(message) ?? 'never read'));
   return reports.slice(delivered, accepted.length).map(({ intent }) => {

@@ -16,10 +16,10 @@ import {
   isUnresolved,
   mayBeAccepted,
   recipientAndTextOf,
+  recipientOf,
   refusedForGood,
   wasKnownTo,
 } from './exchange.ts';
-import { recipientOf } from './gathered-intents.ts';
 import {
   type ClientRecord,
   finding,

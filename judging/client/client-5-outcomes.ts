@@ -8,11 +8,11 @@ import {
   isAccepted,
   isUnresolved,
   mayBeAccepted,
+  mayBeStatus,
   messageIdOf,
   readIdOf,
   recipientAndTextOf,
   statusIn,
-  unrecorded,
   wasKnownTo,
 } from './exchange.ts';
 import {
@@ -71,7 +71,7 @@ class FailedReads {
 
   constructor(reads: readonly ClientExchange[]) {
     for (const read of reads) {
-      if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
+      if (!mayBeStatus(statusIn(read), 'failed')) continue;
       // A message whose id is not recorded may be any that was read.
       for (const id of ['', readIdOf(read)])
         if (!this.#firstById.has(id)) this.#firstById.set(id, read);

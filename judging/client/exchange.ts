@@ -198,14 +198,25 @@ export function senderOf({ fields }: ClientExchange): unknown {
   return fields?.['from'] ?? fields?.['from_number'];
 }
 
+/** The recipient of a send; undefined for a recipient that is not text. */
+export function recipientOf({ fields }: ClientExchange): string | undefined {
+  const { to } = fields ?? {};
+  return typeof to === 'string' ? to : undefined;
+}
+
 /** The reply's `message_id`; undefined if it has none. */
 export function messageIdOf(exchange: ClientExchange): string | undefined {
   const id = bodyOf(exchange)['message_id'];
   return typeof id === 'string' ? id : undefined;
 }
 
-/** In place of a status that the record lacks: it may be any. */
+/** In place of a status that the record lacks. */
 export const unrecorded = 'not recorded';
+
+/** True if the status is this one, or may be, as the record lacks it. */
+export function mayBeStatus(status: string | undefined, wanted: 'delivered' | 'failed'): boolean {
+  return status === wanted || status === unrecorded;
+}
 
 export function statusIn(exchange: ClientExchange): string {
   return exchange.lacksBody ? unrecorded : String(bodyOf(exchange)['status']);
@@ -228,6 +239,7 @@ export function readsIn(exchanges: readonly ClientExchange[]): readonly ClientEx
  */
 export function firstAcceptances(attempts: readonly ClientExchange[]): readonly ClientExchange[] {
   const [only] = attempts;
+  // Most messages have one attempt, for which no set is made.
   if (only !== undefined && attempts.length === 1) {
     return only.reply.status === 202 || (only.reply.status === 200 && hasMessageId(only))
       ? attempts

@@ -17,6 +17,7 @@ import {
   isUnresolved,
   mayBeAccepted,
   recipientAndTextOf,
+  recipientOf,
   wasKnownTo,
 } from './exchange.ts';
 import { type Intent, lastAttempt } from './record.ts';
@@ -235,12 +236,6 @@ export class AbandonedIntents {
       takeFrom(this.#withInactiveSim.get(recipientAndTextOf(send)), send, name)
     );
   }
-}
-
-/** Undefined for a recipient that is not text. */
-export function recipientOf({ fields }: ClientExchange): string | undefined {
-  const { to } = fields ?? {};
-  return typeof to === 'string' ? to : undefined;
 }
 
 function takeFrom(

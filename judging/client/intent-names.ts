@@ -5,7 +5,7 @@
 import { getOrAdd } from '#io/grouped.ts';
 import { type ClientExchange, recipientAndTextOf, senderOf } from './exchange.ts';
 import { type GatheredIntent, isOver } from './gathered-intents.ts';
-import { type ReportedIntent, reportedContentOf } from './intents-file.ts';
+import { linesOf, type ReportedIntent, reportedContentOf } from './intents-file.ts';
 
 /** The names that the file gives to one `request_id`. */
 interface NamesOfId {
@@ -24,7 +24,7 @@ export class IntentNames {
   readonly #ids = new Map<string, NamesOfId>();
 
   constructor(reports: readonly ReportedIntent[] = []) {
-    for (const report of reports) for (const line of report.lines ?? [report]) this.#add(line);
+    for (const line of reports.flatMap(linesOf)) this.#add(line);
   }
 
   /** The name of a send with this `request_id`; undefined if no line has the id. */
@@ -38,12 +38,11 @@ export class IntentNames {
 
   #add({ intent, to, from, message, request_id: id }: ReportedIntent): void {
     if (id === undefined) return;
-    const names = this.#ids.get(id) ?? {
+    const names = getOrAdd<string, NamesOfId>(this.#ids, id, () => ({
       latest: intent,
       isUnambiguous: true,
       byMatchKey: new Map(),
-    };
-    this.#ids.set(id, names);
+    }));
     if (names.latest !== intent) names.isUnambiguous = false;
     names.latest = intent;
     for (const key of matchKeys(to, from, message)) names.byMatchKey.set(key, intent);

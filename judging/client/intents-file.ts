@@ -24,7 +24,7 @@ export const reportedIntentSchema = z.strictObject({
 });
 /** What the file says of an intent. */
 export type ReportedIntent = z.output<typeof reportedIntentSchema> & {
-  /** All lines of the file about this intent; undefined if this line is the only one. */
+  /** See `linesOf`; undefined if this line is the only one. */
   readonly lines?: readonly ReportedIntent[];
 };
 
@@ -63,13 +63,19 @@ export function latestByIntent(reports: readonly ReportedIntent[]): ReportedInte
   );
 }
 
+/** All lines of the file about the intent of a report. */
+export function linesOf(report: ReportedIntent): readonly ReportedIntent[] {
+  return report.lines ?? [report];
+}
+
 /**
  * By recipient and text: how many messages the client names, if several. Only where a line has no
  * `request_id`: ids show by themselves which sends have which name.
  */
 export function equalMessagesOf(reports: readonly ReportedIntent[]): ReadonlyMap<string, number> {
-  const lines = reports.flatMap((report) => report.lines ?? [report]);
-  const byMessage = grouped(lines, ({ to, message }) => messageKey(plainNumber(to), message));
+  const byMessage = grouped(reports.flatMap(linesOf), ({ to, message }) =>
+    messageKey(plainNumber(to), message),
+  );
   const counts = [...byMessage]
     .filter(([, equal]) => equal.some((line) => line.request_id === undefined))
     .map(([key, equal]): [string, number] => [key, new Set(equal.map((one) => one.intent)).size]);

@@ -4,9 +4,9 @@
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
-import { RecordedReply } from '../evidence/exchange.ts';
-import { waitMs } from '../evidence/reading.ts';
+import { waitMs } from '../evidence/exchanges-of-traffic.ts';
 import type { Reply } from '../evidence/reply.ts';
+import { RecordedReply } from '../evidence/reply.ts';
 import type { ClientExchange } from './exchange.ts';
 import { latestByIntent, type ReportedIntent } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';

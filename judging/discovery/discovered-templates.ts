@@ -6,8 +6,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { malformedDetails, refusals } from '#contract/refusals.ts';
-import type { Json, ReplyTemplate } from '#contract/request-and-reply.ts';
-import { codeOf, isObject } from '../service/expectations.ts';
+import { isObject, type Json, type ReplyTemplate } from '#contract/request-and-reply.ts';
+import { codeOf } from '../service/expectations.ts';
 import {
   abstracted,
   coversFields,

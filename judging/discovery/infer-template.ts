@@ -3,9 +3,8 @@
  * knows become placeholders, also inside texts, and parts that are equal in all samples stay. Any
  * other part is left out and reported, never guessed.
  */
-import type { Json, ReplyTemplate } from '#contract/request-and-reply.ts';
+import { isObject, type Json, type ReplyTemplate } from '#contract/request-and-reply.ts';
 import type { Reply } from '../evidence/reply.ts';
-import { isObject } from '../service/expectations.ts';
 
 export interface Sample {
   readonly reply: Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;

@@ -2,16 +2,22 @@
  * The answers to assumptions that a single reply shows, in a run of the harness or in recorded
  * traffic. Each function returns undefined for a reply that no answer explains.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import type { ProbeReply } from '../evidence/reply.ts';
-import { codeOf, isObject } from '../service/expectations.ts';
+import { codeOf } from '../service/expectations.ts';
 import { shapeOf } from './discovered-templates.ts';
 import { inferBody } from './infer-template.ts';
 
 /** Answers by the status of the reply. */
 export const contentType = { 415: 'reject_415', 202: 'ignore' } as const;
 export const trailingSlash = {
-  ...{ 200: 'served', 202: 'served', 404: 'not_found' },
-  ...{ 301: 'redirect', 302: 'redirect', 307: 'redirect', 308: 'redirect' },
+  200: 'served',
+  202: 'served',
+  301: 'redirect',
+  302: 'redirect',
+  307: 'redirect',
+  308: 'redirect',
+  404: 'not_found',
 } as const;
 export const methodNotAllowed = { 405: '405', 404: '404' } as const;
 export const headMethod = {

@@ -2,9 +2,10 @@
  * How far the target's clock is ahead of ours. The `created_at` of an accepted send shows it to the
  * millisecond. Judges need it to tell whether a time of the target is past.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
-import { isObject, textOf } from '../service/expectations.ts';
+import { textOf } from '../service/expectations.ts';
 import { timeIn } from './reading.ts';
 import type { Reply } from './reply.ts';
 

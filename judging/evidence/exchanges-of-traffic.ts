@@ -8,17 +8,10 @@ import { matchRoute } from '#contract/routes.ts';
 import { secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import type { ClientCaller, ClientExchange, Reading } from '../client/exchange.ts';
-import { RecordedReply } from './exchange.ts';
+import { asksForWait } from './exchange.ts';
 import { leastLateMs, type MutableExchange, otherReadings, setOverlaps } from './other-readings.ts';
-import {
-  asksForWait,
-  isGarbled,
-  KeyNames,
-  keyIn,
-  objectIn,
-  plainAddress,
-  waitMs,
-} from './reading.ts';
+import { KeyNames, keyIn, objectIn, plainAddress } from './reading.ts';
+import { isGarbled, RecordedReply } from './reply.ts';
 
 export interface ReadTraffic {
   readonly exchanges: ClientExchange[];
@@ -157,4 +150,25 @@ function hasAnyOf(names: ReadonlySet<string>, text: string): boolean {
   if (!text.includes('key:')) return false;
   for (const name of names) if (text.includes(name)) return true;
   return false;
+}
+
+/** The three forms of a date in RFC 9110; the oldest names no zone, as all are GMT. */
+const dateForms = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w -]*\d\d:\d\d:\d\d(?: GMT| \d{4})$/;
+
+/**
+ * The wait that a `Retry-After` asks for, in milliseconds of the service's clock. `rate`: the
+ * service's seconds in each second of the header. `nowMs`: the service's time, from which a date
+ * counts.
+ */
+export function waitMs(
+  header: string | undefined,
+  rate: number,
+  nowMs: () => number,
+): number | undefined {
+  if (header === undefined || header.trim() === '') return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * secondMs * rate : undefined;
+  if (!dateForms.test(header)) return undefined;
+  const untilEndMs = Math.max(0, Date.parse(`${header.replace(/ GMT$/, '')} GMT`) - nowMs());
+  return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
 }

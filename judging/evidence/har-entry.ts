@@ -3,10 +3,11 @@
  * browsers and proxies write: Chromium may leave out credentials and bodies, Playwright writes -1
  * if no reply came, and mitmproxy encodes bodies that are not text.
  */
+
 import { isUtf8 } from 'node:buffer';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mayChangeReply } from '#contract/fault-kinds.ts';
-import { isObject } from '../service/expectations.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import type { FileReading } from './file-reading.ts';
 import { pathOf, timeIn, valueIn } from './reading.ts';
 

@@ -6,9 +6,8 @@
  */
 import { z } from 'zod';
 import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
-import type { ApiReply } from '#contract/request-and-reply.ts';
+import { type ApiReply, isObject } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
-import { isObject } from '../service/expectations.ts';
 import { timeIn } from './reading.ts';
 
 const text = z.string().exactOptional();
@@ -19,31 +18,37 @@ const delivery = z.strictObject({
   cut: z.enum(cutNames).exactOptional(),
 });
 
-const recordedRequestSchema = z.strictObject({
-  ...{ method: z.string(), path: z.string(), query: text },
+const journalRequestSchema = z.strictObject({
+  method: z.string(),
+  path: z.string(),
+  query: text,
   key_id: text.describe('The key that authenticated it.'),
   credential: text.describe('The digest of any other Authorization header.'),
-  ...{ client_ip: text, forwarded_for: text, content_type: text, content_encoding: text },
+  client_ip: text,
+  forwarded_for: text,
+  content_type: text,
+  content_encoding: text,
   headers: headers.describe('`traceparent`, and those that faults looked at.'),
   body: text,
   body_base64: text.describe('The body, if it is not UTF-8.'),
 });
-export type RecordedRequest = z.output<typeof recordedRequestSchema>;
+export type JournalRequest = z.output<typeof journalRequestSchema>;
 
-const recordedReplySchema = z.strictObject({
+const journalReplySchema = z.strictObject({
   status: z.int(),
-  ...{ headers, delivery: delivery.exactOptional() },
+  headers,
+  delivery: delivery.exactOptional(),
   body: z.string(),
 });
-export type RecordedReply = z.output<typeof recordedReplySchema>;
+export type JournalReply = z.output<typeof journalReplySchema>;
 
 export const requestEntrySchema = z.strictObject({
   at: time.describe('Simulated time.'),
-  request: recordedRequestSchema,
+  request: journalRequestSchema,
   fault_id: text,
   fault: z.enum(faultKindNames).exactOptional().describe('The kind of the fault that struck it.'),
   repeats: z.int().exactOptional().describe('The number of the request that a replay repeats.'),
-  reply: recordedReplySchema,
+  reply: journalReplySchema,
 });
 export type RequestEntry = z.output<typeof requestEntrySchema>;
 
@@ -81,13 +86,13 @@ export function entryIn(line: unknown): Entry | undefined {
 function isEntry(line: Readonly<Record<string, unknown>>): line is Entry & typeof line {
   const { at, request, reply, operation, args, result, ended } = line;
   if (typeof at !== 'string' || Number.isNaN(timeIn(at))) return false;
-  if ('request' in line) return isRecordedRequest(request) && isObject(reply);
+  if ('request' in line) return isJournalRequest(request) && isObject(reply);
   if ('ended' in line) return Number.isInteger(ended);
   return typeof operation === 'string' && Array.isArray(args) && typeof result === 'string';
 }
 
 /** Every field but `headers` is text; method and path are required. */
-function isRecordedRequest(request: unknown): boolean {
+function isJournalRequest(request: unknown): boolean {
   if (!isObject(request)) return false;
   for (const field in request) {
     const isRight =
@@ -98,7 +103,7 @@ function isRecordedRequest(request: unknown): boolean {
 }
 
 /** What a journal holds of a reply. */
-export function recordedReply(reply: ApiReply | RecordedReply): RecordedReply {
+export function journalReply(reply: ApiReply | JournalReply): JournalReply {
   const { status, body, headers, delivery } = reply;
   return {
     status,

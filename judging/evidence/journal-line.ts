@@ -73,14 +73,14 @@ export function lineReader(path: string): (line: string) => Entry | undefined {
 /** Undefined if the line is not JSON, or not an entry. */
 function entryOf(line: string): Entry | undefined {
   try {
-    return entryIn(valueIn(line));
+    return entryIn(parseJournalLine(line));
   } catch {
     return undefined;
   }
 }
 
 /** Parses a line. The body of a reply is its text again, byte for byte as it was sent. */
-export function valueIn(text: string): unknown {
+export function parseJournalLine(text: string): unknown {
   const start = requestStart.test(text) ? text.indexOf(`${jsonReply}{`) : -1;
   if (start < 0) return JSON.parse(text);
   const end = text.lastIndexOf(`}${checksumMember}`);

@@ -147,6 +147,8 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
   // A name of a later version says nothing about the reply.
   const struck =
     fault === undefined || !Object.hasOwn(faultKinds, fault) ? undefined : faultKinds[fault];
+  const mayBeRead = fault === undefined || (struck !== undefined && isReadable(struck));
+  const isGarbled = struck !== undefined && !(struck.reply in cuts) && !isReadable(struck);
   // Named one by one: spreads would be most of the cost of reading.
   const { sentAt, answeredAt, precisionMs, dateShiftMs } = reading.shared.clocks.timesOf(line);
   return {
@@ -171,12 +173,8 @@ function exchangeOfLine(line: RecordedLine, reading: FileReading): TrafficExchan
     },
     // If the request did not reach the service, the status shows nothing about it.
     isForced: struck?.isHandled === false,
-    isSeen:
-      reply !== undefined &&
-      failure === undefined &&
-      (fault === undefined || (struck !== undefined && isReadable(struck))),
-    isGarbled:
-      struck !== undefined && !(struck.reply in cuts) && !isReadable(struck) ? true : undefined,
+    isSeen: reply !== undefined && failure === undefined && mayBeRead,
+    isGarbled: isGarbled || undefined,
   };
 }
 

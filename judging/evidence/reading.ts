@@ -1,11 +1,9 @@
-/** Reads the parts of recorded requests and replies: JSON, paths, waits, and API keys. */
+/** Reads the parts of recorded requests and replies: JSON, paths, times, and API keys. */
+import { isObject } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { secondMs } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { jsonIn } from '#io/plain-file.ts';
-import { isObject } from '../service/expectations.ts';
-import { isSuccess, type Reply } from './reply.ts';
 
 /** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
@@ -60,46 +58,6 @@ export const keyIn = onceInTurn((authorization: string | undefined) => {
 
 /** The time that a text says, in epoch milliseconds. Many exchanges have one `Date`. */
 export const timeIn = onceInTurn((text: string) => Date.parse(text));
-
-/** The statuses whose `Retry-After` the judges read (CLIENT-1, CLIENT-17). */
-export function asksForWait(status: number): boolean {
-  return status === 429 || [500, 502, 503, 504].includes(status);
-}
-
-/** The three forms of a date in RFC 9110; the oldest names no zone, as all are GMT. */
-const dateForms = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w -]*\d\d:\d\d:\d\d(?: GMT| \d{4})$/;
-
-/**
- * The wait that a `Retry-After` asks for, in milliseconds of the service's clock. `rate`: the
- * service's seconds in each second of the header. `nowMs`: the service's time, from which a date
- * counts.
- */
-export function waitMs(
-  header: string | undefined,
-  rate: number,
-  nowMs: () => number,
-): number | undefined {
-  if (header === undefined || header.trim() === '') return undefined;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * secondMs * rate : undefined;
-  if (!dateForms.test(header)) return undefined;
-  const untilEndMs = Math.max(0, Date.parse(`${header.replace(/ GMT$/, '')} GMT`) - nowMs());
-  return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
-}
-
-/** Longer than the body of a message. */
-const keptLength = 1_000;
-
-/**
- * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is
- * 2xx.
- */
-export function isGarbled(reply: Pick<Reply, 'status' | 'text' | 'json'>): boolean {
-  const { text } = reply;
-  if (text === '' || (!isSuccess(reply) && !/^\s*[{[]/.test(text))) return false;
-  // A short body is read again, so its value is kept; that of a long one would take too much memory.
-  return (text.length < keptLength ? reply.json : valueIn(text)) === undefined;
-}
 
 /** A character that a key, or the name of one, can contain. */
 const keyCharacter = /[A-Za-z0-9_.~+/=:-]/;

@@ -10,12 +10,11 @@ import {
   type Caller,
   type Exchange,
   exchangeOf,
-  RecordedReply,
   type RequestKnowledge,
   type Sender,
 } from '../evidence/exchange.ts';
 import { keyIn } from '../evidence/reading.ts';
-import { isSuccess, type Reply } from '../evidence/reply.ts';
+import { isSuccess, RecordedReply, type Reply } from '../evidence/reply.ts';
 import { codeOf, isNear } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
@@ -120,8 +119,10 @@ export class TrafficKnowledge implements RequestKnowledge<TrafficExchange> {
     const account = `${host}${this.#accounts.get(key) ?? key}`;
     const added: KnownKey = { caller: { isNew: false, key: 'valid', account }, isAccepted: false };
     this.#keys.set(name, added);
-    const [longestKnown = ''] = this.#keys.size > mostTellingKeys ? this.#keys.keys() : [];
-    this.#keys.delete(longestKnown);
+    if (this.#keys.size > mostTellingKeys) {
+      const [longestKnown = ''] = this.#keys.keys();
+      this.#keys.delete(longestKnown);
+    }
     return added;
   }
 }

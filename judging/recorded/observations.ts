@@ -3,8 +3,10 @@
  * exchanges agree on it, and the shapes of replies, which `conformance/run/run-recorded.ts`
  * compares between recordings.
  */
+
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import { statusOfOtherBody } from '#contract/refusals.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { minuteMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import * as single from '../discovery/single-replies.ts';
@@ -17,7 +19,6 @@ import {
   routeIn,
 } from '../evidence/exchange.ts';
 import type { Discovered } from '../report/outcome.ts';
-import { isObject } from '../service/expectations.ts';
 import { namesField } from '../service/named-fields.ts';
 import { documentedNames, holdEndOf, validityOf } from '../service/validity.ts';
 import { hasRequestId, isDeclaredJson } from './recorded-rules.ts';

@@ -3,12 +3,13 @@
  * and which of them are judged together. Exchanges that may mislead a judge are left out: a reply
  * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
+import { isLimited } from '#contract/limits.ts';
 import { conflictStatuses } from '#contract/refusals.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { eachOf, onceInTurn } from '#io/grouped.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../evidence/exchange.ts';
 import { isSuccess } from '../evidence/reply.ts';
-import { isObject } from '../service/expectations.ts';
 import { documentedNames } from '../service/validity.ts';
 import { isOfService } from './knowledge.ts';
 
@@ -61,6 +62,7 @@ export function hasRequestId({ fields }: Exchange): boolean {
 }
 
 const quotedNames = documentedNames.map((name) => `"${name}"`);
+const memberName = new RegExp(`(${quotedNames.join('|')})\\s*:`, 'g');
 
 /** True if a name occurs twice in the body: services differ in which of the two counts. */
 function repeatsFields({ body = '' }: Exchange): boolean {
@@ -69,7 +71,7 @@ function repeatsFields({ body = '' }: Exchange): boolean {
     return at >= 0 && body.includes(name, at + 1);
   };
   if (!quotedNames.some(isTwice)) return false;
-  const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
+  const names = [...body.matchAll(memberName)];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
 
@@ -93,16 +95,22 @@ const isRead200 = (one: Exchange) => isRead(one) && one.reply.status === 200;
 const isAcceptedSend = (one: Exchange) => isSend(one) && one.reply.status === 202;
 const isTasks = ({ endpoint, reply }: Exchange) => endpoint === 'tasks' && reply.status === 200;
 const isHistory = (one: Exchange) => isAcceptedSend(one) || isRead200(one) || isTasks(one);
-const isLimited = ({ endpoint }: Exchange) =>
-  endpoint !== undefined && endpoint !== 'read' && endpoint !== 'stats';
-const isOfAccount = (one: Exchange) => isLimited(one) && one.caller.account !== undefined;
+const isOfLimit = ({ endpoint }: Exchange) => endpoint !== undefined && isLimited(endpoint);
+const isOfAccount = (one: Exchange) => isOfLimit(one) && one.caller.account !== undefined;
+
+/** True if the reply says whether its path exists. A 404 of `tasks` may be about the device. */
+function showsPath({ endpoint, reply }: Exchange): boolean {
+  const mayLackPath = endpoint !== 'tasks' && [404, 405].includes(reply.status);
+  return mayLackPath || (endpoint === 'send' ? reply.status === 202 : isSuccess(reply));
+}
 
 const message = (fits: RecordedRule['fits']): RecordedRule => ({ group: 'message', fits });
 const limit: RecordedRule = { group: 'bucket', needsAll: true, fits: isOfAccount };
 const unlimited: RecordedRule = {
   group: 'bucket',
   fits: ({ endpoint, caller, reply }) =>
-    (endpoint === 'read' || endpoint === 'stats') &&
+    endpoint !== undefined &&
+    !isLimited(endpoint) &&
     caller.account !== undefined &&
     [200, 404, 429].includes(reply.status),
 };
@@ -156,17 +164,11 @@ export const recordedRules: Readonly<Partial<Record<RuleId, RecordedRule>>> = {
         (one.reply.status === 403 && one.caller.key === 'missing' && isObject(one.reply.json))),
   ),
   'ERR-1': message((one) => one.reply.status === 402),
-  'ERR-3': { group: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
-  'ERR-4': message((one) => isLimited(one) && isDocumented(one) && one.reply.status === 429),
+  'ERR-3': { group: 'bucket', fits: (one) => isOfLimit(one) && !one.reply.lacksHeaders },
+  'ERR-4': message((one) => isOfLimit(one) && isDocumented(one) && one.reply.status === 429),
   'VER-1': message(
     (one) =>
-      isDocumented(one) &&
-      one.endpoint !== 'read' &&
-      one.caller.key === 'valid' &&
-      (one.endpoint === 'send'
-        ? [202, 404, 405].includes(one.reply.status)
-        : isSuccess(one.reply) ||
-          (one.endpoint !== 'tasks' && [404, 405].includes(one.reply.status))),
+      isDocumented(one) && one.endpoint !== 'read' && one.caller.key === 'valid' && showsPath(one),
   ),
 };
 

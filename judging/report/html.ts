@@ -79,11 +79,11 @@ function render(summary: Summary, mostExchanges: number): string {
       ...summary.weighed.stale.map((line) => `Stale expectation: ${line}`),
     ],
     counts: verdicts.flatMap((verdict) => {
-      const [first, ...others] = rows.filter((result) => result.verdict === verdict);
-      const label = String(others.length + 1);
-      return first === undefined
-        ? []
-        : [{ label, tone: toneOf(verdict, summary), to: anchorOf(first) }];
+      const ofVerdict = rows.filter((result) => result.verdict === verdict);
+      const [first] = ofVerdict;
+      if (first === undefined) return [];
+      const label = String(ofVerdict.length);
+      return [{ label, tone: toneOf(verdict, summary), to: anchorOf(first) }];
     }),
     findings: [...grouped(findingsOf(results, summary.weighed), commonRule)].map(
       ([rule, findings]) => findingLink(rule, findings, link),

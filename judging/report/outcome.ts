@@ -2,10 +2,11 @@
  * What the results of all cases amount to: a verdict for each rule, counts, findings, the answers
  * to assumptions, one exit code.
  */
+
 import { assumptionNames } from '#contract/assumptions.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { eachOf, grouped } from '#io/grouped.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
-import { isObject } from '../service/expectations.ts';
 import type { Weighed } from './expected.ts';
 import {
   bySubject,

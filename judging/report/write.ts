@@ -58,8 +58,8 @@ export function writeReports(
 
 /** The whole run for programs. Its schema is `report.schema.json` in this folder. */
 function jsonReport(summary: Summary): string {
-  const { title: _, observedName: __, sendsAre: ___, sentenceOf, weighed, ...most } = summary;
-  const { discovered, results, rules, ...rest } = most;
+  const { title: _, observedName: __, sendsAre: ___, sentenceOf, weighed, ...others } = summary;
+  const { discovered, results, rules, ...rest } = others;
   const textWith = (most: MostExchanges) => {
     const report = {
       format: 'smstwin-conformance/1',
@@ -76,26 +76,31 @@ function jsonReport(summary: Summary): string {
     };
     return `${JSON.stringify(report, null, 2)}\n`;
   };
-  for (const most of steps) {
-    const text = textWith(most);
-    if (Buffer.byteLength(text) <= longestReport) return text;
+  let text = '';
+  for (const most of exchangeAmounts) {
+    text = textWith(most);
+    if (Buffer.byteLength(text) <= longestReportBytes) break;
   }
-  return textWith({ settled: 0, open: 0 });
+  return text;
 }
 
-/** In bytes. A report is kept for each week: a longer one shows fewer exchanges. */
-const longestReport = 500_000;
+/** A report is kept for each week: a longer one shows fewer exchanges. */
+const longestReportBytes = 500_000;
+
+/** How many exchanges a report shows of a case. */
 interface MostExchanges {
   /** For a case that passed or observed something. */
   readonly settled: number;
   readonly open: number;
 }
-const steps: readonly MostExchanges[] = [
+/** The first amount with which the report is short enough. */
+const exchangeAmounts: readonly MostExchanges[] = [
   { settled: 30, open: 30 },
   { settled: 1, open: 30 },
   { settled: 0, open: 30 },
   { settled: 0, open: 8 },
   { settled: 0, open: 2 },
+  { settled: 0, open: 0 },
 ];
 
 function isSettled({ verdict, kind }: Result): boolean {

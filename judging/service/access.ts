@@ -175,7 +175,7 @@ function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
     findings.judge([send], () => verify.refused(send.reply, 403, denied));
   for (const send of sendsFrom(trace, 'foreign')) {
     const isHidden = verify.codeOf(send.reply) === notFound;
-    findings[isHidden ? 'alsoRequire' : 'judge']([send], () => requireForeignRefusal(send));
+    findings.require(!isHidden, [send], () => requireForeignRefusal(send));
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
   requireRefusedEverywhere(trace, findings, 'foreign');
@@ -221,8 +221,8 @@ function judgeInactiveSims(trace: Trace, findings: Findings): void {
 function judgeRoutes(trace: Trace, findings: Findings): void {
   for (const send of sendsFrom(trace, 'own', 'pool')) {
     const { sender, fields = {}, reply } = send;
-    const isSimUnknown = sender?.is === 'own' && sender.deviceId === undefined;
-    findings[isSimUnknown ? 'alsoRequire' : 'judge']([send], () => {
+    const isSimKnown = sender?.is !== 'own' || sender.deviceId !== undefined;
+    findings.require(isSimKnown, [send], () => {
       const body = verify.accepted(reply);
       verify.equal('from_number', body['from_number'], fields['from'] ?? fields['from_number']);
       const deviceId = deviceIdOf(send);

@@ -3,7 +3,9 @@
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
+
 import { statuses } from '#contract/message-status.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import { getOrAdd, onceInTurn } from '#io/grouped.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../evidence/exchange.ts';
@@ -33,7 +35,7 @@ const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const mostClockErrorMs = { exactTimes: 10 * secondMs, estimatedTimes: 15 * minuteMs };
 
 /** One Message body, and what the run knows of its message. */
-interface Context {
+interface ShownBody {
   readonly body: Readonly<Record<string, unknown>>;
   /** Names the body in failures: "a 202", "a replay" or "a read". */
   readonly source: string;
@@ -48,15 +50,15 @@ interface Context {
 }
 
 /** A judge that runs a check on each Message body. The check throws if the body breaks the rule. */
-function judgeBodies(check: (context: Context) => void): Judge {
+function judgeBodies(check: (shown: ShownBody) => void): Judge {
   return (trace, findings) => {
-    for (const context of contextsIn(trace)) findings.judge(context.proof, check, context);
+    for (const shown of shownBodiesIn(trace)) findings.judge(shown.proof, check, shown);
   };
 }
 
 /** The Message bodies of a trace. Computed once for all judges that ask for one trace in turn. */
-const contextsIn = onceInTurn(
-  ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly Context[] => {
+const shownBodiesIn = onceInTurn(
+  ({ exchanges, log, hasExactTimes, recorded }: Trace): readonly ShownBody[] => {
     const isRecorded = recorded !== undefined;
     const acceptedById = new Map<unknown, Exchange>();
     for (const send of log) {
@@ -82,7 +84,7 @@ function isAcceptance(exchange: Exchange): boolean {
 function hasMessageBody(exchange: Exchange): boolean {
   const { status, json } = exchange.reply;
   const isMessage = (isMessageSend(exchange) || isRead(exchange)) && status === 200;
-  return (isMessage || isAcceptance(exchange)) && verify.isObject(json);
+  return (isMessage || isAcceptance(exchange)) && isObject(json);
 }
 
 function sourceOf(exchange: Exchange): string {
@@ -102,7 +104,7 @@ export function requireSevenFields(body: Readonly<Record<string, unknown>>, what
   verify.equal(`field names${what}`, Object.keys(body).sort().join(', '), sevenFields);
 }
 
-function requireSevenStrings({ body, source, exchange }: Context): void {
+function requireSevenStrings({ body, source, exchange }: ShownBody): void {
   requireSevenFields(body, ` of ${source}`);
   // Of two fields of one name, a reader of JSON keeps the last.
   const names = exchange.reply.text.match(/"\w+"\s*:/g) ?? [];
@@ -114,7 +116,7 @@ function requireSevenStrings({ body, source, exchange }: Context): void {
   }
 }
 
-function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: Context): void {
+function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: ShownBody): void {
   const requireForm = (name: string, form: RegExp, what: string) => {
     const value = body[name];
     if (!form.test(verify.textOf(value)))
@@ -135,7 +137,7 @@ function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: 
     verify.equal(`from_number of ${source}`, body['from_number'], from ?? alias);
 }
 
-function requireRequestId({ body, source, exchange, accepted }: Context): void {
+function requireRequestId({ body, source, exchange, accepted }: ShownBody): void {
   const fields = isRead(exchange) ? accepted?.fields : exchange.fields;
   const { request_id: sent = '' } = fields ?? body;
   if (typeof sent === 'string' && !halfOfPair.test(sent))
@@ -162,8 +164,8 @@ function judgeCreationTimes(trace: Trace, findings: Findings): void {
   findings.judgeThat([slow, fast], false, 'times of creation by one clock', actual);
 }
 
-function requireCreatedAt(context: Context): void {
-  const { body, source, exchange, accepted, hasExactTimes, isRecorded } = context;
+function requireCreatedAt(shown: ShownBody): void {
+  const { body, source, exchange, accepted, hasExactTimes, isRecorded } = shown;
   const { created_at: value } = body;
   const createdMs = Date.parse(verify.textOf(value));
   const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
@@ -185,7 +187,7 @@ function requireCreatedAt(context: Context): void {
     verify.fail(`created_at of ${source} at about ${isoTime(exchange.sentAt)}`, verify.show(value));
 }
 
-function requireStatus({ body: { status }, source, accepted }: Context): void {
+function requireStatus({ body: { status }, source, accepted }: ShownBody): void {
   const isDueAtOnce = accepted !== undefined && accepted.fields?.['send_at'] === undefined;
   const permitted = isDueAtOnce ? knownStatuses : [...knownStatuses, heldStatus];
   if (!permitted.includes(verify.textOf(status)))
@@ -214,7 +216,7 @@ function judgeDevices(trace: Trace, findings: Findings): void {
   }
 }
 
-function requireDevice({ body, source, exchange, accepted }: Context): void {
+function requireDevice({ body, source, exchange, accepted }: ShownBody): void {
   const { sender } = accepted ?? exchange;
   if (sender?.is === 'own' && sender.deviceId !== undefined)
     verify.sameUuid(`device_id of ${source}`, body['device_id'], sender.deviceId);

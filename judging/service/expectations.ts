@@ -3,6 +3,7 @@
  * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { changesBetween } from '#io/mistakes.ts';
 import type { Reply, ReportedExchange } from '../evidence/reply.ts';
 import { namesField } from './named-fields.ts';
@@ -210,10 +211,6 @@ export function retryAfter(reply: Reply): number {
   const value = reply.headers['retry-after'] ?? 'none';
   const expected = `Retry-After with a number of seconds, not ${value}`;
   return waitIn(reply) ?? fail(expected, describe(reply), reply.exchange);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** True if at most two letters were added, dropped or changed. */

@@ -121,6 +121,12 @@ export class Findings {
     this.#holds(proof, check, undefined);
   }
 
+  /** Like `judge`, but the place counts as an exercise only if `isExercise`. */
+  require(isExercise: boolean, proof: readonly Exchange[], check: () => void): void {
+    if (isExercise) this.judge(proof, check);
+    else this.alsoRequire(proof, check);
+  }
+
   alsoRequireThat(
     proof: readonly Exchange[],
     holds: boolean,

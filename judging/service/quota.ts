@@ -15,10 +15,10 @@ export const quotaJudges = { 'ERR-1': judgeQuotas } as const;
 function judgeQuotas(trace: Trace, findings: Findings): void {
   for (const send of trace.exchanges) {
     const { quota } = send.caller;
+    if (quota === undefined) continue;
     const { invalid, open } = validityOf(send, trace);
     const isNewMessage = isMessageSend(send) && earlierUse(trace, send) === undefined;
     const isValid = invalid.length + open.length === 0;
-    if (quota === undefined) continue;
     if (isNewMessage && isValid && send.reply.status !== 0) judgeSend(trace, send, quota, findings);
     // The document shows the code of one endpoint, but the others queue no message beyond it either,
     // nor does a send that might have been refused.
@@ -41,6 +41,7 @@ const senderCodes = ['from_number_not_found', 'from_number_access_deniedd'];
 function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findings): void {
   const { reply, sender } = send;
   const { certain, possible } = countedFor(trace, send);
+  const isWithin = certain < quota;
   const mayBeThrottled = !trace.hasExactTimes || trace.log.filter(isSend).length > fewSends;
   // A 429 with a longer wait, or without one, is a wrong answer to a spent quota.
   const waitSeconds = verify.waitIn(reply);
@@ -51,11 +52,11 @@ function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findin
       verify.refused(reply, 402, 'quota_exceeded');
       verify.that(possible >= quota, `no 402 before ${quota} messages`, `402 after ${possible}`);
     });
-  } else if (certain < quota || sender?.is === 'inactive' || isThrottled) {
-    findings.alsoRequire([send], () => {
-      if (sender?.is === 'own' && certain < quota && !isThrottled) verify.accepted(reply);
-    });
-  } else if (reply.status === 403 && sender?.is !== 'own' && refusesSender(reply))
+  } else if (isWithin && sender?.is === 'own' && !isThrottled)
+    findings.alsoRequire([send], () => void verify.accepted(reply));
+  // Another reply than 402 may have a cause that comes before the quota.
+  else if (isWithin || sender?.is === 'inactive' || isThrottled) return;
+  else if (reply.status === 403 && sender?.is !== 'own' && refusesSender(reply))
     findings.lack('--exhausted-from, as that account may not send from --from');
   else findings.judge([send], () => verify.refused(reply, 402, 'quota_exceeded'));
 }

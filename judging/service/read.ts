@@ -2,6 +2,7 @@
  * Judges reads of a message, and the paths of the service. Rules: READ-1, READ-2, VER-1. In
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import {
@@ -69,7 +70,7 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
   if (trace.recorded !== undefined) {
     for (const read of reads.filter(({ method }) => method === 'GET')) {
       const isFound = read.reply.status === 200;
-      findings[isFound ? 'alsoRequire' : 'judge']([read], () => requireFoundOr404(read));
+      findings.require(!isFound, [read], () => requireFoundOr404(read));
     }
     findings.lack("a read of an id that is not the account's");
     return;
@@ -150,8 +151,8 @@ function requireFoundOr404(read: Exchange): void {
   verify.that(isSameId, `the message ${read.id}, or 404`, `message_id ${shownId}`);
 }
 
-/** A path may spell an id in another way (`pathIdForm`). */
-function plainId(id: string): string {
+/** Equal for all spellings of an id that a path may have (`pathIdForm`). */
+export function plainId(id: string): string {
   return id.replaceAll('-', '').toLowerCase();
 }
 
@@ -194,7 +195,7 @@ function judgePaths(trace: Trace, findings: Findings): void {
       else if (path.includes('v1')) verify.status(reply, 200);
       else verify.that(exists(reply), 'an existing endpoint', reply);
       verify.declaredJson(reply);
-      const isMessage = verify.isObject(reply.json) && 'message_id' in reply.json;
+      const isMessage = isObject(reply.json) && 'message_id' in reply.json;
       if (endpoint === 'received') verify.that(!isMessage, 'a list, not a message', reply);
     });
   }

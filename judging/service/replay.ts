@@ -17,13 +17,15 @@ import {
   tasksIn,
 } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
-import { type Findings, type Judge, spanErrorOf, type Trace } from './judge.ts';
+import { type Findings, spanErrorOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
 /** Statuses that show nothing of a replay: no reply came, or the limit was reached. */
 const undecided: readonly number[] = [0, 429];
 
-const judgeReplays: Judge = (trace, findings) => {
+export const replayJudges = { 'SEND-4': judgeReplays } as const;
+
+function judgeReplays(trace: Trace, findings: Findings): void {
   for (const send of trace.exchanges) {
     const hasId = isMessageSend(send) && requestIdOf(send) !== undefined;
     if (!hasId || send.caller.key !== 'valid' || undecided.includes(send.reply.status)) continue;
@@ -34,7 +36,7 @@ const judgeReplays: Judge = (trace, findings) => {
     else judgeWithoutOriginal(send, findings);
   }
   judgeNoSecondMessage(trace, findings);
-};
+}
 
 /**
  * The 202 that a replay must repeat: the last one that was answered before the replay was sent, or
@@ -96,12 +98,10 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   );
   if (reply.status === 202 && wasRefused) findings.exercised += 1;
   if (reply.status === 202 || mayBeReplay) return;
-  const check = () => {
+  findings.require(wasRefused, [send], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
-  };
-  if (wasRefused) findings.judge([send], check);
-  else findings.alsoRequire([send], check);
+  });
 }
 
 function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings: Findings): void {
@@ -233,5 +233,3 @@ export function judgeNotQueued(
     findings.judgeThat([send, next], next.reply.status !== 200, expected);
   }
 }
-
-export const replayJudges = { 'SEND-4': judgeReplays } as const;

@@ -81,10 +81,9 @@ function judgeFields(names: readonly string[], isShown: (send: Exchange) => bool
       const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
       const isInvalid =
         invalid.length > 0 && invalid.flatMap(namesOf).some((name) => names.includes(name));
-      const judge = isShown(exchange) ? 'judge' : 'alsoRequire';
       if (isInvalid) findings.judge([exchange], () => verify.invalid(reply, ...mayBeBlamed));
       else if (mustBeAccepted(checked))
-        findings[judge]([exchange], () => void verify.accepted(reply));
+        findings.require(isShown(exchange), [exchange], () => void verify.accepted(reply));
       if (reply.status !== 400) continue;
       const wronglyBlamed = names.filter(
         (name) =>

@@ -29,6 +29,7 @@ import {
 } from './histories.ts';
 import type { Findings, Trace } from './judge.ts';
 import { documentedPollMs, latestPickupMs, pollIntervalMs } from './pace.ts';
+import { plainId } from './read.ts';
 import { holdEndOf } from './validity.ts';
 
 export const statusJudges = {
@@ -113,8 +114,8 @@ function judgeHandOut(trace: Trace, history: History, tasks: Exchange, findings:
   const { start: send, messageId } = history;
   const isHandOut = tasks.sentAt >= send.answeredAt && tasks.reply.text.includes(messageId);
   if (!isHandOut || startsWithRead(history)) return;
-  const plainId = (id: unknown) => verify.textOf(id).replaceAll('-', '').toLowerCase();
-  const isOwnDevice = plainId(tasks.id) === plainId(bodyOf(send)['device_id']);
+  const deviceId = verify.textOf(bodyOf(send)['device_id']);
+  const isOwnDevice = plainId(tasks.id ?? '') === plainId(deviceId);
   const noTask = `no task for ${tasks.id}`;
   findings.alsoRequireThat([send, tasks], isOwnDevice, noTask, 'the message of another device');
 

@@ -4,14 +4,16 @@
  * `characterUnit`, `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid
  * if all of them refuse it, and open if they differ: then a judge accepts either reply.
  */
+
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { AssumptionName, NamedAnswer } from '#contract/assumptions.ts';
 import { messageMaxCharacters } from '#contract/limits.ts';
+import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';
 import { onceInTurn } from '#io/grouped.ts';
 import { unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../evidence/exchange.ts';
-import { isObject, textOf } from './expectations.ts';
+import { textOf } from './expectations.ts';
 import type { Trace } from './judge.ts';
 
 type Validity = 'valid' | 'invalid' | 'open';

@@ -47,9 +47,9 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
 
 /** The global registry without ids: JSON Schema then repeats a nested schema, without references. */
 class WithoutIds extends z.core.$ZodRegistry<z.core.GlobalMeta> {
-  override get(schema: z.core.$ZodType) {
+  override get<S extends z.core.$ZodType>(schema: S) {
     const { id: _, ...texts } = z.globalRegistry.get(schema) ?? {};
-    return texts as never;
+    return texts as z.core.$replace<z.core.GlobalMeta, S>;
   }
 }
 

@@ -14,7 +14,7 @@ import { type Bucket, call, type RefereeReport, type Reply } from '../control.ts
 import { kinds } from '../events.ts';
 import type { ListDeclaration } from '../list-declaration.ts';
 import { assumptionList, isChanged, outcomeList, outcomeRow } from '../lists.ts';
-import { CopyButton, clientOf, exampleIn, languages } from '../parts/copy-and-save.tsx';
+import { CopyButton, exampleIn, languages } from '../parts/copy-and-save.tsx';
 import { Choices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
 import { List } from '../parts/list.tsx';
@@ -22,7 +22,14 @@ import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts
 import { useReply, useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import { counted, textOf } from '../typed-values.ts';
-import { accountName, useBuckets, useFinalReport, useReport, useWorld } from '../world.ts';
+import {
+  accountName,
+  clientOf,
+  useBuckets,
+  useFinalReport,
+  useReport,
+  useWorld,
+} from '../world.ts';
 import { ruleText } from './rules.tsx';
 
 export function HomePage() {
@@ -89,6 +96,7 @@ function Now({ report, finished }: ReportProps) {
   );
 }
 
+/** The key leaves out a count of messages, so that the row stays while the count changes. */
 function row(href: string, name: string, ...text: readonly ComponentChildren[]) {
   return (
     <li key={`${name.replace(/^[\d,]+ messages?/, '')} ${href}`}>

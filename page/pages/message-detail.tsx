@@ -4,20 +4,13 @@ import { advanceClock, whileRunning } from '../clock.ts';
 import { call, type Message, type Reply, type Status } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
-import {
-  asCurl,
-  CopyButton,
-  CopyTest,
-  sendBody,
-  sendPath,
-  useKey,
-} from '../parts/copy-and-save.tsx';
+import { asCurl, CopyButton, CopyTest, sendPath } from '../parts/copy-and-save.tsx';
 import { Detail, Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { counted } from '../typed-values.ts';
-import { accountName } from '../world.ts';
+import { accountName, useKey } from '../world.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useReply('messages.get', [id], ['messages']);
@@ -145,3 +138,14 @@ const simChanges: Readonly<Record<string, readonly [label: string, change: Row]>
   sim_active: ['Activate the SIM', { active: true }],
   sim_connected: ['Connect the SIM', { connected: true }],
 };
+
+/** The body of the send that created the message, with the document's field names. */
+function sendBody(message: Message) {
+  return {
+    to: message.to,
+    from: message.from_number,
+    message: message.message,
+    ...(message.request_id !== '' && { request_id: message.request_id }),
+    ...(message.send_at !== null && { send_at: message.send_at }),
+  };
+}

@@ -3,14 +3,14 @@
  * of the message that it means to send.
  */
 import type { Reply } from '../control.ts';
-import { asCurl, CopyButton, CopyTest, useKey } from '../parts/copy-and-save.tsx';
+import { asCurl, CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
 import { Detail, Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useReply } from '../resource.ts';
 import { addressOf } from '../route.ts';
-import { accountName } from '../world.ts';
+import { accountName, useKey } from '../world.ts';
 
 /** `number`: the request's number, from the address. */
 export function RequestDetail({ number }: { readonly number: string }) {

@@ -131,6 +131,8 @@ function AnyRequest({ onSent }: SenderProps) {
 
 function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
   const { method, path, body } = exchange.request;
+  // The command posts a body, and gets without one.
+  const isCurl = body ? method === 'POST' : method === 'GET';
   // A send that was accepted is answered with the id of its message.
   const reply = readJson(exchange.reply.body ?? '') as { readonly message_id?: string } | null;
   const shown = useRef<HTMLDivElement>(null);
@@ -146,9 +148,7 @@ function SentExchange({ exchange }: { readonly exchange: ShownExchange }) {
             Watch this message
           </a>
         )}
-        {(method === 'GET' ? !body : method === 'POST' && body) && (
-          <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>
-        )}
+        {isCurl && <CopyButton text={() => asCurl(path, body ?? '')}>Copy as curl</CopyButton>}
       </div>
     </div>
   );

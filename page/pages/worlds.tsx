@@ -104,6 +104,7 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
 /** The differences of a group: those in both worlds, then what only one has, folded if long. */
 function tablesOf(group: string, both: readonly Leaves[], names: string[], differing: string[]) {
   const paths = differing.filter((path) => path.startsWith(`${group}: `));
+  // The second world before the first: what a fork has gained comes before what it has lost.
   return [both, ...both.map((leaves) => [leaves]).reverse()].map((worlds) => {
     const nameOf = (leaves: Leaves) => names[both.indexOf(leaves)] ?? '';
     const rows = paths.filter((path) =>

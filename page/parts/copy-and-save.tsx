@@ -1,16 +1,15 @@
 /**
- * Buttons that copy a text to the clipboard, or save a file as text, JSON or CSV; and what they copy:
- * a send as a curl command, and the example programs of the page Home. Each program sends one message
- * in the shown world and runs as it is copied.
+ * Buttons that copy a text to the clipboard, or save a file as text, JSON or CSV; and programs to
+ * copy: a request as a curl command, and the examples of the page Home. Each runs as it is copied,
+ * in the shown world.
  */
 import { useSignal } from '@preact/signals';
 import { servicePaths } from '#contract/routes.ts';
 import { state } from '../clock.ts';
-import { call, type Message, type Reply } from '../control.ts';
+import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
-import { useReply } from '../resource.ts';
-import { shownWorld } from '../route.ts';
-import { counted, jsonText } from '../typed-values.ts';
+import { counted, csvOf, jsonText } from '../typed-values.ts';
+import type { clientOf } from '../world.ts';
 import { Action } from './action.tsx';
 
 type CopyText = () => string | Promise<string>;
@@ -81,21 +80,6 @@ export function RowDownloads({ read, file }: DownloadProps) {
   );
 }
 
-/** Rows as CSV by RFC 4180; the first row gives the columns, and objects become JSON. */
-function csvOf(rows: readonly object[]): string {
-  const names = Object.keys(rows[0] ?? {});
-  const lines = rows.map((row) => Object.values(row).map(csvCell).join());
-  return [names.join(), ...lines, ''].join('\r\n');
-}
-
-function csvCell(value: unknown): string {
-  const isObject = typeof value === 'object' && value !== null;
-  const text = isObject ? JSON.stringify(value) : `${value ?? ''}`;
-  // With an apostrophe, so that a spreadsheet does not run the text as a formula.
-  const safeText = /^[=@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
-}
-
 /** Copies a text, without the clipboard API if the origin is not secure, as on a local network. */
 async function copyText(text: string): Promise<void> {
   try {
@@ -115,17 +99,6 @@ export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }):
   return servicePaths[endpoint as keyof typeof servicePaths];
 }
 
-/** The body of the send that created the message, with the document's field names. */
-export function sendBody(message: Message) {
-  return {
-    to: message.to,
-    from: message.from_number,
-    message: message.message,
-    ...(message.request_id !== '' && { request_id: message.request_id }),
-    ...(message.send_at !== null && { send_at: message.send_at }),
-  };
-}
-
 /**
  * A curl command that posts the body, or gets if it is empty; without a key, it reads `SMS_API_KEY`
  * when it runs.
@@ -137,24 +110,6 @@ export function asCurl(path: string, body: string, key = ''): string {
     `  -H "Authorization: Bearer ${key || '$SMS_API_KEY'}"`,
     ...(body === '' ? [] : ["  -H 'Content-Type: application/json'", `  -d ${shellBody}`]),
   ].join(' \\\n');
-}
-
-/**
- * What a client needs to send: the first account with a visible key and a number to send from, its
- * own or the shared pool's.
- */
-export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>) {
-  for (const { api_key: key, sims } of accounts) {
-    const from = (sims[0] ?? pool[0])?.number;
-    if (key !== '' && from !== undefined) return { baseUrl: base_url, key, from };
-  }
-  return undefined;
-}
-
-/** The key of an account, or '' if it may not be shown. */
-export function useKey(accountId: string | null): string {
-  const { value } = useReply('worlds.get', [shownWorld]);
-  return value?.accounts.find(({ account_id: id }) => id === accountId)?.api_key ?? '';
 }
 
 /** The programs of `page/examples/` by language, with names such as `{{key}}` for what they need. */

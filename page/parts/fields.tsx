@@ -216,7 +216,7 @@ export function FilterChoices(
     <Choices
       aria-label={label}
       value={value}
-      onChoose={(value) => setFilter(name, value)}
+      onChoose={(chosen) => setFilter(name, chosen)}
       choices={[['', any], ...choices]}
     />
   );

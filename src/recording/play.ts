@@ -8,11 +8,11 @@ import { reasonOf } from '#io/plain-file.ts';
 import {
   type EndedEntry,
   type Entry,
+  type JournalReply,
+  type JournalRequest,
+  journalReply,
   type OperationEntry,
-  type RecordedReply,
-  type RecordedRequest,
   type RequestEntry,
-  recordedReply,
   resultDigest,
 } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-line.ts';
@@ -120,14 +120,14 @@ function playRequest(simulator: ReplayTarget, { request, reply }: RequestEntry):
   const isEqual = reply.status === replayed.status && reply.body === replayed.body;
   // Most replies are plain and equal: this saves two texts for each.
   if (isEqual && isPlain(reply) && isPlain(replayed)) return undefined;
-  const expected = JSON.stringify(recordedReply(reply));
-  const actual = JSON.stringify(recordedReply(replayed));
+  const expected = JSON.stringify(journalReply(reply));
+  const actual = JSON.stringify(journalReply(replayed));
   if (actual === expected) return undefined;
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
 /** True if a journal holds only the status and the body of a reply. */
-function isPlain({ headers, delivery }: ApiReply | RecordedReply): boolean {
+function isPlain({ headers, delivery }: ApiReply | JournalReply): boolean {
   return headers === undefined && delivery === undefined;
 }
 
@@ -150,7 +150,7 @@ function playOperation(
 /** Runs a recorded request with its key. A key known only by digest gets a temporary alias. */
 function withCaller<T>(
   simulator: ReplayTarget,
-  recorded: RecordedRequest,
+  recorded: JournalRequest,
   run: (request: ApiRequest) => T,
 ): T {
   const { world } = simulator.simulation;
@@ -165,7 +165,7 @@ function withCaller<T>(
   }
 }
 
-function requestOf(recorded: RecordedRequest, key: string | undefined): ApiRequest {
+function requestOf(recorded: JournalRequest, key: string | undefined): ApiRequest {
   const { body_base64: bytes } = recorded;
   return {
     method: recorded.method,

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { statuses as messageStatuses } from '#contract/message-status.ts';
-import type { ReplyTemplate } from '#contract/request-and-reply.ts';
+import { isObject, type ReplyTemplate } from '#contract/request-and-reply.ts';
 
 // The placeholders of all replies, of listed items, of refusals, and of the two other sends.
 const everywhere = ['now', 'uuid', 'path', 'method'];
@@ -214,8 +214,4 @@ function placeholdersIn(value: unknown): string[] {
 /** True if a template uses this placeholder anywhere, also in a member's name. */
 export function mentions(value: unknown, name: string): boolean {
   return placeholdersIn(value).includes(name);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

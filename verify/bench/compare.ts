@@ -20,23 +20,30 @@ import { freePort } from '#src/http/transport/listening.ts';
 import { Simulator } from '#src/simulator.ts';
 import { tarball } from '../package/packed.ts';
 
+/** An entry of `contenders.yaml`. Its spec and its files may hold placeholders of `valuesOf`. */
 interface Contender {
   readonly name: string;
+  /** What npm installs. */
   readonly spec: string;
+  /** The texts of its input files, by their paths in its folder. */
   readonly files: Readonly<Record<string, string>>;
+  /** Starts it in its folder, on the port that replaces `%port%`. */
   readonly command: readonly string[];
   /** Arguments added to the command before the load. */
   readonly loadArguments?: readonly string[];
 }
 
-const [given, rounds = '5'] = process.argv.slice(2);
-const folder = given ?? mkdtempSync(join(tmpdir(), 'smstwin-compare-'));
+const [givenFolder, rounds = '5'] = process.argv.slice(2);
+const folder = givenFolder ?? mkdtempSync(join(tmpdir(), 'smstwin-compare-'));
 const startWithinMs = 60_000;
 const connections = 64;
+/** Sends in a row: more than the limits of the service allow in a minute. */
+const manySends = 130;
+/** The process that runs now: npm or a server. */
 let child: ChildProcess | undefined;
 process.on('exit', () => {
   child?.kill('SIGKILL');
-  if (given === undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  if (givenFolder === undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 onStopSignal(() => process.exit(130));
 
@@ -85,6 +92,7 @@ async function valuesOf({ path, ...init }: typeof send): Promise<Record<string, 
   return { packed, queued, read, ...texts, ...files };
 }
 
+/** Starts a server and waits until it answers a send as the simulator does. */
 async function started(cwd: string, command: readonly string[]) {
   const port = await freePort(0, '127.0.0.1');
   const words = command.map((word) => word.replace('%port%', `${port}`));
@@ -112,6 +120,8 @@ async function started(cwd: string, command: readonly string[]) {
   }
 }
 
+type Server = Awaited<ReturnType<typeof started>>;
+
 /** CPU time and memory of the process. `/proc` counts hundredths of a second of CPU. */
 function usageOf(pid: number | undefined) {
   const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
@@ -124,52 +134,73 @@ function usageOf(pid: number | undefined) {
 const rounded = (value: number) =>
   (value > 1_000 ? Math.round(value / 100) * 100 : Math.round(value)).toLocaleString('en-US');
 
-async function rowOf(contender: Contender): Promise<string[]> {
-  const { name, spec, files, command, loadArguments = [] } = contender;
+/** Installs a contender; resolves to its folder. */
+async function installed({ name, spec, files }: Contender): Promise<string> {
   const own = join(folder, name);
   for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
     mkdirSync(dirname(join(own, file)), { recursive: true });
     writeFileSync(join(own, file), filled(text));
   }
   await npm(own, 'install', '--no-audit', '--no-fund', '--no-package-lock', filled(spec));
-  let server = await started(own, command);
+  return own;
+}
+
+/** What shows how faithful a server is: the statuses for a wrong body, a wrong key, many sends. */
+async function statusesOf({ ask }: Server): Promise<string> {
   const wrongKey = { headers: { ...send.headers, authorization: 'Bearer wrong' } };
-  const replies = [await server.ask({ body: '{}' }), await server.ask(wrongKey)];
-  for (let n = 0; n < 130; n++) replies[2] = await server.ask();
+  const replies = [await ask({ body: '{}' }), await ask(wrongKey)];
+  for (let n = 1; n < manySends; n++) await ask();
+  replies.push(await ask());
+  return replies.map(({ status }) => status).join(', ');
+}
+
+/** Requests a second and microseconds of CPU a request, under a load of this request. */
+async function figuresOf(server: Server, request: RequestTemplate, status: number) {
+  const workload = { requests: [request], expects: [status] } as const;
+  const round = (durationMs: number) => runRound(server, workload, { connections, durationMs });
+  // Warms the server up; the result does not count.
+  await round(3_000);
+  const measured: Round[] = [];
+  while (measured.length < Number(rounds)) measured.push(await round(1_000));
+  const loads = measured.map(({ load }) => load);
+  if (invalidity(loads, { isOpenLoop: false }).length === 0)
+    return [throughputOf(measured), cpuOf(measured)].map(rounded);
+  process.exitCode = 8;
+  return ['failed', 'failed'];
+}
+
+/** Installs and measures a contender: the cells of its row. */
+async function rowOf(contender: Contender): Promise<string[]> {
+  const { name, spec, command, loadArguments = [] } = contender;
+  const own = await installed(contender);
+  let server = await started(own, command);
+  const statuses = await statusesOf(server);
   const startsMs = [server.startedMs];
   while (startsMs.length < 3) {
     await server.stop();
     server = await started(own, [...command, ...loadArguments]);
     startsMs.push(server.startedMs);
   }
-  const memory = [server.usage()];
-  const figures: string[] = [];
-  for (const request of [send, { ...readOf(server.queued), body: '' }]) {
-    const workload = { requests: [request], expects: [request === send ? 202 : 200] } as const;
-    const round = (durationMs: number) => runRound(server, workload, { connections, durationMs });
-    // Warms the server up; the result does not count.
-    await round(3_000);
-    const measured: Round[] = [];
-    while (measured.length < Number(rounds)) measured.push(await round(1_000));
-    const failures = invalidity(
-      measured.map(({ load }) => load),
-      { isOpenLoop: false },
-    );
-    if (failures.length > 0) process.exitCode = 8;
-    const cells = [throughputOf(measured), cpuOf(measured)].map(rounded);
-    figures.push(...(failures.length > 0 ? ['failed', 'failed'] : cells));
-  }
-  memory.push(server.usage());
+  const idle = await server.usage();
+  const sends = await figuresOf(server, send, 202);
+  const reads = await figuresOf(server, { ...readOf(server.queued), body: '' }, 200);
+  const loaded = await server.usage();
   await server.stop();
   const version = filled(spec).split(/[@-]/).at(-1)?.replace('.tgz', '');
-  const statuses = replies.map(({ status }) => status).join(', ');
-  const megabytes = (await Promise.all(memory)).map(({ rssBytes }) => rounded(rssBytes / 1e6));
-  return [`${name} ${version}`, rounded(median(startsMs)), statuses, ...megabytes, ...figures];
+  const megabytes = [idle, loaded].map(({ rssBytes }) => rounded(rssBytes / 1e6));
+  const figures = [...megabytes, ...sends, ...reads];
+  return [`${name} ${version}`, rounded(median(startsMs)), statuses, ...figures];
 }
 
 const text = readFileSync(new URL('contenders.yaml', import.meta.url), 'utf8');
 const rows: (readonly string[])[] = [];
 for (const contender of parse(text) as readonly Contender[]) rows.push(await rowOf(contender));
-const head = ['', 'start ms', 'wrong body, wrong key, 130th send', 'RSS MB idle', 'loaded'];
+const head = [
+  '',
+  'start ms',
+  `wrong body, wrong key, ${manySends}th send`,
+  'RSS MB idle',
+  'loaded',
+];
 const lines = [[...head, 'POST/s', 'CPU µs', 'GET/s', 'CPU µs'], Array(9).fill('---'), ...rows];
 process.stdout.write(lines.map((cells) => `| ${cells.join(' | ')} |\n`).join(''));

@@ -3,7 +3,7 @@
  * message that they name; later with the service's reply.
  */
 import type { EndpointName } from '#contract/limits.ts';
-import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { type ApiReply, type ApiRequest, isObject } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { authenticate } from '#src/http/service/api.ts';
 import type { ApiKey, Device, Message } from '#src/sim/accounts/account.ts';
@@ -74,8 +74,7 @@ export function textOf({ body }: ApiRequest): string {
 /** The JSON object in a text; undefined for any other text. */
 export function objectOf(text: string): Fields | undefined {
   const value = parseJson(text);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Fields) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 /**

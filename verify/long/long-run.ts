@@ -142,22 +142,23 @@ function accountsOf(service: Service): Promise<Account[]> {
 /** Runs one round. Resolves to true if its end left an unfinished checkpoint behind. */
 async function playRound(plan: LongPlan, service: Service, load: Load, round: number) {
   const { sends, dayLoadMs } = plan;
+  const isSoak = dayLoadMs !== undefined;
   const end = plan.ends[round] ?? 'none';
   const { served } = service;
   const { baseUrl, controlUrl } = served;
   await load.replayLatest(replayedIds);
   const peers = new IdleClients({ baseUrl, controlUrl, ...slowPeers });
-  if (dayLoadMs === undefined || round % 3 === 1) await peers.open();
+  if (!isSoak || round % 3 === 1) await peers.open();
   const wanted = load.messages.length + leastMessages + load.rng.below(sends);
   let isLoadOver = false;
   const work = async () => {
     while (!isLoadOver && !served.hasEnded) {
       await load.next();
-      if (dayLoadMs !== undefined) await sleep(pauseMs);
+      if (isSoak) await sleep(pauseMs);
     }
   };
   const working = Promise.all(Array.from({ length: workers }, work));
-  if (dayLoadMs !== undefined) await passDay(service, load, round, dayLoadMs);
+  if (isSoak) await passDay(service, load, round, dayLoadMs);
   else await until(service, () => load.messages.length >= wanted);
   const leftCheckpoint =
     end !== 'none' && end !== 'snapshot' && (await endUnderLoad(plan, service, load, round, end));

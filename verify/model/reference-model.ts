@@ -6,7 +6,7 @@
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
  * This file has the operations, and the checks before an endpoint: size, key, method, limit.
  */
-import type { EndpointName, LimitedEndpoint } from '#contract/limits.ts';
+import { type EndpointName, isLimited, type LimitedEndpoint } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { minuteMs } from '#contract/time.ts';
@@ -201,8 +201,7 @@ export class ReferenceModel extends ReferenceWorld {
   #unauthenticated(endpoint: EndpointName, request: ApiRequest): Expected {
     const { unauthenticatedThrottle, clientIp } = this.assumptions;
     const refused = wrongKey(this.assumptions);
-    const isFree = endpoint === 'read' || endpoint === 'stats';
-    if (isFree || unauthenticatedThrottle === 'always_401') return refused;
+    if (!isLimited(endpoint) || unauthenticatedThrottle === 'always_401') return refused;
     // The last address is the one that the nearest proxy saw.
     const forwarded = request.forwardedFor?.split(',').at(-1)?.trim();
     const isForwarded = clientIp === 'x_forwarded_for' && forwarded;

@@ -122,10 +122,13 @@ export class PageRun {
       if (after !== undefined) await this.#shell(line, after);
       if (isUnusedLater) this.#env = env;
     } else {
-      const code = await this.#shell(line, line).catch((error) => {
-        if (!exits.includes(error.code)) throw error;
-        return error.code;
-      });
+      const code = await this.#shell(line, line).then(
+        () => 0,
+        (error) => {
+          if (!exits.includes(error.code)) throw error;
+          return error.code;
+        },
+      );
       if (!exits.includes(code))
         throw new Error(`${line}: exit code ${code}; not as the page says`);
     }
@@ -163,8 +166,8 @@ export class PageRun {
       .replaceAll('http://127.0.0.1:8081', controlUrl);
   }
 
-  /** Resolves to the exit code 0; rejects otherwise. */
-  async #shell(line: string, text: string): Promise<number> {
+  /** Runs `text` as the line is run. Rejects if the exit code, the error's `code`, is not 0. */
+  async #shell(line: string, text: string): Promise<void> {
     const output = await shell(
       this.#withUrls(this.#exports + text),
       this.#env,
@@ -172,7 +175,6 @@ export class PageRun {
     );
     const [, messageId] = /"message_id":"([^"]+)"/.exec(output) ?? [];
     if (messageId !== undefined) this.#env['MESSAGE_ID'] = messageId;
-    return 0;
   }
 
   /** Starts a server in the background, on free ports, and waits until it is ready. */

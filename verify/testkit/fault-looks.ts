@@ -111,15 +111,16 @@ export async function mistakesOver(place: string, send: Sender): Promise<string[
   const mistakes: string[] = [];
   const kindSeenAs = new Map<string, FaultKindName>();
   for (const [index, kind] of faultKindNames.entries()) {
+    const look = seen[index] ?? '';
     // A send under the same `request_id` shows whether the first one was handled.
-    const shown = `${seen[index]}; then ${(await send(kind)).status}`;
+    const shown = `${look}; then ${(await send(kind)).status}`;
     const other = kindSeenAs.get(shown);
-    const isWhole = seen[index]?.includes(', whole') === true;
+    const isWhole = look.includes(', whole');
     if (isWhole !== isReadable(faultKinds[kind]))
       mistakes.push(
         `${place}: ${kind} looks ${shown}: its row in contract/fault-kinds.ts is wrong`,
       );
-    if (seen[index] === plainReply) mistakes.push(`${place}: ${kind} looks like no fault`);
+    if (look === plainReply) mistakes.push(`${place}: ${kind} looks like no fault`);
     if (other !== undefined && declaredLook(kind, place) !== declaredLook(other, place))
       mistakes.push(`${place}: ${kind} looks like ${other}: ${shown}`);
     kindSeenAs.set(shown, kind);

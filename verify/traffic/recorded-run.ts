@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
@@ -119,7 +120,7 @@ class Recorder {
         this.note(simulation.clock.now(), request, handled.reply);
         if (handled.key === undefined) return handled;
         const { account, key } = handled.key;
-        this.#keysOf.set(account, (this.#keysOf.get(account) ?? new Set()).add(key));
+        getOrAdd(this.#keysOf, account, () => new Set()).add(key);
         return handled;
       },
     });

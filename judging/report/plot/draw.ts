@@ -79,10 +79,15 @@ export function drawPlot(
 function describeValues(element: HTMLElement, data: PlotData, chosen = 0): void {
   const { x, lines, label } = data;
   const values = lines.map(({ label: name, values: all }) => `${name} ${all[chosen] ?? 0}`);
-  const text = [xText(data, x[chosen]), ...values].join(', ');
-  Object.assign(element, { role: 'slider', tabIndex: 0, ariaLabel: label, ariaValueText: text });
-  Object.assign(element, { ariaValueMin: '0', ariaValueMax: `${Math.max(0, x.length - 1)}` });
-  element.ariaValueNow = String(chosen);
+  Object.assign(element, {
+    role: 'slider',
+    tabIndex: 0,
+    ariaLabel: label,
+    ariaValueText: [xText(data, x[chosen]), ...values].join(', '),
+    ariaValueMin: '0',
+    ariaValueMax: `${Math.max(0, x.length - 1)}`,
+    ariaValueNow: String(chosen),
+  });
 }
 
 /** What each key does: shows another value, zooms, or moves a zoom. */

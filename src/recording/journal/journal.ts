@@ -6,7 +6,7 @@
  */
 import { isoTime } from '#contract/time.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
-import { lineOf, valueIn } from '#judging/evidence/journal-line.ts';
+import { lineOf, parseJournalLine } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
 import { conflict } from '../../sim/errors.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
@@ -118,6 +118,6 @@ export class MemoryJournal implements Journal {
 function* entriesIn(inputs: readonly (Entry | RecordedExchange)[]): Generator<Entry> {
   for (const input of inputs) {
     if (!(input instanceof RecordedExchange)) yield input;
-    else yield entryIn(valueIn(requestLine(input).trimEnd())) as Entry;
+    else yield entryIn(parseJournalLine(requestLine(input).trimEnd())) as Entry;
   }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { RequestEntry } from '#judging/evidence/journal-entry.ts';
-import { isIntact, valueIn } from '#judging/evidence/journal-line.ts';
+import { isIntact, parseJournalLine } from '#judging/evidence/journal-line.ts';
 import { anyCharacter, runs } from '#verify/testkit/runs.ts';
 import type { Handled } from '../../http/service/api.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
@@ -63,7 +63,7 @@ test('a request is one line that reads as it was, with the checksum of its bytes
         { endpoint: undefined, key: undefined, reply: replied } as unknown as Handled,
       );
       const line = requestLine(exchange);
-      const entry = valueIn(line) as RequestEntry;
+      const entry = parseJournalLine(line) as RequestEntry;
       expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(isIntact(line.trimEnd())).toBe(true);
       expect(Buffer.from(bodyIn(entry))).toEqual(Buffer.from(requested.body));

@@ -1,6 +1,6 @@
 /** Requests other than sends: reads, lists, polls, bursts, and requests without a key or a path. */
 import fc from 'fast-check';
-import { type EndpointName, limitedEndpoints } from '#contract/limits.ts';
+import { type EndpointName, endpointNames, isLimited } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { itemAt } from '../twin/callers.ts';
 import type { ComparedRun } from '../twin/compared-run.ts';
@@ -105,9 +105,8 @@ export const burst = stepKind(
     extra: fc.constantFrom(-1, 0, 1, 2),
   }),
   (run, { who, endpoint, extra }) => {
-    const isLimited = endpoint !== 'read' && endpoint !== 'stats';
     // Reads and statistics have no limit: as many as the limit of the other endpoints.
-    const limit = isLimited ? run.model.limits[endpoint] : 120;
+    const limit = isLimited(endpoint) ? run.model.limits[endpoint] : 120;
     const times = Math.max(0, (limit ?? 1) + extra);
     const keys = run.callers.validKeysOf(who);
     const request = cheapRequest(run, who, endpoint);
@@ -128,7 +127,7 @@ export const stranger = stepKind(
   fc.record(
     {
       ip: fc.nat({ max: 2 }),
-      endpoint: fc.constantFrom(...limitedEndpoints, 'read' as const, 'stats' as const),
+      endpoint: fc.constantFrom(...endpointNames),
       authorization: fc.constantFrom(...values.oddAuthorizations),
       query: fc.constantFrom('', '', 'api_key={key}', 'key={key}', 'access_token={key}'),
       /** How often; `limit`: once more than the limit, and then also from another address. */
@@ -145,8 +144,7 @@ export const stranger = stepKind(
     };
     const clientIp = `203.0.113.${step.ip}`;
     const forwardedFor = [undefined, '198.51.100.7', '203.0.113.0, 198.51.100.7'][step.ip];
-    const isLimited = endpoint !== 'read' && endpoint !== 'stats';
-    const limit = (isLimited ? run.model.limits[endpoint] : null) ?? 1;
+    const limit = (isLimited(endpoint) ? run.model.limits[endpoint] : null) ?? 1;
     const times = step.times === 'limit' ? limit + 1 : step.times;
     for (let sent = 1; sent < times; sent++)
       run.exchange(noCaller, { ...request, clientIp, forwardedFor });

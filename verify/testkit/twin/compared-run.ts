@@ -162,10 +162,9 @@ export class ComparedRun {
 
   /** The simulator's history of a message; undefined if it was forgotten. */
   historyOf(messageId: string): History | undefined {
-    const message = this.simulator.simulation.world.messages.get(messageId);
-    return (
-      message && messageHistory(message).map(({ status, at }) => ({ status, atMs: Date.parse(at) }))
-    );
+    const message = this.#world.messages.get(messageId);
+    if (message === undefined) return undefined;
+    return messageHistory(message).map(({ status, at }) => ({ status, atMs: Date.parse(at) }));
   }
 
   get #world() {
