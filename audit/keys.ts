@@ -1,7 +1,8 @@
 /** Tests which other callers and paths share the limit of the first caller. */
+import type { Decision } from '#judging/limiter/space/decision.ts';
 import type { Evidence, Omitted } from './evidence.ts';
 import { type KeyTest, suspectsIn } from './keyed-by.ts';
-import { usualLimit, weighted } from './remaining.ts';
+import { usualLimit } from './remaining.ts';
 import { type AuditedExchange, decisionOf, type Run, type Subject } from './run.ts';
 
 /** Who is asked. */
@@ -44,6 +45,10 @@ class Asked {
 
   get all(): readonly AuditedExchange[] {
     return [...this.first, ...this.other.flat()].toSorted((one, next) => one.number - next.number);
+  }
+
+  get decisions(): readonly Decision[] {
+    return this.all.filter(({ outcome }) => outcome !== 'broken').map(decisionOf);
   }
 
   async isFirstRefused(): Promise<boolean> {
@@ -120,22 +125,26 @@ export class KeyTests {
     );
   }
 
-  /**
-   * True if a test would show that another caller has a limit of its own: by a sample of what
-   * remains, no shared limit lets the test's requests pass between two refusals of the first.
-   */
+  /** True if a test would show that another caller has a limit of its own. */
   canShow(firstPasses: number): boolean {
     const { replyMs } = this.#run;
     const count = askedOfOther(this.#limitOf(firstPasses));
     const from = this.#run.now();
     const until = from + replyMs * (count + 1);
-    const further = [
+    return !this.#isOneLimit([
       { from, to: from + replyMs, passed: false, count: 1 },
       { from: from + replyMs, to: until, passed: true, count },
       { from: until, to: until + replyMs, passed: false, count: 1 },
-    ];
-    const sample = weighted(this.#evidence.candidates);
-    return !sample.some(({ candidate }) => this.#evidence.permits(candidate, further));
+    ]);
+  }
+
+  /**
+   * True if one limit lets all of these follow. A span of versions would not do where the one in its
+   * middle is possible: in a span, a window may end both before a request and after the next.
+   */
+  #isOneLimit(further: readonly Decision[]): boolean {
+    const { candidates } = this.#evidence;
+    return candidates.some((each) => this.#evidence.permits(each.middle ?? each, further));
   }
 
   /** The limit that tests go by: more may have passed at first, where a window ended meanwhile. */
@@ -157,7 +166,22 @@ export class KeyTests {
       this.#begun.set(other, this.#begunFor(other) + 1);
       const test = await this.#test(other, known);
       if (test !== undefined) this.#keep(test);
+      if (!this.#evidence.isKnown) this.#countUnclear();
     }
+  }
+
+  /**
+   * If nothing explains the decisions without what passed in unclear tests, but something does with
+   * it, those requests counted: a window ended in the test.
+   */
+  #countUnclear(): void {
+    const unclear = this.done.filter(({ isClear, isShared }) => !isClear && !isShared);
+    const counted = suspectsIn(unclear, this.#subjects.others, false).find((tests) =>
+      this.#evidence.isConsistentWith(tests.flatMap(({ own }) => own)),
+    );
+    if (counted === undefined) return;
+    this.#evidence.addLate(counted.flatMap(({ own }) => own.flat()));
+    this.done = this.done.filter((test) => !counted.includes(test));
   }
 
   #keep(test: KeyTest): void {
@@ -203,13 +227,7 @@ export class KeyTests {
     if (!isFirstRefused || isRefused(sent.at(-1))) return 'unclear';
     // While the first is refused, another with a limit of its own still has a request left.
     if (limit > 1 && isRefused((await asked.askOther(1))[0])) return 'unclear';
-    return this.#mayShare(asked) ? 'unclear' : 'own';
-  }
-
-  /** True if a limiter explains the requests of a test as those of one limit. */
-  #mayShare({ all }: Asked): boolean {
-    const further = all.filter(({ outcome }) => outcome !== 'broken').map(decisionOf);
-    return this.#evidence.candidates.some((each) => this.#evidence.permits(each, further));
+    return this.#isOneLimit(asked.decisions) ? 'unclear' : 'own';
   }
 
   /** True if the first subject was refused, and no time has passed since. */

@@ -46,13 +46,13 @@ const gradualShares = [0.12, 0.25];
 /** After this many times its expected length, a wait is over, and only just. */
 export const justOver = 1.02;
 /** The number of requests, spread over a window, that look for its end. */
-const waitsInWindow = 20;
+export const waitsInWindow = 20;
 /** In a short window, in which requests cost little time. */
 const waitsInShortWindow = 40;
 /** Evenly spaced requests go on for this many windows, as a window may be longer than expected. */
 const evenWindows = 1.3;
 /** After that, each wait is this many times as long as the previous one. */
-const longerWait = 1.4;
+const longerWait = 1.15;
 
 export class Recovery {
   /**
@@ -157,10 +157,11 @@ export class Recovery {
 
   /**
    * Asks from time to time until the window that began at `begin` is over, and then whether more
-   * comes back than `part`, which was spent at its start.
+   * comes back than a part of the limit. `partAfter`: that part, after so many milliseconds.
    */
-  async watchReturn(begin: number, windowMs: number, part: number): Promise<void> {
+  async watchReturn(begin: number, windowMs: number, partAfter: (ms: number) => number) {
     this.#run.doing('when the window is over');
+    const watchedSince = this.#run.now();
     const readyAt = this.#readyAt();
     if (this.#isMoved && readyAt !== undefined) {
       // If each refusal prolongs the wait, only a pause ends it.
@@ -169,7 +170,8 @@ export class Recovery {
       return;
     }
     if (!(await this.recover(begin, this.#waitsOver(begin, windowMs)))) return;
-    await this.sendUntilRefused({ most: part + 2, refusals: 1 });
+    const part = Math.ceil(partAfter(this.#run.now() - watchedSince));
+    await this.sendUntilRefused({ most: part + 1, refusals: 1 });
     // If a request passed early, the limit may come back bit by bit.
     for (const share of this.#run.now() < begin + windowMs / 2 ? gradualShares : []) {
       await this.#run.until(this.#run.now() + share * windowMs);
@@ -236,5 +238,5 @@ export class Recovery {
 
 /** Waits, each twice as long as the one before. */
 export function* doublingWaits(): Generator<number> {
-  for (let waitMs = firstWaitMs; ; waitMs *= 2) yield waitMs;
+  for (let waitMs = firstWaitMs; ; waitMs *= 1.5) yield waitMs;
 }

@@ -55,6 +55,11 @@ export function algorithmOf({ family, version }: OneVersion): Algorithm {
   return refusals === 'block' ? 'fixed_window' : 'token_bucket';
 }
 
+/** True if the whole limit returns at once, at the end of a window. */
+export function hasEndingWindow({ family: { name } }: OneVersion): boolean {
+  return name === 'fixed_window' || name === 'aligned_window';
+}
+
 /** How much remains: it falls with each request that shows something. */
 export function sizeOf({ candidates }: Evidence): number {
   return candidates.reduce((sum, { version: { windowMs, phase, limit } }) => {

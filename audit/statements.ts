@@ -1,6 +1,6 @@
 /** Turns what an audit has seen into its statements. */
 import { grouped } from '#io/grouped.ts';
-import type { Span } from '#judging/limiter/space/decision.ts';
+import { mostWithin, type Span } from '#judging/limiter/space/decision.ts';
 import { blockMs } from '#judging/limiter/space/families.ts';
 import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate } from '#judging/limiter/space/space.ts';
@@ -286,22 +286,9 @@ export function mostInAWindow(
   if (windowMs === undefined) return undetermined('the window is not certain');
   const passes = exchanges.filter(({ outcome }) => outcome === 'passed');
   const byLimit = grouped(passes, ({ caller, path }) => `${caller} ${path}`);
-  let most: readonly AuditedExchange[] = [];
-  for (const passed of byLimit.values()) {
-    // A slow reply comes after those to later requests.
-    const byAnswer = [...passed].sort((one, other) => one.answeredAtMs - other.answeredAtMs);
-    let answered = 0;
-    let within = 0;
-    for (const [begin, first] of passed.entries()) {
-      const isInTime = (each: AuditedExchange) => each.answeredAtMs < first.sentAtMs + windowMs;
-      for (let next = byAnswer[answered]; next && isInTime(next); next = byAnswer[answered]) {
-        answered += 1;
-        if (next.number >= first.number) within += 1;
-      }
-      if (within > most.length) most = passed.slice(begin).filter(isInTime);
-      if (isInTime(first)) within -= 1;
-    }
-  }
+  const timesOf = ({ sentAtMs, answeredAtMs }: AuditedExchange): Span => [sentAtMs, answeredAtMs];
+  const ofEach = [...byLimit.values()].map((each) => mostWithin(each, timesOf, windowMs));
+  const most = ofEach.reduce((one, other) => (other.length > one.length ? other : one), []);
   const shown = most.map(({ number }) => number);
   return certain(most.length, `the most that passed within a window: ${most.length}`, shown);
 }

@@ -19,11 +19,10 @@ import { mostInRace, type Races } from './race.ts';
 import { doublingWaits, firmRefusals, Recovery } from './recovery.ts';
 import {
   disagrees,
+  hasEndingWindow,
   isOpenElseSettle,
-  nextPass,
-  sameWindow,
-  surelyNext,
   usualLimit,
+  usualWindow,
 } from './remaining.ts';
 import type { Run } from './run.ts';
 import { SeparatingBursts } from './separating-bursts.ts';
@@ -61,16 +60,8 @@ const partAfterEarlier = 6;
 const lateInWindow = 0.6;
 /** A limit is spent this share of a window before its end: earlier on a machine that was too late. */
 const earlyShares = [0.04, 0.08, 0.12];
-/** The families whose limit returns at once, at the end of a window. */
-const endingWindows = ['fixed_window', 'aligned_window'];
 /** To spend a limit across the end of a window takes this many of them. */
 const acrossEndWindows = 3.2;
-
-// Step 7.
-/** The most passes that are confirmed in turn; each shows a bit more of how they come back. */
-const mostConfirmed = 12;
-/** Short windows are confirmed for this many windows, whatever time is left. */
-const confirmingWindows = 2.5;
 
 /** The steps, taken once. */
 export class Steps {
@@ -127,35 +118,11 @@ export class Steps {
     if (this.#evidence.isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
       await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
     await this.#spendAcrossEnd();
-    await this.#confirm();
+    await experiments.confirmPasses(this.#tools);
     // What follows an answer that nothing explains shows what it was.
     const most = this.#evidence.longestRun + 2;
     if (!this.#evidence.isKnown)
       await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
-  }
-
-  /**
-   * Step 7: asks just before a request passes, by all that remains, and just after, again and again.
-   * A limiter that restarted, or one of no known kind, can look like another one until then.
-   */
-  async #confirm(): Promise<void> {
-    const isClear = () => this.#evidence.isKnown && !isOpenElseSettle(this.#evidence);
-    // If refusals may count, those of the race delay the next pass, and no decision says when.
-    if (this.#evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
-    this.#run.doing('whether the next request passes when it should');
-    const [, windowMs] = this.#allowance.windowMs;
-    const leastMs = this.#allowance.isShortWindow ? confirmingWindows * windowMs : 0;
-    const endMs = Math.max(this.#allowance.confirmedMs, this.#run.now() + leastMs);
-    for (let asked = 0; asked < mostConfirmed && isClear(); asked += 1) {
-      const now = this.#run.now();
-      const waits = nextPass(this.#evidence, now, this.#evidence.windowMs[1] * surelyNext);
-      const isAffordable = waits.length <= this.#allowance.requests;
-      if (!isAffordable || now + waits[1] > endMs) return;
-      for (const waitMs of waits) {
-        await this.#run.until(now + waitMs);
-        await this.#recovery.ask();
-      }
-    }
   }
 
   /** While a bucket may stand beside a short window, spends the limit across the end of one. */
@@ -163,21 +130,26 @@ export class Steps {
     const cost = { requests: 2 * this.#evidence.limit[1] + 2, windows: acrossEndWindows };
     for (const earlyShare of earlyShares) {
       const { candidates, isKnown } = this.#evidence;
-      const isWindow = candidates.every(({ family: { name } }) => endingWindows.includes(name));
+      const isWindow = candidates.every(hasEndingWindow);
       if (!isKnown || !isWindow || isOpenElseSettle(this.#evidence)) return;
       if (!this.#allowance.affordsIfOpen(cost) || !mayHaveBucket(this.#evidence)) return;
       await experiments.spendAcrossEnd(this.#tools, this.#races, earlyShare);
     }
   }
 
+  /** The limit to plan by: more may pass at first, if a window ends meanwhile. */
+  get #limit(): number {
+    return Math.min(this.#firstPasses, usualLimit(this.#evidence) || this.#firstPasses);
+  }
+
   /** Step 3. `lengthMs`: how long the requests of the first burst took to pass. */
   async #watchPartsReturn(lengthMs: number): Promise<void> {
     const begin = this.#run.now();
     const [, windowMs] = this.#recovery.span;
-    const limit = this.#firstPasses;
+    const limit = this.#limit;
     if (limit === 1) await experiments.askSingly(this.#tools);
     else if (await experiments.spendInParts(this.#tools, limit, lengthMs))
-      await this.#recovery.watchReturn(begin, windowMs, Math.ceil(limit / 3));
+      await this.#recovery.watchReturn(begin, windowMs, () => this.#limit / 3);
     else return experiments.takeBitByBit(this.#tools, limit);
     this.#allowance.measuredMs = this.#recovery.span;
   }
@@ -191,28 +163,35 @@ export class Steps {
     const isShort = this.#allowance.isShortWindow;
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
-    const burstMs = this.#firstPasses * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
+    const burstMs = this.#limit * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
     const { candidates } = this.#evidence;
     const mayBeOpened = candidates.some(({ family: { name } }) => name === 'fixed_window');
     // In a long window that the request opens, the burst ends `restAfterBurst` before its end. Any
     // other burst is not late: a window of the clock may end before it, and twice as many pass.
     const latest = isShort || !mayBeOpened ? 0 : 1 - restAfterBurst - burstMs / windowMs;
-    // The share of a window from the request to the burst.
-    const burstAt = Math.max(requestBeforeBurst, latest);
     if (!this.#evidence.isCounter) {
       await this.#recovery.ask();
-      await this.#run.until(begin + burstAt * windowMs);
+      await this.#run.until(begin + Math.max(requestBeforeBurst, latest) * windowMs);
     }
     const most = this.#allowance.mostInBurst;
     await this.#recovery.sendUntilRefused({ most, refusals: firmRefusals - 1 });
     // Only after the pause and the burst is it known that no earlier request counts.
     if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
       await this.keyTests.make(this.#firstPasses);
-    // Just after the end of the window, a bucket has only what returned since the burst, and a
-    // window that the request opened the whole limit. If no request can have opened a window, one pass shows enough.
-    const sinceBurst = isShort ? 1 : sameWindow - burstAt;
-    const returned = isShort || mayBeOpened ? Math.ceil(sinceBurst * this.#firstPasses) : 1;
-    await this.#recovery.watchReturn(begin, windowMs, returned);
+    await this.#recovery.watchReturn(begin, windowMs, (sinceBurstMs) =>
+      isShort ? this.#limit : this.#returnedAfter(sinceBurstMs),
+    );
+  }
+
+  /**
+   * How many passes after the end of a long window show that it is one: more than a bucket, which
+   * was empty after the burst, has back by then. One, if no bucket can be there.
+   */
+  #returnedAfter(sinceBurstMs: number): number {
+    const isWindow = this.#evidence.candidates.every(hasEndingWindow);
+    if (isWindow && !mayHaveBucket(this.#evidence)) return 1;
+    const part = Math.min(1, sinceBurstMs / usualWindow(this.#evidence)) * this.#limit;
+    return Math.min(part, this.#allowance.requests);
   }
 
   /**
@@ -244,8 +223,10 @@ export class Steps {
   async #pause(isWhole = true): Promise<void> {
     const [, likelyMs] = this.#allowance.windowMs;
     this.#run.doing('a pause, until requests have come back');
-    // In windows of a clock, the next bursts then begin at other places.
-    const share = (this.#freshBursts * experiments.goldenShare) % 1;
+    // In windows of a clock, the next bursts then begin at other places. After a long pause, a long
+    // window of the clock hardly ends at the same times as one that a request opens.
+    const later = (this.#freshBursts * experiments.goldenShare) % 1;
+    const share = this.#allowance.isShortWindow ? later : 1 - later;
     // The longest window that remains explains a few more passes by what it still counts.
     const longer = Math.min(this.#evidence.windowMs[1] / likelyMs, mostLonger);
     const whole = this.#evidence.isCounter ? counterWindows * longer : wholePause + share;

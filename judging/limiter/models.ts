@@ -133,7 +133,10 @@ function excessAfterRefusals(bucket: SplitBucket): Excess | undefined {
   return undefined;
 }
 
-/** `intervals`: if given, a request spends only from the one that holds it. */
+/**
+ * A token was there if fewer than N may have been spent in the last minute, which begins as early as
+ * it can. `intervals`: if given, a request spends only from the one that holds it.
+ */
 function hadTokenOfLastMinute(
   bucket: SplitBucket,
   intervals: readonly Interval[] = [],
@@ -168,7 +171,12 @@ function continuousExcess({ granted, limit, spanErrorMs }: SplitBucket): Excess 
 /** A token, and a hundredth for rounding. */
 const wholeToken = 1.01;
 
-/** True if the bucket certainly held a token for the refused request. */
+/**
+ * True if the bucket certainly held a token for the refused request: the fewest tokens at some
+ * earlier time, with those that returned since and without those that were spent since, are one. It
+ * is enough to know that it was not below zero at the start, or after one request that passed. With a
+ * limit of 3, of which one returns in 20 s, and passes at 0, 1 and 2 s: one is there at 23 s.
+ */
 function continuousHadToken(
   bucket: SplitBucket,
   refusal: Exchange,

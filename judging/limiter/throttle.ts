@@ -16,6 +16,7 @@ import { type Bucket, decidedBy } from './bucket.ts';
 import { passedBefore, type Unexplained, unexplained } from './explained.ts';
 import { longestReachMs } from './models.ts';
 import { othersIn } from './other-traffic.ts';
+import { mostWithin, type Span } from './space/decision.ts';
 
 export const throttleJudges = {
   'LIMIT-1': limitOn('send'),
@@ -219,7 +220,8 @@ function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings)
   findings.judge(refused === undefined ? [] : [refused], () => {
     if (refused !== undefined) verify.status(refused.reply, 200, 404);
     for (const { reply } of free) verify.that(reply.status < 500, 'a reply to each', reply);
-    const most = mostInAMinute(answered);
+    const timesOf = ({ sentAt, answeredAt }: Exchange): Span => [sentAt, answeredAt];
+    const most = mostWithin(answered, timesOf, minuteMs).length;
     verify.given(() =>
       verify.that(
         most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
@@ -234,19 +236,3 @@ function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings)
 
 /** This many replies within a minute show that no limit of the other endpoints applies. */
 const fewestInAMinute = documentedLimits.send + 1;
-
-/** The most requests that were sent and answered within one minute. */
-function mostInAMinute(exchanges: readonly Exchange[]): number {
-  const sent = exchanges.map(({ sentAt }) => sentAt).sort((a, b) => a - b);
-  const answered = exchanges.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
-  const long = exchanges.filter(({ sentAt, answeredAt }) => answeredAt - sentAt > minuteMs);
-  let [most, ended] = [0, 0];
-  for (const [begunBefore, start] of sent.entries()) {
-    const end = start + minuteMs;
-    while ((answered[ended] ?? end) < end) ended++;
-    // Requests that span the whole window have not ended, so they must not be subtracted.
-    const spanning = long.filter((each) => each.sentAt < start && each.answeredAt >= end).length;
-    most = Math.max(most, ended - (begunBefore - spanning));
-  }
-  return most;
-}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Evidence } from '#audit/evidence.ts';
 import { KeyTests } from '#audit/keys.ts';
 import { Run, type Subject } from '#audit/run.ts';
-import { LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
+import { alignedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
 
 test('a token that returns in each round of a test leaves open who shares the limit', async () => {
   // Each round of three requests takes 60 ms, as a token does: so the other caller passes in each.
@@ -65,4 +65,31 @@ test('each other that passed is doubted alone, as if it shared a limit higher th
   expect(tests.done.map(({ isShared }) => isShared)).toEqual([false, false]);
   tests.checkForUncountedRequests();
   expect(doubted).toEqual(['/a,/b', '/a', '/b']);
+});
+
+test('what passed in a test in which a window ended counts, if nothing else explains the answers', async () => {
+  const server = new LimitedServer(perKey(alignedWindow(5, 1_000)), () => 'all');
+  const { request, clock } = server;
+  const [paceMs, timeoutMs] = [20, 60_000];
+  const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
+  const evidence = new Evidence(2_000);
+  const [first, one, other] = ['a', 'b', 'c'].map((caller): Subject => ({ caller, path: '/' }));
+  if (first === undefined || one === undefined || other === undefined)
+    throw new Error('no callers');
+  // A burst just before the end of a window.
+  server.now += 915 - (server.now % 1_000);
+  for (let asked = 0; asked < 6; asked += 1) evidence.add(await run.ask(first));
+  // As after more bursts: a refusal may come from a limit of its own, and one contradicts all.
+  Object.defineProperty(evidence, 'limit', { get: () => [4, 5] });
+  Object.defineProperty(evidence, 'isKnown', { get: () => evidence.decisions.length < 8 });
+  evidence.isConsistentWith = () => true;
+  const tests = new KeyTests(run, evidence, {
+    first,
+    others: [one, other],
+    differencesOf: () => ['address'],
+  });
+  await tests.make(5);
+  // The four of the other, between those of the first, and its test can be made again.
+  expect(evidence.decisions.filter(({ passed }) => passed)).toHaveLength(5 + 4 + 1);
+  expect([tests.done, tests.areNeeded(5)]).toEqual([[], true]);
 });

@@ -72,11 +72,26 @@ test.each(sample(past, 4))(
   },
 );
 
-test('a log of 120 in a minute that states no wait is learned in 540 requests', async () => {
-  const bench = new LimitedServer(perKey(slidingLog(120, 60_000)));
-  const request = async (subject: Subject) => ({ status: (await bench.request(subject)).status });
-  const { statements, requests } = await audit({ request, ...bench.clock });
-  expect(statements.algorithm).toMatchObject({ certainty: 'certain', value: 'sliding_log' });
+test.each([
+  ['sliding_log', slidingLog],
+  ['fixed_window', fixedWindow],
+] as const)(
+  'a %s of 120 in a minute that states no wait is learned in 540 requests',
+  async (value, make) => {
+    const bench = new LimitedServer(perKey(make(120, 60_000)));
+    const request = async (subject: Subject) => ({ status: (await bench.request(subject)).status });
+    const { statements, requests } = await audit({ request, ...bench.clock });
+    expect(statements.algorithm).toMatchObject({ certainty: 'certain', value });
+    expect(requests).toBeLessThanOrEqual(540);
+  },
+);
+
+test('windows of the clock are learned in 540 requests, though one ends in the first burst', async () => {
+  const bench = new LimitedServer(perKey(alignedWindow(120, 60_000)));
+  // The first burst comes after 2.2 s, and takes 2.4 s until it is refused.
+  bench.now += 57_000 - (bench.now % 60_000);
+  const { statements, requests } = await audit({ request: bench.request, ...bench.clock });
+  expect(statements.algorithm).toMatchObject({ certainty: 'certain', value: 'aligned_window' });
   expect(requests).toBeLessThanOrEqual(540);
 });
 

@@ -50,6 +50,34 @@ export function hullOf(spans: readonly (Span | undefined)[]): Span | undefined {
 }
 
 /**
+ * The most of these that began within a time of this length and ended before its end: of `a` from 0
+ * to 3, `b` from 1 to 9 and `c` from 5 to 6, within a length of 7, `a` and `c`.
+ */
+export function mostWithin<Each>(
+  all: readonly Each[],
+  timesOf: (each: Each) => Span,
+  lengthMs: number,
+): readonly Each[] {
+  const byBegin = all.toSorted((one, other) => timesOf(one)[0] - timesOf(other)[0]);
+  const place = new Map(byBegin.map((each, i) => [each, i]));
+  // One that takes long ends after others that began later.
+  const byEnd = byBegin.toSorted((one, other) => timesOf(one)[1] - timesOf(other)[1]);
+  let [ended, within] = [0, 0];
+  let most = { count: 0, begin: 0, until: Number.NEGATIVE_INFINITY };
+  for (const [begin, first] of byBegin.entries()) {
+    const until = timesOf(first)[0] + lengthMs;
+    const isInTime = (each: Each) => timesOf(each)[1] < until;
+    for (let next = byEnd[ended]; next && isInTime(next); next = byEnd[ended]) {
+      ended += 1;
+      if ((place.get(next) ?? 0) >= begin) within += 1;
+    }
+    if (within > most.count) most = { count: within, begin, until };
+    if (isInTime(first)) within -= 1;
+  }
+  return byBegin.slice(most.begin).filter((each) => timesOf(each)[1] < most.until);
+}
+
+/**
  * The first number from `begin` on for which `holds` is true, or `until`. Searches by halves, so
  * `holds` must stay true after its first true number.
  */

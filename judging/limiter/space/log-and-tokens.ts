@@ -2,7 +2,12 @@
 import { type Decision, firstThat, type Span, spanOf, type Version } from './decision.ts';
 import { type Group, History, judgedIn, type PossibleLimits } from './history.ts';
 
-/** At most N requests in any window: a token comes back exactly one window after it was spent. */
+/**
+ * At most N requests in any window: a token comes back exactly one window after it was spent. With
+ * passes at 0, 1 and 2 s and windows of 10 s, a pass at 9 s shows that N is at least 4, and a refusal
+ * at 9 s that N is at most 3. So a pass counts those that certainly were in its window, by the
+ * shortest one, and a refusal those that may have been, by the longest.
+ */
 export const slidingLog: PossibleLimits = ({ decisions, groups }, version, part) => {
   const { windowMs, refusalsSpend, knownSince } = version;
   const [shortest, longest] = windowMs;
@@ -64,7 +69,7 @@ interface Fill {
   readonly progress: WeakMap<Version, Progress>;
 }
 
-/** At the end of a decision. */
+/** The most tokens there can be, at the end of a decision: they return fastest in short windows. */
 const full: Fill = {
   checks: 'passes',
   tokensOf({ windowMs, refusalsSpend }, limit) {
@@ -80,7 +85,7 @@ const full: Fill = {
   progress: new WeakMap(),
 };
 
-/** At the start of a decision. */
+/** The fewest tokens there can be, at the start of a decision: by the longest window. */
 const empty: Fill = {
   checks: 'refusals',
   tokensOf({ windowMs, knownSince, refusalsSpend }, limit) {
