@@ -104,7 +104,7 @@ function estimateBySchedule(cases: readonly AnyCase[], capabilities: Capabilitie
     for (const [bucket, count] of entriesOf(item.spends))
       for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, { isSuccess: true });
     running.push({ item, untilMs: nowMs + item.seconds * secondMs });
-    sends += sendsIn(item.spends);
+    sends += sendsIn((item.case ?? item).spends);
     throttled += item.throttled;
   };
   const finishNext = () => {
