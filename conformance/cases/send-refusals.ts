@@ -34,6 +34,7 @@ function refusalCase(
   return about(id, senderNeeds, tries, {
     sends,
     demands: '400 that names the failing field',
+    account: { isAny: true },
     steps: async (t, account) => {
       const all = rows({ to: t.recipient, from: account.from });
       const chosen = t.someOf(allowedRows(t, all), tries);

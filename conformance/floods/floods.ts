@@ -6,7 +6,7 @@
  * after the flood, while the bucket is empty, it sends what an empty bucket must not affect.
  */
 import { messageMaxCharacters } from '#contract/limits.ts';
-import { hourMs, isoTime, minuteMs } from '#contract/time.ts';
+import { hourMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { longestReachMs } from '#judging/limiter/models.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
@@ -134,13 +134,16 @@ interface Burst extends Omit<Flood, 'wait'> {
 
 /** Empties the bucket, and sends what the empty bucket must not affect. */
 async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): Promise<Burst> {
-  const { clock, startedAt } = t.target;
+  const { clock, startedAt, ledger } = t.target;
   const limit = limitOf(bucket);
   /** The index of the next further request. */
   let next = limit;
   const caller = await callerOf(t, account, bucket);
   const beganAt = clock.now();
   const spentEarlier = spentBefore(t, bucket, account);
+  // A second for the difference of the clocks, and a few for the flood itself.
+  const mostCounted = ledger.countAt(bucket, beganAt - secondMs);
+  const leastCounted = ledger.countAt(bucket, beganAt + 6 * secondMs);
   const replies = await sendUntilRefused(t, { account, bucket, spentEarlier }, caller.call);
   const tookMs = clock.now() - beganAt;
   const [first] = replies;
@@ -150,11 +153,16 @@ async function floodOnce(t: Trial, account: AccountUnderTest, bucket: Bucket): P
   const whileEmpty =
     refusals.length > 0 ? await requestWhileEmpty(t, account, bucket, first) : undefined;
   const passes = replies.length - refusals.length;
+  // After a broken connection, each try may have spent a token.
+  const repeats = replies.reduce((sum, { interruptions }) => sum + interruptions, 0);
   // Tokens return during the flood only if they return one by one. A refusal then names a short wait.
   const isGradual = refusals.every((refusal) => (waitIn(refusal) ?? 0) < 2);
   const returned = isGradual ? (tookMs / minuteMs) * limit : 0;
   const isOtherRefused = caller.isUserRefused || whileEmpty?.isOtherRefused === true;
-  const hasTooFew = passes + spentEarlier < limit || isOtherRefused;
+  const spent = passes + repeats;
+  // A sliding counter still counts the run's requests of the minute before.
+  const isCounted = spent + mostCounted > limit - 1 && passes + leastCounted <= limit;
+  const hasTooFew = (spent + spentEarlier < limit && !isCounted) || isOtherRefused;
   // Until then, what was spent before the run may explain a refusal.
   const knowsAll = t.hasControl || beganAt - startedAt >= longestReachMs;
   const isExplained = t.hasControl || (knowsAll && messagesOfOthers(t.target.log) !== undefined);

@@ -39,23 +39,45 @@ export function limitOf(bucket: Bucket): number {
 
 interface Entry {
   readonly at: number;
+  /** It surely spent a token. Refusals and replays may spend none. */
   readonly isSuccess: boolean;
+  /** It was refused although the last minute had room, and is sent again. */
+  readonly isWaitedOut?: boolean;
 }
 
-/** The run's own requests to each bucket. Those of more than a minute ago are forgotten. */
+/** The run's own requests to each bucket. Those of more than two minutes ago are forgotten. */
 export class BucketLedger {
   readonly #entries = new Map<Bucket, Entry[]>();
+  /** Buckets that refused a request although the last minute had room (`sliding_counter`). */
+  readonly #countsBefore = new Set<Bucket>();
 
-  /** `isSuccess`: the request surely spent a token. Refusals and replays may spend none. */
-  note(bucket: Bucket, at: number, { isSuccess }: Pick<Entry, 'isSuccess'>): void {
-    const entries = this.#recent(bucket, at);
-    entries.push({ at, isSuccess });
+  note(bucket: Bucket, at: number, entry: Omit<Entry, 'at'>): void {
+    const entries = this.#since(bucket, at - 2 * minuteMs);
+    entries.push({ at, ...entry });
     this.#entries.set(bucket, entries);
+    if (entry.isWaitedOut === true) this.#countsBefore.add(bucket);
   }
 
   /** The wait until `count` more requests fit into the limit. */
   msUntilRoom(bucket: Bucket, count: number, now: number): number {
-    const entries = this.#recent(bucket, now);
+    const ms = this.#msUntilMinuteHasRoom(bucket, count, now);
+    if (!this.#countsBefore.has(bucket)) return ms;
+    let at = now + ms;
+    while (at < now + 2 * minuteMs && this.countAt(bucket, at) + count > limitOf(bucket))
+      at += secondMs;
+    return at - now;
+  }
+
+  /** What a `sliding_counter` counts: this minute of the clock, and a share of the last one. */
+  countAt(bucket: Bucket, at: number): number {
+    const intoMs = at % minuteMs;
+    const entries = this.#since(bucket, at - intoMs - minuteMs).filter(isSpent);
+    const inMinute = entries.filter((entry) => entry.at >= at - intoMs).length;
+    return inMinute + (entries.length - inMinute) * (1 - intoMs / minuteMs);
+  }
+
+  #msUntilMinuteHasRoom(bucket: Bucket, count: number, now: number): number {
+    const entries = this.#recent(bucket, now).filter(isSpent);
     const excess = entries.length + count - limitOf(bucket);
     if (excess <= 0) return 0;
     const last = entries[Math.min(excess, entries.length) - 1];
@@ -75,8 +97,16 @@ export class BucketLedger {
   }
 
   #recent(bucket: Bucket, now: number): Entry[] {
+    return this.#since(bucket, now - windowMs);
+  }
+
+  #since(bucket: Bucket, sinceMs: number): Entry[] {
     const entries = this.#entries.get(bucket) ?? [];
-    const from = entries.findIndex(({ at }) => at > now - windowMs);
+    const from = entries.findIndex(({ at }) => at > sinceMs);
     return from < 0 ? [] : entries.slice(from);
   }
+}
+
+function isSpent({ isWaitedOut }: Entry): boolean {
+  return isWaitedOut !== true;
 }

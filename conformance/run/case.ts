@@ -20,7 +20,7 @@ interface Plan<S> extends Requirements {
   readonly recordings?: readonly Recording[];
   /** True if it runs after all other cases, because it judges what they have recorded. */
   readonly isLast?: boolean;
-  /** True if it moves time for a moment, although it neither needs `clock` nor has `waitSeconds`. */
+  /** True if it moves time, which no case may beside others, without `clock` or `waitSeconds`. */
   readonly mustRunAlone?: boolean;
   /** Further needs that explain a lack: with their flags, the case is not silently skipped. */
   readonly mayUse?: readonly Need[];

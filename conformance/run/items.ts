@@ -8,9 +8,11 @@ import type { Capabilities } from '../target/target.ts';
 import { type Bucket, entriesOf, limitOf, type Spends, sendsIn } from './budget.ts';
 import type { AnyCase } from './case.ts';
 import type { Recording } from './recording.ts';
+import { usesSecondAccount } from './trial.ts';
 
 export interface Item {
   readonly id: string;
+  /** What it spends of the first account's limits, and of the address's. */
   readonly spends: Spends;
   /** Buckets that must be full, and that no other item may use meanwhile. Only floods have any. */
   readonly fullBuckets: readonly Bucket[];
@@ -49,7 +51,10 @@ export function itemsOf(cases: readonly AnyCase[], capabilities: Capabilities): 
   const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
   return [
     ...[...first, ...floodGroups].map(recordingItem),
-    ...cases.toSorted(byRankAndSends).map((each) => itemOfCase(each, groups)),
+    ...cases.toSorted(byRankAndSends).map((each) => {
+      const item = itemOfCase(each, groups);
+      return usesSecondAccount(each.account, capabilities) ? { ...item, spends: {} } : item;
+    }),
     ...idle.map(recordingItem),
   ];
 }

@@ -122,6 +122,21 @@ describe('a flood', () => {
   });
 });
 
+test('a recording leaves a bucket that it empties to the cases that wait to spend from it', () => {
+  const [anyCase] = allCases;
+  const early = item('early', { spends: { tasks: 50 }, throttled: 2 });
+  const later = item('later', {
+    spends: { tasks: 1, send: 10 },
+    ...(anyCase && { case: anyCase }),
+  });
+  const judging = { ...later, id: 'judging', after: ['early'] };
+  const ledger = new BucketLedger();
+  spend(ledger, 'send', 115, 0);
+  const schedule = new Schedule([later, judging, early], ledger, 0);
+  expect(startedAt(schedule, 1_000)).toEqual([]);
+  expect(startedAt(schedule, 61_000)).toEqual(['later', 'early', 'judging']);
+});
+
 test('a ledger knows the last minute, and waits for what may not have spent a token', () => {
   const ledger = new BucketLedger();
   ledger.note('send', 0, { isSuccess: true });
@@ -131,6 +146,18 @@ test('a ledger knows the last minute, and waits for what may not have spent a to
   expect(ledger.msUntilRoom('send', 119, 62_000)).toBe(29_000);
   expect(ledger.msUntilQuiet('send', 62_000)).toBe(29_000);
   expect(ledger.msUntilQuiet('send', 91_000)).toBe(0);
+});
+
+test('a ledger that had a refusal in spite of room counts as a sliding counter does', () => {
+  const ledger = new BucketLedger();
+  spend(ledger, 'send', 120, 30_000);
+  expect(ledger.msUntilRoom('send', 60, 92_000)).toBe(0);
+  expect(ledger.countAt('send', 90_000)).toBe(60);
+  ledger.note('send', 92_000, { isSuccess: false, isWaitedOut: true });
+  // At 92 s, 28 of 60 s of the last minute count, so 56 of its 120 requests.
+  expect(ledger.msUntilRoom('send', 64, 92_000)).toBe(0);
+  expect(ledger.msUntilRoom('send', 70, 92_000)).toBe(3_000);
+  expect(ledger.msUntilQuiet('send', 92_000)).toBe(61_000);
 });
 
 const capabilities = {

@@ -93,7 +93,7 @@ export class Schedule {
   #soonest(now: number): (Wait & { readonly item: Item }) | undefined {
     let soonest: (Wait & { readonly item: Item }) | undefined;
     for (const item of this.#waiting) {
-      if (!this.#isReady(item)) continue;
+      if (!this.#isReady(item) || this.#emptiesWanted(item)) continue;
       const isFlood = item.fullBuckets.length > 0;
       if (!isFlood) this.#reserveForFlood(item, now);
       const wait = isFlood ? this.#untilFull(item, now) : this.#untilRoom(item, now);
@@ -106,6 +106,16 @@ export class Schedule {
 
   #isReady({ after }: Item): boolean {
     return ![...this.running, ...this.#waiting].some(({ id }) => after.includes(id));
+  }
+
+  /** True if it is a recording that empties a bucket although cases still wait to spend from it. */
+  #emptiesWanted({ id, case: isCase, throttled, fullBuckets, spends }: Item): boolean {
+    if (isCase !== undefined || throttled === 0 || fullBuckets.length > 0) return false;
+    const wants = (other: Item) =>
+      entriesOf(spends).some(([name]) => (other.spends[name] ?? 0) > 0);
+    return this.#waiting.some(
+      (other) => other.case !== undefined && !other.after.includes(id) && wants(other),
+    );
   }
 
   /**

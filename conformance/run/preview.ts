@@ -127,7 +127,7 @@ class PlayedRun {
       for (let i = 0; i < count; i += 1)
         this.#ledger.note(bucket, this.#nowMs, { isSuccess: true });
     this.#running.push({ item, untilMs: this.#nowMs + item.seconds * secondMs });
-    this.#sends += sendsIn(item.spends);
+    this.#sends += sendsIn((item.case ?? item).spends);
     this.#throttled += item.throttled;
   }
 

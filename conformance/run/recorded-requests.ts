@@ -133,7 +133,8 @@ export class RecordedRequests {
     if (bucket === undefined || !isCounted) return;
     const isReplay = method === 'POST' && status === 200;
     const isSuccess = status >= 200 && status < 300 && !isReplay;
-    this.target.ledger.note(bucket, answeredAt, { isSuccess });
+    const isWaitedOut = status === 429 && this.#waitsOut[bucket] !== undefined;
+    this.target.ledger.note(bucket, answeredAt, { isSuccess, isWaitedOut });
   }
 
   /** Does the work once all earlier work of this kind in the run is over. */

@@ -100,9 +100,9 @@ class Suite {
   }
 
   async #runInOrder(cases: readonly AnyCase[], target: Target, execute: Execute): Promise<void> {
-    if (target.hasControl) {
+    if (target.control !== undefined) {
       const { together, alone } = arrange(cases);
-      await workOn(together.values(), casesAtOnce, execute);
+      await target.control.holdTime(() => workOn(together.values(), casesAtOnce, execute));
       await workOn(alone.values(), 1, execute);
     } else {
       const isStopped = () => this.#isStopped;

@@ -8,7 +8,7 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import { accepted, given, textOf } from '#judging/service/expectations.ts';
 import type { CreatedKey, Listing, Trace } from '#judging/service/judge.ts';
 import type { ApiKey, Control, Sim } from '../target/control.ts';
-import { recipientOf } from '../target/target.ts';
+import { type Capabilities, recipientOf } from '../target/target.ts';
 import { RecordedRequests } from './recorded-requests.ts';
 
 /** A usable account: its key and its numbers. */
@@ -29,6 +29,18 @@ export interface AccountPlan {
   readonly quota?: number | 'plan';
   /** Settings of each SIM, as the control port takes them. */
   readonly sim?: Readonly<Record<string, unknown>>;
+  /** True if any account will do: see `usesSecondAccount`. */
+  readonly isAny?: boolean;
+}
+
+/**
+ * True if a case spends from the second account of the flags, because any will do: cases that need
+ * the first one wait for its limits.
+ */
+export function usesSecondAccount(plan: AccountPlan | undefined, target: Capabilities): boolean {
+  const { secondApiKey, secondFrom } = target.flags;
+  const hasSecond = secondApiKey !== undefined && secondFrom !== undefined;
+  return plan?.isAny === true && hasSecond && !target.hasControl;
 }
 
 type SimChange = Readonly<Partial<Record<'active' | 'allowed' | 'connected', boolean>>>;
@@ -87,8 +99,10 @@ export class Trial extends RecordedRequests {
   }
 
   /** A new account on the control port; without one, the account of the flags. */
-  async account({ sims: count = 1, quota, sim }: AccountPlan = {}): Promise<AccountUnderTest> {
+  async account(plan: AccountPlan = {}): Promise<AccountUnderTest> {
+    const { sims: count = 1, quota, sim } = plan;
     const { control } = this.target;
+    if (usesSecondAccount(plan, this.target)) return this.otherAccount();
     if (control === undefined) {
       if (quota !== undefined) this.lack('an account with a quota of its own (--control-url)');
       return this.#accountOfFlags();

@@ -80,6 +80,7 @@ export function observe(
   const isSending = sendCount > 0;
   const rest = {
     ...row,
+    ...(isSending && { account: { isAny: true } }),
     run: (t: Trial, account: AccountUnderTest) => runProbe(t, account, { probe, isSending }),
   };
   // One more send proves that the account can send.
@@ -146,17 +147,18 @@ export async function requireKey(t: Trial, { key }: AccountUnderTest): Promise<v
   });
 }
 
-/** The accepted send that proves that the shared account of a target can send. */
-const proofs = new WeakMap<object, Promise<unknown>>();
+/** For each target, the accepted sends that prove that accounts can send, by their keys. */
+const proofs = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /**
  * Requires that the account can send: only then does a refusal have a meaning. Without a control
- * port, one send is enough for all cases, because they share the account.
+ * port, one send is enough for all cases that share the account.
  */
 export async function requireSender(t: Trial, account: AccountUnderTest): Promise<void> {
-  const earlier = t.hasControl ? undefined : proofs.get(t.target);
-  const proof = earlier ?? t.mustSend(account);
-  proofs.set(t.target, proof);
+  const proofsOfRun = proofs.get(t.target) ?? new Map<string, Promise<unknown>>();
+  proofs.set(t.target, proofsOfRun);
+  const proof = proofsOfRun.get(account.key) ?? t.mustSend(account);
+  proofsOfRun.set(account.key, proof);
   await proof;
 }
 

@@ -41,6 +41,7 @@ export class Control {
   /** The numbers of the world's own SIMs, as far as the simulator lists them. */
   #usedNumbers: ReadonlySet<string> = new Set();
   #now = Date.now();
+  #isTimeHeld = false;
   /** The assumptions that the simulator states, by name. */
   assumptions: Readonly<Record<string, unknown>> = {};
   /** The clock before the run, to be restored. */
@@ -181,10 +182,15 @@ export class Control {
     return this.#now;
   }
 
+  /** Does work during which no case may move time, because others would see it move. */
+  async holdTime(work: () => Promise<void>): Promise<void> {
+    this.#isTimeHeld = true;
+    await work();
+    this.#isTimeHeld = false;
+  }
+
   async advance(ms: number): Promise<void> {
-    if (ms <= 0) return;
-    const input = { by: `${Math.max(1, Math.round(ms))}ms` };
-    this.#noteTime(await this.port.must('clock.advance', { input }));
+    if (ms > 0) await this.#move({ by: `${Math.max(1, Math.round(ms))}ms` });
   }
 
   async advanceTo(epochMs: number): Promise<void> {
@@ -193,7 +199,7 @@ export class Control {
 
   /** Advances until nothing is left to happen. */
   async advanceToTheEnd(): Promise<void> {
-    this.#noteTime(await this.port.must('clock.advance', { input: { until_idle: true } }));
+    await this.#move({ until_idle: true });
   }
 
   /** When the next timer is due, if the simulator says so. */
@@ -201,7 +207,10 @@ export class Control {
     return epochMsOf((await this.port.must('clock.state'))['next_at']);
   }
 
-  #noteTime(state: Readonly<Record<string, unknown>>): void {
+  async #move(input: Readonly<Record<string, unknown>>): Promise<void> {
+    if (this.#isTimeHeld)
+      throw new Error('a case beside others moves time: it must say `mustRunAlone`');
+    const state = await this.port.must('clock.advance', { input });
     this.#now = epochMsOf(state['now']) ?? this.#now;
   }
 }

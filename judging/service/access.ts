@@ -49,12 +49,15 @@ function judgeCredentials(trace: Trace, findings: Findings): void {
   }
 }
 
-/** Documented requests that were answered, and not throttled. */
+/**
+ * Documented requests that were answered, and not throttled. A router may refuse a path whose id is
+ * no UUID before it looks at the key.
+ */
 function answered({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter(
-    ({ endpoint, method, reply }) =>
-      endpoint !== undefined && method === methodOf(endpoint) && ![0, 429].includes(reply.status),
-  );
+  return exchanges.filter(({ endpoint, method, id, reply: { status } }) => {
+    const isDocumented = endpoint !== undefined && method === methodOf(endpoint);
+    return isDocumented && (!id || uuid.test(id)) && ![0, 429].includes(status);
+  });
 }
 
 function acceptsValidKeys(trace: Trace, findings: Findings): boolean {

@@ -164,6 +164,9 @@ function keyless(status: number, json: object, more: Partial<Exchange>): Exchang
   return exchange(status, json, { at: 50, more: { headers: {}, caller: unknown, ...more } });
 }
 
+const wrongKey = { code: 'auth_invalid_keyy' };
+const oddPath = keyless(404, {}, { endpoint: 'read', id: `${id};a=b` });
+
 /** Two messages, the second of which was created so much later by its own time. */
 function createdApart(created_at: string): Exchange[] {
   return [send(202, {}), send(202, { message_id: body.device_id, created_at }, {}, { at: 100 })];
@@ -297,6 +300,12 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
   ['ERR-1', 'a message of the dashboard within the quota', [dashboardSend(1)]],
   ['RES-4', 'times of clocks that nearly agree', createdApart('2026-03-01T10:00:02.070Z')],
   ['AUTH-1', 'the page of another path', [read({}), keyless(200, {}, {})]],
+  ['AUTH-1', 'a router that refuses an odd id before the key', [read({}), oddPath]],
+  [
+    'AUTH-3',
+    'a router that refuses an odd id before the key',
+    [read({}), keyless(401, wrongKey, { endpoint: 'read' }), oddPath],
+  ],
   [
     'AUTH-1',
     'a preflight that needs no key',
