@@ -7,7 +7,7 @@ import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Allowance } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { halfRace, type Races } from './race.ts';
-import { doublingWaits, firmRefusals, justOver, type Recovery } from './recovery.ts';
+import { firmRefusals, growingWaits, justOver, type Recovery } from './recovery.ts';
 import { isOpenElseSettle, nextPass, surelyNext } from './remaining.ts';
 import type { Run } from './run.ts';
 
@@ -111,7 +111,7 @@ export async function takeBitByBit(
 ): Promise<void> {
   run.doing('how many come back in a pause');
   const begin = run.now();
-  if (!(await recovery.recover(begin, doublingWaits()))) return;
+  if (!(await recovery.recover(begin, growingWaits()))) return;
   const [, gapMs] = recovery.span;
   const { longestMs } = evidence;
   let sum = 0;

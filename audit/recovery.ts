@@ -236,7 +236,7 @@ export class Recovery {
   }
 }
 
-/** Waits, each twice as long as the one before. */
-export function* doublingWaits(): Generator<number> {
+/** Waits, each 1.5 times as long as the one before. */
+export function* growingWaits(): Generator<number> {
   for (let waitMs = firstWaitMs; ; waitMs *= 1.5) yield waitMs;
 }

@@ -16,7 +16,7 @@ import * as experiments from './experiments.ts';
 import { KeyTests, type Subjects } from './keys.ts';
 import { mayHaveBucket } from './none-of-these.ts';
 import { mostInRace, type Races } from './race.ts';
-import { doublingWaits, firmRefusals, Recovery } from './recovery.ts';
+import { firmRefusals, growingWaits, Recovery } from './recovery.ts';
 import {
   disagrees,
   hasEndingWindow,
@@ -104,7 +104,7 @@ export class Steps {
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
     const lengthMs = (last?.to ?? begin) - begin;
     this.#run.doing('when the first request passes again');
-    if (await this.#recovery.recover(begin, doublingWaits())) {
+    if (await this.#recovery.recover(begin, growingWaits())) {
       await this.#watchPartsReturn(lengthMs);
       await this.#burstAfterPause();
       await this.#askIfSlow(lengthMs);

@@ -185,8 +185,11 @@ export class Control {
   /** Does work during which no case may move time, because others would see it move. */
   async holdTime(work: () => Promise<void>): Promise<void> {
     this.#isTimeHeld = true;
-    await work();
-    this.#isTimeHeld = false;
+    try {
+      await work();
+    } finally {
+      this.#isTimeHeld = false;
+    }
   }
 
   async advance(ms: number): Promise<void> {
