@@ -71,8 +71,8 @@ export class Changes {
   /** Waits for earlier changes, then calls `act` while no request is admitted. */
   exclusively<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#lastChange.then(async () => {
-      await this.#setHold(true);
       try {
+        await this.#setHold(true);
         const result = await act();
         // A shard may be ready again after `act` has stopped waiting for it. It takes its steps
         // before requests are let through.
@@ -101,7 +101,7 @@ export class Changes {
       const own = requestFor(shard);
       return { shard: shard.index, asked: { ...own, body: bodyText(own) }, length };
     });
-    this.#setSteps([...this.#steps, ...steps]);
+    this.#addSteps(steps);
     const replies: ShardReply[] = [];
     if (first !== undefined) {
       const reply = await this.#makeFirst(first, steps);
@@ -172,21 +172,31 @@ export class Changes {
     }
   }
 
-  #removeSteps(steps: readonly Step[]): void {
-    for (const step of steps) this.#uncertain.delete(step);
-    this.#setSteps(this.#steps.filter((step) => !steps.includes(step)));
-  }
-
-  #setSteps(steps: readonly Step[]): void {
-    this.#steps = steps;
-    const file = this.#file;
-    if (file === undefined) return;
+  /** Refused, with nothing to take, if the file cannot list the steps. */
+  #addSteps(steps: readonly Step[]): void {
+    const all = [...this.#steps, ...steps];
     try {
-      if (steps.length === 0) rmSync(file, { force: true });
-      else writeState(file, steps);
+      this.#write(all);
     } catch (error) {
       throw new OperationRefused('unavailable', (error as Error).message);
     }
+    this.#steps = all;
+  }
+
+  #removeSteps(steps: readonly Step[]): void {
+    for (const step of steps) this.#uncertain.delete(step);
+    this.#steps = this.#steps.filter((step) => !steps.includes(step));
+    try {
+      this.#write(this.#steps);
+    } catch {
+      // The change is made. The next one writes the file, or is refused.
+    }
+  }
+
+  #write(steps: readonly Step[]): void {
+    if (this.#file === undefined) return;
+    if (steps.length === 0) rmSync(this.#file, { force: true });
+    else writeState(this.#file, steps);
   }
 
   /**
