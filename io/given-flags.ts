@@ -36,10 +36,20 @@ export function isServiceAddress(text: string): boolean {
   return /^(?:tcp|udp|sctp):\/\//i.test(text);
 }
 
-/** Splits a list at commas; a list of `name=value` only at commas before the next `name=`. */
+/** Where a list of such values ends one of them: a value may have commas of its own. */
+const betweenValues: readonly (readonly [sign: string, at: RegExp])[] = [
+  ['=', /,(?=[\w.-]+=)/],
+  [': ', /,(?=\s*[\w-]+:)/],
+];
+
+/**
+ * Splits a list at commas; a list of `name=value` or `name: value` only at those before the next
+ * name. Values of a list of lists (`<digest,digest>`) cannot be told apart: there is one.
+ */
 function valuesOf({ defaultValue, flags }: Option, text: string): readonly string[] {
-  if (!Array.isArray(defaultValue)) return [text];
-  return text.split(flags.includes('=') ? /,(?=[\w.-]+=)/ : ',').map((value) => value.trim());
+  if (!Array.isArray(defaultValue) || flags.includes(',')) return [text];
+  const [, at = ','] = betweenValues.find(([sign]) => flags.includes(sign)) ?? [];
+  return text.split(at).map((value) => value.trim());
 }
 
 /** Reports an invalid value under the variable's name instead of the flag's. */

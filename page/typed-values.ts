@@ -142,7 +142,8 @@ export function csvOf(rows: readonly object[]): string {
 function csvCell(value: unknown): string {
   const isObject = typeof value === 'object' && value !== null;
   const text = isObject ? JSON.stringify(value) : `${value ?? ''}`;
-  // With an apostrophe, so that a spreadsheet does not run the text as a formula.
-  const safeText = /^[=@\t\r]/.test(text) ? `'${text}` : text;
+  // With an apostrophe, so that a spreadsheet does not run the text as a formula. A phone number is
+  // none.
+  const safeText = /^(?:[=@\t\r]|[+-](?!\d+$))/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
 }

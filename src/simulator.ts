@@ -231,7 +231,7 @@ export class Simulator implements RunningWorld, WorldSimulator {
   readyFile(): ReadyFile {
     return {
       base_url: this.baseUrl,
-      control_url: this.#ports?.listening.controlUrl ?? null,
+      control_url: this.controlUrl || null,
       pid: process.pid,
       seed: this.settings.seed,
       ...readyNumbers(this.simulation.world),

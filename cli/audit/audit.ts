@@ -70,7 +70,7 @@ const acceptedMs = mostWindows * defaultMaxWindowMs;
 const auditFlags = [
   heading('The request'),
   flag('--method <name>', 'its method', methodValue, 'GET'),
-  list('--header <line>', "a header, 'Name: value'", headerLine),
+  list('--header <name: value>', 'a header', headerLine),
   flag('--body <text>', 'its body; @FILE reads a file', String),
   flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three above', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),

@@ -17,6 +17,7 @@ import { useResource } from '../resource.ts';
 import { filterValue, prefixOf, shownWorld } from '../route.ts';
 import { aheadName, useWorldChoices } from '../world.ts';
 
+/** Only so many of the newest messages of each world are compared. */
 const mostMessages = 1_000;
 /** The rows of a group that are shown until a button shows all. */
 const firstRows = 10;
@@ -81,7 +82,10 @@ function Comparison({ ids, nameOf }: ComparisonProps) {
       <Loaded resource={worlds} what="both worlds">
         {(both) => {
           const paths = new Set(both.flatMap((leaves) => [...leaves.keys()]));
-          const differing = [...paths].filter((path) => {
+          const [, since = ''] = both.map(knownSince).toSorted();
+          const isKnown = (path: string) =>
+            both.every((leaves) => (leaves.get(path)?.createdAt ?? latest) > since);
+          const differing = [...paths].filter(isKnown).filter((path) => {
             const [text, otherText] = both.map((leaves) => leaves.get(path)?.text);
             // Clocks of real time differ a little: they are read one after the other.
             const ms = Date.parse(text ?? '') - Date.parse(otherText ?? '');
@@ -134,10 +138,19 @@ function tablesOf(group: string, both: readonly Leaves[], names: string[], diffe
   });
 }
 
-/** A value of a world. */
-type Leaf = Readonly<{ text: string; href?: string | undefined }>;
+/** A value of a world; `createdAt` of a message alone. */
+type Leaf = Readonly<{ text: string; href?: string; createdAt?: string }>;
 /** The values by path, which is the group, a colon, and names. */
 type Leaves = ReadonlyMap<string, Leaf>;
+
+/** Later than any time. */
+const latest = '~';
+
+/** The time after which all messages of a world are among its values; empty if all are. */
+function knownSince(leaves: Leaves): string {
+  const times = [...leaves.values()].flatMap(({ createdAt = [] }) => createdAt);
+  return times.length < mostMessages ? '' : (times.toSorted()[0] ?? '');
+}
 
 const isoForm = /^\d{4}-\d\d-\d\dT/;
 
@@ -167,17 +180,21 @@ async function readLeaves(worldId: string): Promise<Leaves> {
   const { buckets } = await callIn(prefix, 'limits.buckets');
   const page = await callIn(prefix, 'messages.page', { limit: mostMessages });
   const nameOf = (id: string) => accounts.find(({ account_id: each }) => each === id)?.name ?? id;
-  const messages = page.messages.map(({ message_id: id, to, status }) => {
+  const messages = page.messages.map(({ message_id: id, to, status, created_at: createdAt }) => {
     const href = `${prefix}/#/messages/${id}`;
-    return [`Messages: ${id.slice(0, 8)} to ${to}`, { text: status, href }] as const;
+    return [`Messages: ${id.slice(0, 8)} to ${to}`, { text: status, href, createdAt }] as const;
   });
-  const faultTexts = faults.map((fault) => {
+  const faultLeaves = faults.map((fault) => {
     const text = `${faultWords(fault)}; ${faultSubject(fault, nameOf)}; struck ${fault.hits}`;
-    return [fault.fault_id, fault.paused ? `${text}; paused` : text];
+    return [
+      `Faults: ${fault.fault_id}`,
+      { text: fault.paused ? `${text}; paused` : text },
+    ] as const;
   });
-  const bucketTexts = buckets.map(({ account_id: id, endpoint, next_at: nextAt, ...bucket }) => {
+  const bucketLeaves = buckets.map(({ account_id: id, endpoint, next_at: nextAt, ...bucket }) => {
     const until = nextAt === null ? '' : `, 429 until ${nextAt.slice(11, 19)}`;
-    return [`${nameOf(id)} ${endpoint}`, `${bucket.available} of ${bucket.limit}${until}`];
+    const text = `${bucket.available} of ${bucket.limit}${until}`;
+    return [`Limits: ${nameOf(id)} ${endpoint}`, { text }] as const;
   });
   return new Map([
     ...messages,
@@ -185,10 +202,10 @@ async function readLeaves(worldId: string): Promise<Leaves> {
     ...leavesOf(counts, 'Counts:'),
     ...accounts.flatMap((account) => leavesOf(account, `Accounts: ${account.name}`)),
     ...sims.flatMap((sim) => leavesOf(sim, `SIMs: ${sim.number}`)),
-    ...leavesOf(Object.fromEntries(faultTexts), 'Faults:'),
+    ...faultLeaves,
     ...outcomes.flatMap((outcome) => leavesOf(outcome, `Recipients: ${outcome.to}`)),
     ...leavesOf(await callIn(prefix, 'limits.get'), 'Limits:'),
-    ...leavesOf(Object.fromEntries(bucketTexts), 'Limits:'),
+    ...bucketLeaves,
     ...leavesOf(await callIn(prefix, 'assumptions.get'), 'Assumptions:'),
   ]);
 }

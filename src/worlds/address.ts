@@ -69,6 +69,7 @@ export function readdress(request: ApiRequest, path: string): ApiRequest {
  * escaped in it.
  */
 const pageLinks = /"(next|previous)":"\//g;
+const receivedPath = new RegExp(`^${routes.received.pattern.replace(/\/$/, '')}/?$`, 'i');
 
 /** The reply with the world's prefix added to its links, because the client used the prefix. */
 export function withLinksUnder(reply: ApiReply, { worldId, path }: Address): ApiReply {
@@ -76,8 +77,9 @@ export function withLinksUnder(reply: ApiReply, { worldId, path }: Address): Api
   const location = reply.headers?.['location'];
   if (location !== undefined)
     return { ...reply, headers: { ...reply.headers, location: `${worldPrefix}${location}` } };
-  // Only the list of received messages contains links in its body.
-  return path === routes.received.pattern
+  // Only the list of received messages contains links in its body. Its path may be spelt otherwise
+  // (`pathCase`, `trailingSlash`).
+  return receivedPath.test(path)
     ? { ...reply, body: reply.body.replace(pageLinks, `"$1":"${worldPrefix}/`) }
     : reply;
 }

@@ -23,7 +23,8 @@ interface KeptReport {
   readonly madeMs: number;
   /** The record's number of changes that the last caller found, and when it was found first. */
   noticed: { readonly changes: number; readonly sinceMs: number };
-  isBeingRenewed: boolean;
+  /** How many callers are making the next one. */
+  renewals: number;
 }
 
 /** A report is recent for this time per exchange, as it takes about 0.01 ms per exchange. */
@@ -54,7 +55,7 @@ export function* keptReportOn(
   if (last?.changes === changes) return last;
   if (last !== undefined) {
     if (acceptsRecent && noticeChanges(last, changes, first.length)) return last;
-    last.isBeingRenewed = true;
+    last.renewals += 1;
   }
   try {
     const report = yield* judging(yield* exchangesInSlices(exchangeRecord, keyRing.texts), {
@@ -65,7 +66,7 @@ export function* keptReportOn(
     });
     const madeMs = performance.now();
     const noticed = { changes, sinceMs: madeMs };
-    const kept = { report, options, changes, madeMs, noticed, isBeingRenewed: false };
+    const kept = { report, options, changes, madeMs, noticed, renewals: 0 };
     // Reports of the client itself are judged by what became of its messages, which may change.
     if (judgeOptions.reports === undefined) {
       const others = keptReports.get(first)?.filter((each) => each.options !== options) ?? [];
@@ -73,7 +74,7 @@ export function* keptReportOn(
     }
     return kept;
   } finally {
-    if (last !== undefined) last.isBeingRenewed = false;
+    if (last !== undefined) last.renewals -= 1;
   }
 }
 
@@ -82,7 +83,7 @@ function noticeChanges(kept: KeptReport, changes: number, exchangeCount: number)
   const nowMs = performance.now();
   if (kept.noticed.changes !== changes) kept.noticed = { changes, sinceMs: nowMs };
   // Another page takes the last report meanwhile, so that several pages cost as much as one.
-  if (kept.isBeingRenewed) return true;
+  if (kept.renewals > 0) return true;
   if (nowMs - kept.noticed.sinceMs >= quietMs) return false;
   return nowMs - kept.madeMs < Math.min(longestRecentMs, recentMsEach * exchangeCount);
 }
