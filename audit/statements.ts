@@ -75,31 +75,31 @@ type Facts = Pick<
 >;
 
 /** A long reason is said once. */
-const saidOnce = undetermined('not learned: see algorithm');
+const seeAlgorithm = undetermined('not learned: see algorithm');
 
 function factsOf(seen: Seen): Facts {
-  const { evidence, exchanges, atOnceForLimit: atOnce, advice } = seen;
+  const { evidence, exchanges, atOnceForLimit, advice } = seen;
   const isRefused = ({ outcome }: AuditedExchange) => outcome === 'refused';
-  const oneByOne = exchanges.filter((each) => !atOnce.includes(each));
+  const oneByOne = exchanges.filter((each) => !atOnceForLimit.includes(each));
   if (!oneByOne.some(isRefused)) {
-    const algorithm = withoutRefusal(oneByOne, atOnce, advice);
+    const algorithm = withoutRefusal(oneByOne, atOnceForLimit, advice);
     const noRefusal = undetermined(`no request of ${exchanges.length} was refused`);
-    return { ...everyFact(atOnce.some(isRefused) ? saidOnce : noRefusal), algorithm };
+    return { ...everyFact(atOnceForLimit.some(isRefused) ? seeAlgorithm : noRefusal), algorithm };
   }
-  const turning = turningPoints(evidence);
+  const deciding = turningPoints(evidence);
   const reason = whyUnknown(evidence, advice);
   if (reason !== undefined)
-    return { ...everyFact(saidOnce), algorithm: undetermined(reason, turning) };
-  if (evidence.isKnown) return knownFacts(evidence, turning);
+    return { ...everyFact(seeAlgorithm), algorithm: undetermined(reason, deciding) };
+  if (evidence.isKnown) return knownFacts(evidence, deciding);
   const rarelyBuilt = rareLimiters(evidence);
   if (rarelyBuilt.length > 0) {
     const rest = stillPossible(rarelyBuilt);
     const rare = `only one explains it that counts refusals in a rare way; ${rest}`;
-    return { ...everyFact(saidOnce), algorithm: undetermined(rare, turning) };
+    return { ...everyFact(seeAlgorithm), algorithm: undetermined(rare, deciding) };
   }
   const [sentence, shown] = whyNone(evidence);
   const algorithm = certain('none_of_these' as const, sentence, shown);
-  return { ...everyFact(saidOnce), algorithm };
+  return { ...everyFact(seeAlgorithm), algorithm };
 }
 
 /** Why nothing is certain of a limiter that refused; undefined if something may be. */
@@ -114,59 +114,63 @@ function whyUnknown(evidence: Evidence, advice: Advice): string | undefined {
   if (!evidence.allowsForEarlier)
     return `the audit was too short to allow for what was sent before it; ${stillPossible(candidates)}`;
   // Only a candidate with a `middle` certainly holds a possible version.
-  const isShown = candidates.some(({ middle }) => middle !== undefined);
-  return isShown ? undefined : stillPossible(candidates);
+  const hasPossibleVersion = candidates.some(({ middle }) => middle !== undefined);
+  return hasPossibleVersion ? undefined : stillPossible(candidates);
 }
 
 /** What the versions that remain have in common. */
-function knownFacts(evidence: Evidence, turning: readonly number[]): Facts {
+function knownFacts(evidence: Evidence, deciding: readonly number[]): Facts {
   const { candidates, limit } = evidence;
   const seconds = evidence.windowMs.map((each) => each / 1_000) as [number, number];
   const isProlonged = candidates.every(({ family }) => family.isProlonged);
   const algorithm =
     limit[0] === limit[1] || isProlonged
-      ? algorithmStatement(evidence, turning)
-      : undetermined(stillPossible(candidates), turning);
+      ? algorithmStatement(evidence, deciding)
+      : undetermined(stillPossible(candidates), deciding);
   const isTokens = algorithm.value === 'token_bucket';
   const facts = {
     algorithm,
-    limit: limitStatement(limit, isTokens, turning),
-    window_seconds: windowStatement(seconds, turning),
+    limit: limitStatement(limit, isTokens, deciding),
+    window_seconds: windowStatement(seconds, deciding),
   };
   if (algorithm.value === null) {
     const notCertain = undetermined('the algorithm is not certain');
-    const refusals_spend = { ...notCertain, exchanges: turning };
+    const refusals_spend = { ...notCertain, exchanges: deciding };
     return { ...facts, burst: notCertain, refill_per_second: notCertain, refusals_spend };
   }
   const noBucket = undetermined(`${kindText(algorithm.value)} has none`);
   return {
     ...facts,
     burst: isTokens ? facts.limit : noBucket,
-    refill_per_second: isTokens ? refillStatement(limit, seconds, turning) : noBucket,
-    refusals_spend: refusalsSpend(candidates, evidence, turning),
+    refill_per_second: isTokens ? refillStatement(limit, seconds, deciding) : noBucket,
+    refusals_spend: refusalsSpend(candidates, evidence, deciding),
   };
 }
 
-function limitStatement(limit: Span, isTokens: boolean, turning: readonly number[]) {
+function limitStatement(limit: Span, isTokens: boolean, deciding: readonly number[]) {
   const [least, most] = limit;
-  if (least < most) return undetermined(rangeText(limit), turning);
-  return certain(least, isTokens ? `a bucket of ${least} tokens` : `${least} in a window`, turning);
+  if (least < most) return undetermined(rangeText(limit), deciding);
+  return certain(
+    least,
+    isTokens ? `a bucket of ${least} tokens` : `${least} in a window`,
+    deciding,
+  );
 }
 
-function windowStatement(seconds: Span, turning: readonly number[]) {
+function windowStatement(seconds: Span, deciding: readonly number[]) {
   const range = rangeText(seconds, ' s');
-  if (!isOneWindow(seconds)) return undetermined(range, turning);
+  if (!isOneWindow(seconds)) return undetermined(range, deciding);
   const round = roundest(...seconds);
-  return certain(round, `${round} s (${range})`, turning);
+  return certain(round, `${round} s (${range})`, deciding);
 }
 
 /** What a bucket gets back: its whole limit in each window. */
-function refillStatement(limit: Span, seconds: Span, turning: readonly number[]) {
+function refillStatement(limit: Span, seconds: Span, deciding: readonly number[]) {
   const perSecond: Span = [limit[0] / seconds[1], limit[1] / seconds[0]];
   if (limit[0] < limit[1] || !isOneWindow(seconds))
-    return undetermined(rangeText(perSecond, ' tokens a second'), turning);
+    return undetermined(rangeText(perSecond, ' tokens a second'), deciding);
   const round = roundest(...perSecond);
-  return certain(round, `${round} tokens a second`, turning);
+  return certain(round, `${round} tokens a second`, deciding);
 }
 
 function isOneWindow([least, most]: Span): boolean {
@@ -206,41 +210,41 @@ function everyFact(statement: Statement<never>): Facts {
 
 function algorithmStatement(
   evidence: Evidence,
-  turning: readonly number[],
+  deciding: readonly number[],
 ): Statement<AlgorithmValue> {
   const { candidates } = evidence;
   const found = [...new Set(candidates.map(algorithmOf))];
   const [one] = found;
   const possible = stillPossible(candidates);
-  if (found.length > 1 || one === undefined) return undetermined(possible, turning);
+  if (found.length > 1 || one === undefined) return undetermined(possible, deciding);
   if (mayHaveBucket(evidence))
-    return undetermined(`${possible}, or a window and a token bucket at once`, turning);
-  const isAlike = candidates.some(({ family }) => family.algorithm !== one);
+    return undetermined(`${possible}, or a window and a token bucket at once`, deciding);
+  const isOfOneRequest = candidates.some(({ family }) => family.algorithm !== one);
   const words =
     one === 'none_of_these'
       ? 'each request prolongs the window: it ends after a pause without any'
       : algorithmNames[one];
-  const note = isAlike ? ' of one; a window or log of one request does the same' : '';
-  return certain(one, `${words}${note}`, turning);
+  const note = isOfOneRequest ? ' of one; a window or log of one request does the same' : '';
+  return certain(one, `${words}${note}`, deciding);
 }
 
 function refusalsSpend(
   candidates: readonly Candidate[],
   { decisions }: Evidence,
-  turning: readonly number[],
+  deciding: readonly number[],
 ): Statement<boolean> {
   const modes = new Set(candidates.map(({ family }) => family.refusals));
   const counts = new Set([...modes].map((mode) => mode === 'spend'));
   if (counts.size > 1)
-    return undetermined('the requests do not tell whether refusals count', turning);
-  if (modes.has('spend')) return certain(true, 'a refused request counts, too', turning);
-  if (!modes.has('block')) return certain(false, 'refused requests do not count', turning);
+    return undetermined('the requests do not tell whether refusals count', deciding);
+  if (modes.has('spend')) return certain(true, 'a refused request counts, too', deciding);
+  if (!modes.has('block')) return certain(false, 'refused requests do not count', deciding);
   const [least, most] = blockMs(History.of(decisions));
   const seconds = roundest(least / 1_000, most / 1_000);
   const sentence = modes.has('free')
     ? 'refused requests do not count, but the first one may begin a block'
     : `the first refusal blocks the caller for ${seconds} s; further ones do not count`;
-  return certain(false, sentence, turning);
+  return certain(false, sentence, deciding);
 }
 
 function errorsSpend(exchanges: readonly AuditedExchange[]): Statement<boolean> {

@@ -102,12 +102,12 @@ export class Steps {
     if (!first.isRefused) return this.#races.findLimit();
     this.#firstPasses = first.passed;
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
-    const lengthMs = (last?.to ?? begin) - begin;
+    const firstBurstMs = (last?.to ?? begin) - begin;
     this.#run.doing('when the first request passes again');
     if (await this.#recovery.recover(begin, growingWaits())) {
-      await this.#watchPartsReturn(lengthMs);
+      await this.#watchPartsReturn(firstBurstMs);
       await this.#burstAfterPause();
-      await this.#askIfSlow(lengthMs);
+      await this.#askIfSlow(firstBurstMs);
     }
     await this.#separateAll();
     // The last chance, also for a test that may show nothing.
@@ -138,18 +138,18 @@ export class Steps {
   }
 
   /** The limit to plan by: more may pass at first, if a window ends meanwhile. */
-  get #limit(): number {
+  get #plannedLimit(): number {
     return Math.min(this.#firstPasses, usualLimit(this.#evidence) || this.#firstPasses);
   }
 
-  /** Step 3. `lengthMs`: how long the requests of the first burst took to pass. */
-  async #watchPartsReturn(lengthMs: number): Promise<void> {
+  /** Step 3. `firstBurstMs`: how long the requests of the first burst took to pass. */
+  async #watchPartsReturn(firstBurstMs: number): Promise<void> {
     const begin = this.#run.now();
     const [, windowMs] = this.#recovery.span;
-    const limit = this.#limit;
+    const limit = this.#plannedLimit;
     if (limit === 1) await experiments.askSingly(this.#tools);
-    else if (await experiments.spendInParts(this.#tools, limit, lengthMs))
-      await this.#recovery.watchReturn(begin, windowMs, () => this.#limit / 3);
+    else if (await experiments.spendInParts(this.#tools, limit, firstBurstMs))
+      await this.#recovery.watchReturn(begin, windowMs, () => this.#plannedLimit / 3);
     else return experiments.takeBitByBit(this.#tools, limit);
     this.#allowance.measuredMs = this.#recovery.span;
   }
@@ -163,7 +163,7 @@ export class Steps {
     const isShort = this.#allowance.isShortWindow;
     this.#run.doing('a burst at another time of the window');
     const begin = this.#run.now();
-    const burstMs = this.#limit * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
+    const burstMs = this.#plannedLimit * Math.max(this.#run.settings.paceMs, this.#run.replyMs);
     const { candidates } = this.#evidence;
     const mayBeOpened = candidates.some(({ family: { name } }) => name === 'fixed_window');
     // In a long window that the request opens, the burst ends `restAfterBurst` before its end. Any
@@ -179,7 +179,7 @@ export class Steps {
     if (this.#canTestCallers && this.keyTests.canShow(this.#firstPasses))
       await this.keyTests.make(this.#firstPasses);
     await this.#recovery.watchReturn(begin, windowMs, (sinceBurstMs) =>
-      isShort ? this.#limit : this.#returnedAfter(sinceBurstMs),
+      isShort ? this.#plannedLimit : this.#returnedAfter(sinceBurstMs),
     );
   }
 
@@ -190,7 +190,7 @@ export class Steps {
   #returnedAfter(sinceBurstMs: number): number {
     const isWindow = this.#evidence.candidates.every(hasEndingWindow);
     if (isWindow && !mayHaveBucket(this.#evidence)) return 1;
-    const part = Math.min(1, sinceBurstMs / usualWindow(this.#evidence)) * this.#limit;
+    const part = Math.min(1, sinceBurstMs / usualWindow(this.#evidence)) * this.#plannedLimit;
     return Math.min(part, this.#allowance.requests);
   }
 
@@ -204,17 +204,17 @@ export class Steps {
 
   /**
    * Step 4 if replies are slow: short windows may explain all that was asked without a pause, and
-   * all that was asked one by one. `lengthMs`: how long the first burst took.
+   * all that was asked one by one. `firstBurstMs`: how long the first burst took.
    */
-  async #askIfSlow(lengthMs: number): Promise<void> {
+  async #askIfSlow(firstBurstMs: number): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
     if (this.#run.replyMs < windowMs / fewestQuickReplies || !this.#evidence.isKnown) return;
     await this.#pause();
     await experiments.askAfterSilence(this.#tools, windowMs);
     const { settings, requests } = this.#run;
-    if (lengthMs < windowMs || requests + this.#firstPasses > settings.budget) return;
+    if (firstBurstMs < windowMs || requests + this.#firstPasses > settings.budget) return;
     this.#run.doing('a pause, so that much of the limit comes back');
-    await this.#run.until(this.#run.now() + lengthMs);
+    await this.#run.until(this.#run.now() + firstBurstMs);
     this.#run.doing('many at once, as short windows may let one by one pass');
     await this.#races.raceForEvidence(this.#firstPasses);
   }

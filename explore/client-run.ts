@@ -72,7 +72,9 @@ export function acceptedIn(exchanges: readonly ClientExchange[]): Accepted {
 }
 
 /** The messages that were accepted under several ids, with the number of their ids. */
-export function equalMessagesIn(exchanges: readonly ClientExchange[]): ReadonlyMap<string, number> {
+export function sentUnderSeveralIds(
+  exchanges: readonly ClientExchange[],
+): ReadonlyMap<string, number> {
   const withId = newlyAccepted(exchanges).filter((send) => requestIdOf(send) !== undefined);
   const byMessage = grouped(withId, recipientAndTextOf);
   const counts = [...byMessage].map(([message, sends]): [string, number] => [
@@ -86,7 +88,7 @@ export function totalOf(accepted: Accepted): number {
   return [...accepted.values()].reduce((sum, times) => sum + times, 0);
 }
 
-export function equalAccepted(one: Accepted, other: Accepted): boolean {
+export function areEqual(one: Accepted, other: Accepted): boolean {
   return (
     one.size === other.size &&
     [...one].every(([recipient, times]) => other.get(recipient) === times)

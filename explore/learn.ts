@@ -12,12 +12,12 @@ import { type ClientExchange, isAccepted } from '#judging/client/exchange.ts';
 import { isSend } from '#judging/evidence/exchange.ts';
 import {
   acceptedIn,
-  equalAccepted,
-  equalMessagesIn,
+  areEqual,
   newlyAccepted,
   type RawRun,
   type RunClient,
   recipientOf,
+  sentUnderSeveralIds,
   totalOf,
 } from './client-run.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
@@ -82,7 +82,7 @@ export async function learn(
   const difference = differenceOf(first.trace, second.trace);
   if (difference !== undefined) return problemOf(subject, `${differs}: ${difference}`, '');
   const accepted = acceptedIn(exchangesOf(firstRaw));
-  const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(secondRaw)));
+  const isStable = areEqual(accepted, acceptedIn(exchangesOf(secondRaw)));
   const knownIntents = agreedIntents(firstRaw.intents, secondRaw.intents);
   return {
     subject,
@@ -90,7 +90,7 @@ export async function learn(
     expected: {
       accepted: isStable ? accepted : undefined,
       total: totalOf(accepted),
-      equalMessages: equalMessagesIn(exchangesOf(firstRaw)),
+      equalMessages: sentUnderSeveralIds(exchangesOf(firstRaw)),
     },
     run: first,
     throttleWaits:

@@ -277,11 +277,17 @@ export class Fleet {
 
   async #stop(): Promise<void> {
     this.#isStopping = true;
-    await this.#held?.release();
-    await this.#haproxy?.stop();
-    await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop()));
-    await this.#control?.close(controlCloseMs);
+    const stops = [
+      async () => this.#held?.release(),
+      async () => this.#haproxy?.stop(),
+      async () => Promise.all(this.#supervisors.map((supervisor) => supervisor.stop())),
+      async () => this.#control?.close(controlCloseMs),
+    ];
+    // What fails to stop keeps nothing else running.
+    const failures: unknown[] = [];
+    for (const stop of stops) await stop().catch((error: unknown) => failures.push(error));
     this.#folder.remove();
+    if (failures.length > 0) throw failures[0];
   }
 }
 

@@ -18,6 +18,13 @@ export interface OwnersOptions {
 
 const indexesSchema = z.record(z.uuid(), z.int().min(0));
 
+/** Where a SIM is. */
+export interface FoundSim {
+  readonly owner: Shard;
+  readonly isOfPool: boolean;
+  readonly idOn: (shard: Shard) => string;
+}
+
 export class Owners {
   readonly #parts: FleetParts;
   readonly #options: OwnersOptions;
@@ -53,8 +60,11 @@ export class Owners {
     return key === undefined ? this.#parts.shards[0] : this.ownerOf(key.account_id);
   }
 
-  /** A SIM that was created later has another id on each shard: its number identifies it. */
-  async findSim(id: string) {
+  /**
+   * A SIM that was created later has another id on each shard: its number identifies it. Asks each
+   * shard once.
+   */
+  async findSim(id: string): Promise<FoundSim> {
     const { shards } = this.#parts;
     const lists = await Promise.all(
       shards.map(async (shard) => (await shard.read('sims.all')).sims),

@@ -44,7 +44,7 @@ export function RefereePage() {
   useWorld();
   return (
     <Split
-      kind="stack split-list referee"
+      listClass="stack split-list referee"
       detail={(number) => (
         <Detail key={number} title={`Intent of request ${number}`}>
           <p>

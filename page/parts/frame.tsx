@@ -87,17 +87,18 @@ export function Failure({ error }: { readonly error: unknown }) {
 }
 
 type SplitProps = Readonly<{
-  kind?: string;
+  listClass?: string;
+  /** Draws the pane of the object with an id. */
   detail: (id: string) => ComponentChildren;
   children: ComponentChildren;
 }>;
 
-/** `kind`: the class of the list. `detail` draws the pane of the object with an id. */
-export function Split({ kind = 'split-list', detail, children }: SplitProps) {
+/** A list, and beside it the pane of the object that the address names. */
+export function Split({ listClass = 'split-list', detail, children }: SplitProps) {
   const id = pageArgument.value;
   return (
     <div class={id === '' ? 'split' : 'split has-detail'}>
-      <div class={kind}>{children}</div>
+      <div class={listClass}>{children}</div>
       {id !== '' && detail(id)}
     </div>
   );

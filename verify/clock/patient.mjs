@@ -1,8 +1,9 @@
-// Run by `clock.system.test.ts` with smstwin/clock preloaded: sends eleven messages, one a minute,
-// and prints the status of each attempt.
+// Run by `clock.system.test.ts` with smstwin/clock preloaded, against a limit of one a minute: sends
+// eleven messages, waits as each 429 says, and prints the status of each attempt.
 const [baseUrl, key] = process.argv.slice(2);
 const statuses = [];
-for (let sent = 0; sent <= 10; ) {
+let accepted = 0;
+while (accepted < 11) {
   const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -10,7 +11,7 @@ for (let sent = 0; sent <= 10; ) {
   });
   await reply.text();
   statuses.push(reply.status);
-  if (reply.status === 202) sent++;
+  if (reply.status === 202) accepted++;
   else {
     const seconds = Number(reply.headers.get('retry-after'));
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));

@@ -18,7 +18,10 @@ afterEach(() => {
 
 /** Calls a function for each write to an existing file, until the end of the test. */
 export function onWrites(files: Readonly<Record<string, OnWrite>>): void {
-  const byFile = new Map(Object.entries(files).map(([path, on]) => [statSync(path).ino, on]));
+  const byFile = new Map(
+    Object.entries(files).map(([path, onWrite]) => [statSync(path).ino, onWrite]),
+  );
+  // Journals write in this form alone.
   const write = (file: number, bytes: Uint8Array, offset: number): number => {
     const rest = bytes.subarray(offset);
     const length = byFile.get(fstatSync(file).ino)?.(rest) ?? rest.length;

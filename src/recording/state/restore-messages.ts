@@ -36,24 +36,24 @@ export class MessageRestoration {
   run(parts: Iterable<StatePart>): void {
     const { members, held, paced } = this.#readParts(parts);
     const batches = this.#restoreBatches(members);
-    const batchesOf = this.#byDevice(batches);
-    const heldOf = this.#byDevice(held);
-    const pacedOf = this.#byDevice(paced);
+    const batchesByDevice = this.#byDevice(batches);
+    const heldByDevice = this.#byDevice(held);
+    const pacedByDevice = this.#byDevice(paced);
     for (const [index, { poll_count: pollCount }] of this.#head.devices.entries()) {
-      const ofDevice = entryAt(batchesOf, index);
-      const batchesIn = (wanted: string) =>
+      const ofDevice = entryAt(batchesByDevice, index);
+      const batchesInQueue = (wanted: string) =>
         ofDevice.filter(({ row }) => row === wanted).map(({ batch }) => batch);
       entryAt(this.#objects.devices, index).work.restore({
         pollCount,
-        ready: batchesIn('ready'),
-        inFlight: batchesIn('in_flight'),
+        ready: batchesInQueue('ready'),
+        inFlight: batchesInQueue('in_flight'),
         held: {
-          alone: entryAt(heldOf, index).flatMap(({ arrivals }) => this.#messagesOf(arrivals)),
+          alone: entryAt(heldByDevice, index).flatMap(({ arrivals }) => this.#messagesOf(arrivals)),
           together: ofDevice
             .filter(({ row }) => row === 'held')
             .map(({ ends_at_ms: endMs, batch }) => [endMs, batch]),
         },
-        paced: entryAt(pacedOf, index).flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
+        paced: entryAt(pacedByDevice, index).flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
           this.#messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
         ),
       });
@@ -99,6 +99,7 @@ export class MessageRestoration {
     return batches;
   }
 
+  /** Messages that were forgotten before the state was saved are left out. */
   #messagesOf(arrivals: readonly number[]): Message[] {
     const { messages } = this.#world;
     return arrivals.flatMap((arrival) => messages.ofArrival(arrival) ?? []);

@@ -54,6 +54,7 @@ class SlidingBucket implements Bucket {
     this.#count = spentAtMs.length;
   }
 
+  /** The times when tokens were spent, the oldest first. */
   get state(): readonly number[] {
     return this.#oldestFirst().slice(0, this.#count);
   }
@@ -138,6 +139,7 @@ class ContinuousBucket implements Bucket {
     this.#filledAtMs = filledAtMs;
   }
 
+  /** The units, and the time when they were counted. */
   get state(): readonly number[] {
     return [this.#units, this.#filledAtMs];
   }
@@ -188,6 +190,7 @@ class IntervalBucket implements Bucket {
     this.startMs = startMs;
   }
 
+  /** The tokens, and the start of the interval. */
   get state(): readonly number[] {
     return [this.tokens, this.startMs];
   }
@@ -225,12 +228,13 @@ class IntervalBucket implements Bucket {
   }
 }
 
-/** All N tokens return at each full minute of the clock. Its state has the minute since 1970. */
+/** All N tokens return at each full minute of the clock; minutes count since 1970. */
 class AlignedBucket extends IntervalBucket {
   constructor(limit: number, [tokens = limit, minute = -1]: readonly number[] = []) {
     super(limit, [tokens, minute * limitWindowMs]);
   }
 
+  /** The tokens, and the minute. */
   override get state(): readonly number[] {
     return [this.tokens, this.startMs / limitWindowMs];
   }
@@ -246,20 +250,21 @@ class AlignedBucket extends IntervalBucket {
  */
 class CounterBucket implements Bucket {
   readonly #limit: number;
-  /** The minute of the clock since 1970 that `#current` counts; `#last` counts the one before. */
+  /** The minute of the clock since 1970 that `#current` counts; `#previous` counts the one before. */
   #minute: number;
   #current: number;
-  #last: number;
+  #previous: number;
 
-  constructor(limit: number, [minute = 0, current = 0, last = 0]: readonly number[] = []) {
+  constructor(limit: number, [minute = 0, current = 0, previous = 0]: readonly number[] = []) {
     this.#limit = limit;
     this.#minute = minute;
     this.#current = current;
-    this.#last = last;
+    this.#previous = previous;
   }
 
+  /** The minute, its count and the count of the minute before. */
   get state(): readonly number[] {
-    return [this.#minute, this.#current, this.#last];
+    return [this.#minute, this.#current, this.#previous];
   }
 
   take(nowMs: number): boolean {
@@ -278,24 +283,24 @@ class CounterBucket implements Bucket {
   }
 
   waitMs(nowMs: number): number {
-    const elapsedMs = this.#turn(nowMs);
+    const elapsedMs = this.#enterMinute(nowMs);
     const left = this.#limit - this.#current;
-    if (left > 0) return Math.max(0, firstPassMs(this.#last, left) - elapsedMs);
+    if (left > 0) return Math.max(0, firstPassMs(this.#previous, left) - elapsedMs);
     return limitWindowMs - elapsedMs + firstPassMs(this.#current, this.#limit);
   }
 
   available(nowMs: number): number {
-    const elapsedMs = this.#turn(nowMs);
+    const elapsedMs = this.#enterMinute(nowMs);
     // Divides last: a rounded share could add a token that `take` refuses.
-    const lastMinute = (this.#last * (limitWindowMs - elapsedMs)) / limitWindowMs;
-    return Math.max(0, Math.ceil(this.#limit - this.#current - lastMinute));
+    const previousShare = (this.#previous * (limitWindowMs - elapsedMs)) / limitWindowMs;
+    return Math.max(0, Math.ceil(this.#limit - this.#current - previousShare));
   }
 
   /** Begins a new minute if the last one is over. Returns the milliseconds since its start. */
-  #turn(nowMs: number): number {
+  #enterMinute(nowMs: number): number {
     const minute = Math.floor(nowMs / limitWindowMs);
     if (minute !== this.#minute) {
-      this.#last = minute === this.#minute + 1 ? this.#current : 0;
+      this.#previous = minute === this.#minute + 1 ? this.#current : 0;
       this.#current = 0;
       this.#minute = minute;
     }
@@ -303,8 +308,8 @@ class CounterBucket implements Bucket {
   }
 }
 
-/** The first millisecond of a minute in which the last minute counts for less than `left`. */
-function firstPassMs(last: number, left: number): number {
-  if (last < left) return 0;
-  return limitWindowMs + 1 - Math.ceil((left * limitWindowMs) / last);
+/** The first millisecond of a minute in which the previous one counts for less than `left`. */
+function firstPassMs(previous: number, left: number): number {
+  if (previous < left) return 0;
+  return limitWindowMs + 1 - Math.ceil((left * limitWindowMs) / previous);
 }
