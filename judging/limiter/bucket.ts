@@ -6,6 +6,7 @@ import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Ahead, unknownOffset } from '../evidence/clock-offset.ts';
 import { type Exchange, isRefused } from '../evidence/exchange.ts';
+import { firstThat } from './space/decision.ts';
 
 /** The requests that spend from one limit: those to one endpoint from one account or address. */
 export interface Bucket {
@@ -112,9 +113,18 @@ export function excessOf(exchange: Exchange, inside: readonly Exchange[]): Exces
 /** Times may be rounded: what was answered this much before the start of a window may be in it. */
 export const edgeMs = 1;
 
+/** How many of these, which are in the order of their replies, were answered so early. */
+export function countWhile(
+  spenders: readonly Exchange[],
+  isEarly: (answeredAt: number) => boolean,
+): number {
+  const answeredAt = (place: number) => spenders[place]?.answeredAt ?? Number.POSITIVE_INFINITY;
+  return firstThat(0, spenders.length, (place) => !isEarly(answeredAt(place)));
+}
+
 /** How many of these, which are in the order of their replies, were answered later. */
 export function countAfter(from: number, spenders: readonly Exchange[]): number {
-  return spenders.length - 1 - spenders.findLastIndex(({ answeredAt }) => answeredAt <= from);
+  return spenders.length - countWhile(spenders, (answeredAt) => answeredAt <= from);
 }
 
 /**

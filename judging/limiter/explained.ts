@@ -4,8 +4,9 @@
  * LIMIT-1 to LIMIT-7, AUTH-6.
  */
 import { minuteMs, secondMs } from '#contract/time.ts';
+import { getOrAdd } from '#io/grouped.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
-import type { Bucket, Excess, SplitBucket } from './bucket.ts';
+import { type Bucket, countWhile, type Excess, type SplitBucket } from './bucket.ts';
 import { models, type Refill } from './models.ts';
 
 /**
@@ -62,8 +63,9 @@ export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplaine
   const { exchanges, limit } = bucket;
   if (exchanges.length <= limit && !exchanges.some(isRefused)) return undefined;
   let best: Unexplained | undefined;
+  const decided = decidedIn(bucket);
   for (const hypothesis of hypothesesAbout(bucket)) {
-    for (const found of contradictions(hypothesis, bucket, others)) {
+    for (const found of contradictions(hypothesis, bucket, others, decided)) {
       if (found === undefined) return undefined;
       if (best === undefined || isClearer(found, best, limit)) best = found;
     }
@@ -86,10 +88,10 @@ function* contradictions(
   hypothesis: Hypothesis,
   bucket: Bucket,
   others: Others,
+  { refused, doubtful, judgedBy }: Decided,
 ): Generator<Unexplained | undefined> {
   const { exchanges, isOfAddress } = bucket;
   const { refill, refusalsSpend, replaysSpend, errorsSpend } = hypothesis;
-  const refused = exchanges.filter(isRefused);
   const [firstRefusal] = refused;
   if (isOfAddress && !errorsSpend) {
     yield firstRefusal && tooFew(firstRefusal, bucket);
@@ -102,13 +104,9 @@ function* contradictions(
       (replaysSpend || !isReplay(exchange)) &&
       (errorsSpend || !isError(exchange)),
   );
-  const triesLost = exchanges.flatMap((exchange) =>
-    Array.from({ length: triesWithoutReply(exchange) }, () => exchange),
-  );
-  const doubtful = [...triesLost, ...(bucket.ofUnknown ?? [])];
   const othersSpend = others === 'certain';
   const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
-  const judged = (others === 'none' ? refused : []).map((each) => firstOfRefusals(split, each));
+  const judged = others === 'none' ? judgedBy(split, hypothesis) : [];
   for (const { excess, certainlyHadToken } of models[refill].versions(split)) {
     const wrong = judged.find(({ refusal, spenders }) => certainlyHadToken(refusal, spenders));
     if (excess !== undefined && !(wrong && wrong.refusal.sentAt <= excess.exchange.sentAt))
@@ -159,27 +157,83 @@ function triesWithoutReply({ reply }: Exchange): number {
   return reply.interruptions + (reply.status === 0 ? 1 : 0);
 }
 
-/** A refusal, and the requests that may have spent a token before it, by the time of their replies. */
-interface Refused {
-  readonly refusal: Exchange;
+/** What all hypotheses about a bucket have in common. */
+interface Decided {
+  readonly refused: readonly Exchange[];
+  /** Requests, and tries without a reply, each of which may have spent a token or not. */
+  readonly doubtful: readonly Exchange[];
+  /** Each refusal, and what may have spent a token before it: the same for each refill. */
+  readonly judgedBy: (split: SplitBucket, hypothesis: Hypothesis) => readonly Judged[];
+}
+
+interface Judged {
+  readonly refusal: Refusal;
   readonly spenders: readonly Exchange[];
 }
 
 /**
- * The first of the refusals at the same time as this one, of which any may be it: its time is that
- * of all of them. The others come later, so none of them explains it.
+ * The first of the refusals at the same time as one, of which any may be it: its time is that of all
+ * of them. The others come later, so none of them explains it.
  */
-function firstOfRefusals(bucket: SplitBucket, refusal: Exchange): Refused {
-  const { granted, refused, doubtful, refusalsSpend, spanErrorMs } = bucket;
-  const simultaneous = refused.filter(
-    ({ sentAt, answeredAt }) => sentAt <= refusal.answeredAt && answeredAt >= refusal.sentAt,
+interface Refusal extends Exchange {
+  /** When the one was sent. */
+  readonly ownSentAt: number;
+}
+
+function decidedIn({ exchanges, ofUnknown = [] }: Bucket): Decided {
+  const refused = exchanges.filter(isRefused);
+  const triesLost = exchanges.flatMap((exchange) =>
+    Array.from({ length: triesWithoutReply(exchange) }, () => exchange),
   );
-  const sentAt = Math.min(...simultaneous.map((each) => each.sentAt));
-  const answeredAt = Math.max(...simultaneous.map((each) => each.answeredAt));
-  const earlier = refusalsSpend ? refused.filter((each) => each.answeredAt < refusal.sentAt) : [];
-  // An earlier try of the refused request itself may have spent the token.
-  const spenders = [...granted, ...earlier, ...doubtful]
-    .filter((spender) => spender.sentAt <= answeredAt + spanErrorMs)
-    .sort((one, other) => one.answeredAt - other.answeredAt);
-  return { refusal: { ...refusal, sentAt, answeredAt }, spenders };
+  const refusals = refused.map((refusal): Refusal => {
+    const simultaneous = refused.filter(
+      ({ sentAt, answeredAt }) => sentAt <= refusal.answeredAt && answeredAt >= refusal.sentAt,
+    );
+    const sentAt = Math.min(...simultaneous.map((each) => each.sentAt));
+    const answeredAt = Math.max(...simultaneous.map((each) => each.answeredAt));
+    return { ...refusal, sentAt, answeredAt, ownSentAt: refusal.sentAt };
+  });
+  const known = new Map<string, readonly Judged[]>();
+  const judgedBy: Decided['judgedBy'] = (split, { refill: _, ...spending }) =>
+    getOrAdd(known, JSON.stringify(spending), () => {
+      const spenders = new Spenders(split);
+      return refusals.map((refusal) => ({ refusal, spenders: spenders.before(refusal) }));
+    });
+  return { refused, doubtful: [...triesLost, ...ofUnknown], judgedBy };
+}
+
+const byReply = (one: Exchange, other: Exchange) => one.answeredAt - other.answeredAt;
+
+/** What may have spent a token, in the order of the replies. */
+class Spenders {
+  readonly #granted: readonly Exchange[];
+  /** Empty if refusals do not spend. */
+  readonly #refused: readonly Exchange[];
+  readonly #longestMs: number;
+  readonly #spanErrorMs: number;
+
+  constructor({ granted, doubtful, refused, refusalsSpend, spanErrorMs }: SplitBucket) {
+    this.#granted = [...granted, ...doubtful].sort(byReply);
+    this.#refused = refusalsSpend ? refused.toSorted(byReply) : [];
+    this.#longestMs = this.#granted.reduce(
+      (longest, { sentAt, answeredAt }) => Math.max(longest, answeredAt - sentAt),
+      0,
+    );
+    this.#spanErrorMs = spanErrorMs;
+  }
+
+  /** The requests that may have spent a token before a refusal. */
+  before({ ownSentAt, answeredAt }: Refusal): readonly Exchange[] {
+    const until = answeredAt + this.#spanErrorMs;
+    const answered = countWhile(this.#granted, (at) => at <= until);
+    const begun = countWhile(this.#granted, (at) => at <= until + this.#longestMs);
+    // An earlier try of the refused request itself may have spent the token.
+    const underWay = this.#granted.slice(answered, begun).filter(({ sentAt }) => sentAt <= until);
+    const granted = [...this.#granted.slice(0, answered), ...underWay];
+    const earlier = this.#refused.slice(
+      0,
+      countWhile(this.#refused, (at) => at < ownSentAt),
+    );
+    return earlier.length === 0 ? granted : [...granted, ...earlier].sort(byReply);
+  }
 }

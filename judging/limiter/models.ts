@@ -184,7 +184,7 @@ function continuousHadToken(
 ): boolean {
   const { limit, granted, knownSince, refusalsSpend, spanErrorMs } = bucket;
   const returnedSince = (at: number) => ((refusal.sentAt - spanErrorMs - at) * limit) / minuteMs;
-  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
+  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).reverse();
   const isFilled = latestFirst.every((spentAt, i) => {
     const remaining = limit - (i + 1);
     return remaining >= 1 || remaining + returnedSince(spentAt) > wholeToken;
