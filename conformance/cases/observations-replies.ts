@@ -3,7 +3,6 @@
  * generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
-
 import { statusOfOtherBody } from '#contract/refusals.ts';
 import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs } from '#contract/time.ts';

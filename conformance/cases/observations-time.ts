@@ -2,7 +2,6 @@
  * Observations of what a target does as time passes. An observation finds the target's answer to an
  * assumption and judges nothing. All but `taskPickup` need a clock that can be moved.
  */
-
 import type { AssumptionName } from '#contract/assumptions.ts';
 import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs, secondMs } from '#contract/time.ts';

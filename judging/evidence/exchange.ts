@@ -4,7 +4,6 @@
  * Judges know nothing else, so they can also judge traffic that somebody else recorded; a property
  * that a recording does not show is undefined.
  */
-
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { documentedLimits, type EndpointName } from '#contract/limits.ts';
 import { isObject } from '#contract/request-and-reply.ts';

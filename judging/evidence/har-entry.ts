@@ -3,7 +3,6 @@
  * browsers and proxies write: Chromium may leave out credentials and bodies, Playwright writes -1
  * if no reply came, and mitmproxy encodes bodies that are not text.
  */
-
 import { isUtf8 } from 'node:buffer';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mayChangeReply } from '#contract/fault-kinds.ts';

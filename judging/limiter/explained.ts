@@ -160,8 +160,7 @@ function triesWithoutReply({ reply }: Exchange): number {
 /** What all hypotheses about a bucket have in common. */
 interface Decided {
   readonly refused: readonly Exchange[];
-  /** Requests, and tries without a reply, each of which may have spent a token or not. */
-  readonly doubtful: readonly Exchange[];
+  readonly doubtful: SplitBucket['doubtful'];
   /** Each refusal, and what may have spent a token before it: the same for each refill. */
   readonly judgedBy: (split: SplitBucket, hypothesis: Hypothesis) => readonly Judged[];
 }
@@ -172,11 +171,11 @@ interface Judged {
 }
 
 /**
- * The first of the refusals at the same time as one, of which any may be it: its time is that of all
- * of them. The others come later, so none of them explains it.
+ * A refusal at the time of all refusals that overlap it: any of them may have come first, and those
+ * that came later do not explain it.
  */
 interface Refusal extends Exchange {
-  /** When the one was sent. */
+  /** When this refusal itself was sent. */
   readonly ownSentAt: number;
 }
 

@@ -4,7 +4,6 @@
  * that counts messages: whatever its name, it grows at least as fast as the run sends. Without such
  * a figure, a limit is too small for certain only if two floods of its bucket agree.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '#contract/request-and-reply.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';

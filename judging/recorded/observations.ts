@@ -3,7 +3,6 @@
  * exchanges agree on it, and the shapes of replies, which `conformance/run/run-recorded.ts`
  * compares between recordings.
  */
-
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import { statusOfOtherBody } from '#contract/refusals.ts';
 import { isObject } from '#contract/request-and-reply.ts';

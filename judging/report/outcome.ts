@@ -2,7 +2,6 @@
  * What the results of all cases amount to: a verdict for each rule, counts, findings, the answers
  * to assumptions, one exit code.
  */
-
 import { assumptionNames } from '#contract/assumptions.ts';
 import { isObject } from '#contract/request-and-reply.ts';
 import { eachOf, grouped } from '#io/grouped.ts';

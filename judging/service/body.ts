@@ -3,7 +3,6 @@
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
-
 import { statuses } from '#contract/message-status.ts';
 import { isObject } from '#contract/request-and-reply.ts';
 import { dayMs, isoTime, minuteMs, secondMs } from '#contract/time.ts';

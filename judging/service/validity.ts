@@ -4,7 +4,6 @@
  * `characterUnit`, `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid
  * if all of them refuse it, and open if they differ: then a judge accepts either reply.
  */
-
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { AssumptionName, NamedAnswer } from '#contract/assumptions.ts';
 import { messageMaxCharacters } from '#contract/limits.ts';
