@@ -113,18 +113,73 @@ export function excessOf(exchange: Exchange, inside: readonly Exchange[]): Exces
 /** Times may be rounded: what was answered this much before the start of a window may be in it. */
 export const edgeMs = 1;
 
-/** How many of these, which are in the order of their replies, were answered so early. */
-export function countWhile(
-  spenders: readonly Exchange[],
-  isEarly: (answeredAt: number) => boolean,
-): number {
-  const answeredAt = (place: number) => spenders[place]?.answeredAt ?? Number.POSITIVE_INFINITY;
-  return firstThat(0, spenders.length, (place) => !isEarly(answeredAt(place)));
+/**
+ * A refusal at the time of all refusals that overlap it: any of them may have come first, and those
+ * that came later do not explain it.
+ */
+export interface Refusal extends Exchange {
+  /** When this refusal itself was sent. */
+  readonly ownSentAt: number;
 }
 
-/** How many of these, which are in the order of their replies, were answered later. */
-export function countAfter(from: number, spenders: readonly Exchange[]): number {
-  return spenders.length - countWhile(spenders, (answeredAt) => answeredAt <= from);
+/** What may have spent a token before a refusal. */
+export interface Spent {
+  /** How many of them were answered later than this. */
+  countAfter(from: number): number;
+  /** How many of them were answered then or later. */
+  countSince(from: number): number;
+  /** All of them, in the order of their replies. */
+  all(): readonly Exchange[];
+}
+
+const byReply = (one: Exchange, other: Exchange) => one.answeredAt - other.answeredAt;
+
+/** What may have spent a token of a bucket. */
+export class Spenders {
+  /** Both in the order of the replies; no refusals if those do not spend. */
+  readonly #granted: readonly Exchange[];
+  readonly #refused: readonly Exchange[];
+  readonly #longestMs: number;
+  readonly #spanErrorMs: number;
+
+  constructor({ granted, doubtful, refused, refusalsSpend, spanErrorMs }: SplitBucket) {
+    this.#granted = [...granted, ...doubtful].sort(byReply);
+    this.#refused = refusalsSpend ? refused.toSorted(byReply) : [];
+    this.#longestMs = this.#granted.reduce(
+      (longest, { sentAt, answeredAt }) => Math.max(longest, answeredAt - sentAt),
+      0,
+    );
+    this.#spanErrorMs = spanErrorMs;
+  }
+
+  before({ ownSentAt, answeredAt }: Refusal): Spent {
+    const until = answeredAt + this.#spanErrorMs;
+    const answered = countWhile(this.#granted, (at) => at <= until);
+    const begun = countWhile(this.#granted, (at) => at <= until + this.#longestMs);
+    // An earlier try of the refused request itself may have spent the token.
+    const underWay = this.#granted.slice(answered, begun).filter(({ sentAt }) => sentAt <= until);
+    const refused = countWhile(this.#refused, (at) => at < ownSentAt);
+    const countUnless = (isEarly: IsEarly) =>
+      Math.max(0, answered - countWhile(this.#granted, isEarly)) +
+      underWay.filter((each) => !isEarly(each.answeredAt)).length +
+      (refused > 0 ? Math.max(0, refused - countWhile(this.#refused, isEarly)) : 0);
+    return {
+      countAfter: (from) => countUnless((at) => at <= from),
+      countSince: (from) => countUnless((at) => at < from),
+      all: () => {
+        const passed = [...this.#granted.slice(0, answered), ...underWay];
+        return refused > 0 ? [...passed, ...this.#refused.slice(0, refused)].sort(byReply) : passed;
+      },
+    };
+  }
+}
+
+type IsEarly = (answeredAt: number) => boolean;
+
+/** How many of these, which are in the order of their replies, were answered so early. */
+function countWhile(exchanges: readonly Exchange[], isEarly: IsEarly): number {
+  const answeredAt = (place: number) => exchanges[place]?.answeredAt ?? Number.POSITIVE_INFINITY;
+  return firstThat(0, exchanges.length, (place) => !isEarly(answeredAt(place)));
 }
 
 /**

@@ -6,7 +6,14 @@
 import { minuteMs, secondMs } from '#contract/time.ts';
 import { getOrAdd } from '#io/grouped.ts';
 import { type Exchange, isRefused, isReplay } from '../evidence/exchange.ts';
-import { type Bucket, countWhile, type Excess, type SplitBucket } from './bucket.ts';
+import {
+  type Bucket,
+  type Excess,
+  type Refusal,
+  Spenders,
+  type Spent,
+  type SplitBucket,
+} from './bucket.ts';
 import { models, type Refill } from './models.ts';
 
 /**
@@ -58,15 +65,29 @@ export interface Unexplained {
  */
 export type Others = 'none' | 'possible' | 'certain';
 
+/**
+ * The refill that explained a bucket last. A run asks hundreds of times about growing buckets of one
+ * limiter, so this one mostly explains them again. It is tried first, which changes no result.
+ */
+let explainedLast: Refill | undefined;
+
 /** What the best hypothesis cannot explain; undefined if one explains the whole bucket. */
 export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplained | undefined {
   const { exchanges, limit } = bucket;
   if (exchanges.length <= limit && !exchanges.some(isRefused)) return undefined;
-  let best: Unexplained | undefined;
   const decided = decidedIn(bucket);
-  for (const hypothesis of hypothesesAbout(bucket)) {
-    for (const found of contradictions(hypothesis, bucket, others, decided)) {
-      if (found === undefined) return undefined;
+  const possible = hypothesesAbout(bucket);
+  const foundBy = (hypothesis: Hypothesis) => contradictions(hypothesis, bucket, others, decided);
+  const likely = possible.filter(({ refill }) => refill === explainedLast);
+  for (const hypothesis of likely)
+    for (const found of foundBy(hypothesis)) if (found === undefined) return undefined;
+  let best: Unexplained | undefined;
+  for (const hypothesis of possible) {
+    for (const found of foundBy(hypothesis)) {
+      if (found === undefined) {
+        explainedLast = hypothesis.refill;
+        return undefined;
+      }
       if (best === undefined || isClearer(found, best, limit)) best = found;
     }
   }
@@ -108,7 +129,7 @@ function* contradictions(
   const split = { ...bucket, granted, refused, doubtful, refusalsSpend, othersSpend };
   const judged = others === 'none' ? judgedBy(split, hypothesis) : [];
   for (const { excess, certainlyHadToken } of models[refill].versions(split)) {
-    const wrong = judged.find(({ refusal, spenders }) => certainlyHadToken(refusal, spenders));
+    const wrong = judged.find(({ refusal, spent }) => certainlyHadToken(refusal, spent));
     if (excess !== undefined && !(wrong && wrong.refusal.sentAt <= excess.exchange.sentAt))
       yield tooMany(excess, bucket);
     else yield wrong && tooFew(wrong.refusal, bucket);
@@ -167,16 +188,7 @@ interface Decided {
 
 interface Judged {
   readonly refusal: Refusal;
-  readonly spenders: readonly Exchange[];
-}
-
-/**
- * A refusal at the time of all refusals that overlap it: any of them may have come first, and those
- * that came later do not explain it.
- */
-interface Refusal extends Exchange {
-  /** When this refusal itself was sent. */
-  readonly ownSentAt: number;
+  readonly spent: Spent;
 }
 
 function decidedIn({ exchanges, ofUnknown = [] }: Bucket): Decided {
@@ -196,43 +208,7 @@ function decidedIn({ exchanges, ofUnknown = [] }: Bucket): Decided {
   const judgedBy: Decided['judgedBy'] = (split, { refill: _, ...spending }) =>
     getOrAdd(known, JSON.stringify(spending), () => {
       const spenders = new Spenders(split);
-      return refusals.map((refusal) => ({ refusal, spenders: spenders.before(refusal) }));
+      return refusals.map((refusal) => ({ refusal, spent: spenders.before(refusal) }));
     });
   return { refused, doubtful: [...triesLost, ...ofUnknown], judgedBy };
-}
-
-const byReply = (one: Exchange, other: Exchange) => one.answeredAt - other.answeredAt;
-
-/** What may have spent a token, in the order of the replies. */
-class Spenders {
-  readonly #granted: readonly Exchange[];
-  /** Empty if refusals do not spend. */
-  readonly #refused: readonly Exchange[];
-  readonly #longestMs: number;
-  readonly #spanErrorMs: number;
-
-  constructor({ granted, doubtful, refused, refusalsSpend, spanErrorMs }: SplitBucket) {
-    this.#granted = [...granted, ...doubtful].sort(byReply);
-    this.#refused = refusalsSpend ? refused.toSorted(byReply) : [];
-    this.#longestMs = this.#granted.reduce(
-      (longest, { sentAt, answeredAt }) => Math.max(longest, answeredAt - sentAt),
-      0,
-    );
-    this.#spanErrorMs = spanErrorMs;
-  }
-
-  /** The requests that may have spent a token before a refusal. */
-  before({ ownSentAt, answeredAt }: Refusal): readonly Exchange[] {
-    const until = answeredAt + this.#spanErrorMs;
-    const answered = countWhile(this.#granted, (at) => at <= until);
-    const begun = countWhile(this.#granted, (at) => at <= until + this.#longestMs);
-    // An earlier try of the refused request itself may have spent the token.
-    const underWay = this.#granted.slice(answered, begun).filter(({ sentAt }) => sentAt <= until);
-    const granted = [...this.#granted.slice(0, answered), ...underWay];
-    const earlier = this.#refused.slice(
-      0,
-      countWhile(this.#refused, (at) => at < ownSentAt),
-    );
-    return earlier.length === 0 ? granted : [...granted, ...earlier].sort(byReply);
-  }
 }

@@ -12,7 +12,6 @@ import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import {
-  countAfter,
   type Excess,
   edgeMs,
   excessIn,
@@ -21,6 +20,7 @@ import {
   minuteStart,
   minutesOf,
   mostSpentBeforeRecord,
+  type Spent,
   type SplitBucket,
   type Window,
   waysOfIntervals,
@@ -36,8 +36,8 @@ export const longestReachMs = 2 * minuteMs;
 interface Version {
   /** Passes that exceed the limit; undefined if there are none. */
   readonly excess: Excess | undefined;
-  /** True if a token was there for the refused request, whenever the spenders spent theirs. */
-  certainlyHadToken(refusal: Exchange, spenders: readonly Exchange[]): boolean;
+  /** True if a token was there for the refused request, whenever the others spent theirs. */
+  certainlyHadToken(refusal: Exchange, spent: Spent): boolean;
 }
 
 interface Model {
@@ -61,7 +61,7 @@ export const models: Readonly<Record<Refill, Model>> = {
     versions: (bucket) => [
       {
         excess: continuousExcess(bucket),
-        certainlyHadToken: (refusal, spenders) => continuousHadToken(bucket, refusal, spenders),
+        certainlyHadToken: (refusal, spent) => continuousHadToken(bucket, refusal, spent),
       },
     ],
   },
@@ -90,10 +90,10 @@ export const models: Readonly<Record<Refill, Model>> = {
         }));
         yield {
           excess: excessInFixed(bucket, windows),
-          certainlyHadToken: ({ sentAt }, spenders) => {
+          certainlyHadToken: ({ sentAt }, spent) => {
             const from = minuteStart(sentAt - errorMs, phaseMs) - errorMs - edgeMs;
             const unknown = mostSpentBeforeRecord(bucket, { from, to: sentAt }, 2 * errorMs);
-            return countAfter(from, spenders) + unknown < bucket.limit;
+            return spent.countAfter(from) + unknown < bucket.limit;
           },
         };
       }
@@ -105,8 +105,7 @@ export const models: Readonly<Record<Refill, Model>> = {
       for (const counter of countersOf(bucket))
         yield {
           excess: counterExcess(bucket, counter),
-          certainlyHadToken: (refusal, spenders) =>
-            counterHadToken(bucket, counter, refusal, spenders),
+          certainlyHadToken: (refusal, spent) => counterHadToken(bucket, counter, refusal, spent),
         };
     },
   },
@@ -142,7 +141,7 @@ function hadTokenOfLastMinute(
   intervals: readonly Interval[] = [],
 ): Version['certainlyHadToken'] {
   const { limit, spanErrorMs } = bucket;
-  return ({ sentAt }, spenders) => {
+  return ({ sentAt }, spent) => {
     const minuteAgo = sentAt - minuteMs - spanErrorMs;
     const interval = intervals.find(({ endsBy }) => endsBy > sentAt - spanErrorMs);
     const from = Math.max(minuteAgo, (interval?.openedAt ?? minuteAgo) - spanErrorMs - edgeMs);
@@ -151,7 +150,7 @@ function hadTokenOfLastMinute(
       { from, to: sentAt - spanErrorMs },
       2 * spanErrorMs,
     );
-    return countAfter(from, spenders) + unknown < limit;
+    return spent.countAfter(from) + unknown < limit;
   };
 }
 
@@ -177,28 +176,22 @@ const wholeToken = 1.01;
  * is enough to know that it was not below zero at the start, or after one request that passed. With a
  * limit of 3, of which one returns in 20 s, and passes at 0, 1 and 2 s: one is there at 23 s.
  */
-function continuousHadToken(
-  bucket: SplitBucket,
-  refusal: Exchange,
-  spenders: readonly Exchange[],
-): boolean {
+function continuousHadToken(bucket: SplitBucket, refusal: Exchange, spent: Spent): boolean {
   const { limit, granted, knownSince, refusalsSpend, spanErrorMs } = bucket;
   const returnedSince = (at: number) => ((refusal.sentAt - spanErrorMs - at) * limit) / minuteMs;
-  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).reverse();
-  const isFilled = latestFirst.every((spentAt, i) => {
-    const remaining = limit - (i + 1);
-    return remaining >= 1 || remaining + returnedSince(spentAt) > wholeToken;
+  const spenders = spent.all();
+  const isFilled = spenders.every(({ answeredAt }, i) => {
+    const remaining = limit - (spenders.length - i);
+    return remaining >= 1 || remaining + returnedSince(answeredAt) > wholeToken;
   });
   if (!isFilled) return false;
   // The bucket may have been empty where the record begins. Unknown refusals that spend may even
   // have left less than nothing.
   const atStart = refusalsSpend ? -limit : 0;
   if (atStart + returnedSince(knownSince) - spenders.length > wholeToken) return true;
-  // It had a token for each request that passed.
-  return granted.some((pass) => {
-    const later = spenders.filter(
-      (spender) => spender !== pass && spender.answeredAt + spanErrorMs >= pass.sentAt,
-    );
-    return returnedSince(pass.answeredAt) - later.length > wholeToken;
+  // It had a token for each request that passed, which is itself among those that spent since.
+  return granted.some(({ sentAt, answeredAt }) => {
+    const later = spent.countSince(sentAt - spanErrorMs) - 1;
+    return returnedSince(answeredAt) - later > wholeToken;
   });
 }

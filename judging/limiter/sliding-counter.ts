@@ -9,7 +9,6 @@ import { minuteMs } from '#contract/time.ts';
 import { grouped } from '#io/grouped.ts';
 import type { Exchange } from '../evidence/exchange.ts';
 import {
-  countAfter,
   type Excess,
   edgeMs,
   excessOf,
@@ -17,6 +16,7 @@ import {
   minuteStart,
   minutesOf,
   mostSpentBeforeRecord,
+  type Spent,
   type SplitBucket,
   type Window,
 } from './bucket.ts';
@@ -80,14 +80,14 @@ export function counterHadToken(
   bucket: SplitBucket,
   { phaseMs, errorMs, mostCounted }: Counter,
   { sentAt, answeredAt }: Exchange,
-  spenders: readonly Exchange[],
+  spent: Spent,
 ): boolean {
   const starts = [sentAt - errorMs, answeredAt + errorMs].map((at) => minuteStart(at, phaseMs));
   // The request may have come in either minute, if it came near the end of one.
   return starts.every((start) => {
     const from = start - errorMs;
-    const current = countAfter(from - edgeMs, spenders);
-    const last = countAfter(from - minuteMs - edgeMs, spenders) - current;
+    const current = spent.countAfter(from - edgeMs);
+    const last = spent.countAfter(from - minuteMs - edgeMs) - current;
     const mostIn = (window: Window, counted: number) =>
       Math.min(counted + mostSpentBeforeRecord(bucket, window, 2 * errorMs), mostCounted);
     const mostInCurrent = mostIn({ from, to: sentAt - errorMs }, current);

@@ -707,3 +707,27 @@ test.each([
     ).toBe(fails);
   },
 );
+
+test.each([
+  ['in their order', [0, 1, 2, 3, 4], true],
+  ['in another order', [3, 0, 4, 1, 2], false],
+])('later messages that a device takes %s', (_, places, isProof) => {
+  const later = places.flatMap((place, i) => {
+    const messageId = id.replace(/.$/, `${i + 2}`);
+    const readOf = (status: string, at: number) => {
+      const { reply, ...one } = read({ status, message_id: messageId }, { at });
+      return { ...one, reply, id: messageId };
+    };
+    const pickedUpAt = 40_000 + place * 1_000;
+    return [
+      send(202, { message_id: messageId }, {}, { at: 30_000 + i * 100 }),
+      readOf('queued', pickedUpAt - 500),
+      readOf('sending', pickedUpAt),
+    ];
+  });
+  const own = [send(202, {}), read({}, { at: 27_000 }), read({}, { at: 50_000 })];
+  const log = [...own, ...later].sort((a, b) => a.sentAt - b.sentAt);
+  const { broken, missing } = judge('READ-1', own, log);
+  expect(broken?.expected).toBe(isProof ? 'another status after a few polls' : undefined);
+  expect(missing?.message).toEqual(isProof ? undefined : expect.stringContaining('sendsPerPoll'));
+});

@@ -104,8 +104,9 @@ const fewestPassing = 5;
 
 /**
  * True if the device had the time to pick up an overdue message, however few it takes at a poll
- * (`sendsPerPoll`): it took several that were sent later. A message that our own poll was handed is
- * no longer in the queue.
+ * (`sendsPerPoll`): it took several that were sent later, in their order. If it takes them in
+ * another order, chance may have left this one over. A message that our own poll was handed is no
+ * longer in the queue.
  */
 export function isPassedBy(trace: Trace, history: History): boolean {
   const { start, messageId } = history;
@@ -123,7 +124,20 @@ export function isPassedBy(trace: Trace, history: History): boolean {
     const isLater = other.start.sentAt > lateAt && until < lastQueuedAt(history);
     return isLater && bodyOf(other.start)['device_id'] === device;
   });
-  return passing.length >= fewestPassing;
+  return passing.length >= fewestPassing && isInOrder(passing);
+}
+
+/** True if none of these was certainly picked up before one that had certainly been sent earlier. */
+function isInOrder(histories: readonly History[]): boolean {
+  const pickupsOf = histories.flatMap((history) => {
+    const pickup = pickupOf(history);
+    return pickup === undefined ? [] : [{ send: history.start, pickup }];
+  });
+  return pickupsOf.every(({ send, pickup }) =>
+    pickupsOf.every(
+      (earlier) => earlier.send.answeredAt >= send.sentAt || earlier.pickup.after <= pickup.until,
+    ),
+  );
 }
 
 /** True if some text in a reply is one of these. */
