@@ -1,7 +1,7 @@
 /**
  * The recipes of `docs/testing.md`, and the worker of `docs/explore.md`, run in a project that has
  * the package installed. In CI every tool is required except Go, which takes 460 MB: its recipe
- * runs only if Go is installed.
+ * runs only if Go is installed. `SMSTWIN_RUNS=2 npm run test:package` also runs those that take long.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fencedBlocksOf, shell, withUrlsOf } from '../testkit/doc-commands.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { runs } from '../testkit/runs.ts';
 import { emptyProject, ofCheckout, packed } from './packed.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-recipes-'));
@@ -47,12 +48,18 @@ function isThere(tool: string): boolean {
   }
 }
 
-/** A recipe that needs a tool, which the name says where it is missing. */
+/** A recipe that needs a tool. If it is left out, its name says why. */
 function recipe(tool: string, name: string, act: () => unknown): void {
   const isMissing = !isThere(tool);
   test.skipIf(isMissing)(`${name}${isMissing ? ` (no ${tool})` : ''}`, async () => {
     await act();
   });
+}
+
+/** One that takes ten seconds or longer of CPU. */
+function longRecipe(tool: string, name: string, act: () => unknown): void {
+  if (runs(1) > 1) recipe(tool, name, act);
+  else test.skipIf(true)(`${name} (only with SMSTWIN_RUNS=2)`, () => {});
 }
 
 recipe('npx', 'the recipes in TypeScript compile', () =>
@@ -65,7 +72,7 @@ recipe('npx', 'Vitest with ky, got, axios, undici and openapi-fetch', () =>
   ),
 );
 
-recipe('npx', 'the same with Vitest 3', async () => {
+longRecipe('npx', 'the same with Vitest 3', async () => {
   const files = ['vitest.test.ts', 'next-timer.test.ts', 'clients.test.ts', 'ignored.test.ts'];
   const older = emptyProject(folder, 'vitest-3');
   const clients = 'ky@1 got@14 axios@1 undici@7 openapi-fetch@0';
@@ -133,7 +140,7 @@ for (const [at, tool] of ['rspec', 'phpunit'].entries()) {
   );
 }
 
-recipe('redis-server', 'a worker with a queue, by BullMQ', async () => {
+longRecipe('redis-server', 'a worker with a queue, by BullMQ', async () => {
   const lines = commands.find(([line]) => line?.endsWith('node worker.mjs')) ?? [];
   await run('npm install --save-dev bullmq@5');
   for (const line of lines) expect(await run(line)).toContain(' 0 findings');
