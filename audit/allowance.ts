@@ -12,7 +12,7 @@ export interface Cost {
 
 /** An audit ends after this many windows, or after `shortAuditMs` if that is later. */
 const mostWindows = 5.7;
-const shortAuditMs = 17_500;
+const shortAuditMs = 15_500;
 /** The shortest audit if windows are short: ten more bursts show a limit ten times as high. */
 const longAuditMs = 32_000;
 /** The shortest audit while something that is asked is undetermined. */

@@ -158,8 +158,10 @@ export class Evidence {
       if (at < completeFrom) completeFrom += inserted.length;
     }
     const { memoryMs } = this;
-    const recent = decisions.slice(recentFrom);
-    if (this.#search.isExplained(recent, memoryMs, this.longestMs, undefined)) return true;
+    const isExplained = () =>
+      this.#search.isExplained(decisions.slice(recentFrom), memoryMs, this.longestMs, undefined);
+    // After a restart, the limiter must also explain the decisions from before it.
+    if (recentFrom === 0 && isExplained()) return true;
     const complete = decisions.slice(completeFrom);
     const longestMs = Math.min(this.#search.similarMs(memoryMs), this.#watchedMs);
     return this.#search.isExplained(complete, memoryMs, longestMs, this.#completeSinceMs);

@@ -8,7 +8,7 @@ import type { Allowance } from './allowance.ts';
 import type { Evidence } from './evidence.ts';
 import { halfRace, type Races } from './race.ts';
 import { firmRefusals, growingWaits, justOver, type Recovery } from './recovery.ts';
-import { isOpenElseSettle, nextPass, surelyNext } from './remaining.ts';
+import { isKindCertain, nextPass, surelyNext } from './remaining.ts';
 import type { Run } from './run.ts';
 
 /** The rest of a limit is spent this share of a window after the first part. */
@@ -26,7 +26,7 @@ const mostLate = 3;
 /** The most passes that are confirmed in turn; each shows a bit more of how they come back. */
 const mostConfirmed = 12;
 /** Short windows are confirmed for this many windows, whatever time is left. */
-const confirmingWindows = 2.5;
+const confirmingWindows = 1.2;
 
 /** What asks, and what limits and remembers it. */
 export interface Tools {
@@ -171,13 +171,12 @@ function endAfter({ candidates }: Evidence, [from, to]: Span): Span {
  * that restarted, or one of no known kind, can look like another one until then.
  */
 export async function confirmPasses({ run, evidence, allowance, recovery }: Tools): Promise<void> {
-  const isClear = () => evidence.isKnown && !isOpenElseSettle(evidence);
   // If refusals may count, those of the race delay the next pass, and no decision says when.
   if (evidence.candidates.some(({ family }) => family.refusals !== 'free')) return;
   run.doing('whether the next request passes when it should');
   const leastMs = allowance.isShortWindow ? confirmingWindows * allowance.windowMs[1] : 0;
   const endMs = Math.max(allowance.confirmedMs, run.now() + leastMs);
-  for (let asked = 0; asked < mostConfirmed && isClear(); asked += 1) {
+  for (let asked = 0; asked < mostConfirmed && isKindCertain(evidence); asked += 1) {
     const now = run.now();
     const waits = nextPass(evidence, now, evidence.windowMs[1] * surelyNext);
     if (waits.length > allowance.requests || now + waits[1] > endMs) return;

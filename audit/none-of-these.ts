@@ -92,19 +92,20 @@ function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
 export function whyNone(evidence: Evidence): readonly [sentence: string, shown: readonly number[]] {
   const { decisions, numbers, longestMs } = evidence;
   const contradiction = firstContradicted(decisions, longestMs);
-  const noKnown = 'no known limiter answers like this one';
   // The search over all answers is coarser than over their beginnings: it may find no such answer.
-  if (contradiction === decisions.length) return [noKnown, turningPoints(evidence)];
-  const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
-  const [must, did] =
-    decisions[contradiction]?.passed === false ? ['pass', 'was refused'] : ['be refused', 'passed'];
-  const faults = faultsOf(evidence, contradiction);
-  const shown = [before, number, ...faults.flatMap((fault) => fault.shown)];
+  const isFound = contradiction < decisions.length;
+  const faults = isFound ? faultsOf(evidence, contradiction) : known(severalCounters(evidence));
   const causes = faults.length === 1 ? 'a possible cause' : 'possible causes';
   const words =
     faults.length === 0 ? '' : `; ${causes}: ${list(faults.map(({ sentence }) => sentence))}`;
+  const ofFaults = [...faults.flatMap(({ shown }) => shown), ...turningPoints(evidence)];
+  const noKnown = 'no known limiter answers like this one';
+  if (!isFound) return [`${noKnown}${words}`, ofFaults];
+  const [number, before] = [numbers[contradiction] ?? 0, numbers[contradiction - 1] ?? 0];
+  const [must, did] =
+    decisions[contradiction]?.passed === false ? ['pass', 'was refused'] : ['be refused', 'passed'];
   const sentence = `${noKnown}: by the answers before it, request #${number} had to ${must}, but it ${did}${words}`;
-  return [sentence, [...shown, ...turningPoints(evidence)]];
+  return [sentence, [before, number, ...ofFaults]];
 }
 
 interface Fault {
@@ -114,12 +115,16 @@ interface Fault {
 
 /** The faults with which a known limiter would give all answers. */
 function faultsOf(evidence: Evidence, contradiction: number): readonly Fault[] {
-  return [
+  return known(
     failsOpen(evidence, contradiction),
     restarts(evidence, contradiction),
     secondLimit(evidence, contradiction),
     severalCounters(evidence),
-  ].filter((each) => each !== undefined);
+  );
+}
+
+function known(...faults: readonly (Fault | undefined)[]): readonly Fault[] {
+  return faults.filter((each) => each !== undefined);
 }
 
 /** Failing open: without one pass, or a few, a known limiter gives all answers. */

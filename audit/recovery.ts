@@ -48,7 +48,7 @@ export const justOver = 1.02;
 /** The number of requests, spread over a window, that look for its end. */
 export const waitsInWindow = 20;
 /** In a short window, in which requests cost little time. */
-const waitsInShortWindow = 40;
+export const waitsInShortWindow = 40;
 /** Evenly spaced requests go on for this many windows, as a window may be longer than expected. */
 const evenWindows = 1.3;
 /** After that, each wait is this many times as long as the previous one. */

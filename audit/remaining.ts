@@ -34,10 +34,21 @@ export function isOpenElseSettle(evidence: Evidence): boolean {
 }
 
 /** True while the versions that remain differ in kind, limit or window. */
-export function disagrees({ candidates, windowMs, limit }: Evidence): boolean {
+export function disagrees(evidence: Evidence): boolean {
+  const { candidates, windowMs } = evidence;
   if (candidates.every(({ family }) => family.algorithm === 'none_of_these')) return false;
+  return disagreesOnKind(evidence) || windowMs[1] / windowMs[0] > sameWindow;
+}
+
+/** True while the versions that remain differ in kind or limit. */
+function disagreesOnKind({ candidates, limit }: Evidence): boolean {
   const kinds = new Set(candidates.map(kindOf));
-  return kinds.size > 1 || limit[0] < limit[1] || windowMs[1] / windowMs[0] > sameWindow;
+  return kinds.size > 1 || limit[0] < limit[1];
+}
+
+/** True if nothing is open but the window: where replies are slow, it stays known as a span. */
+export function isKindCertain(evidence: Evidence): boolean {
+  return evidence.isKnown && evidence.allowsForEarlier && !disagreesOnKind(evidence);
 }
 
 function kindOf(version: OneVersion): string {

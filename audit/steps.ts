@@ -16,10 +16,11 @@ import * as experiments from './experiments.ts';
 import { KeyTests, type Subjects } from './keys.ts';
 import { mayHaveBucket } from './none-of-these.ts';
 import { mostInRace, type Races } from './race.ts';
-import { firmRefusals, growingWaits, Recovery } from './recovery.ts';
+import { firmRefusals, growingWaits, Recovery, waitsInShortWindow } from './recovery.ts';
 import {
   disagrees,
   hasEndingWindow,
+  isKindCertain,
   isOpenElseSettle,
   usualLimit,
   usualWindow,
@@ -115,7 +116,7 @@ export class Steps {
       await this.#recovery.sendUntilRefused({ most: this.#allowance.mostInBurst, refusals: 1 });
       await this.keyTests.make(this.#firstPasses);
     }
-    if (this.#evidence.isKnown && this.#freshBurstCost.requests <= this.#allowance.requests)
+    if (this.#evidence.isKnown && this.#affordsRace)
       await this.#races.race(this.#recovery, () => this.#pauseBeforeRace());
     await this.#spendAcrossEnd();
     await experiments.confirmPasses(this.#tools);
@@ -129,9 +130,8 @@ export class Steps {
   async #spendAcrossEnd(): Promise<void> {
     const cost = { requests: 2 * this.#evidence.limit[1] + 2, windows: acrossEndWindows };
     for (const earlyShare of earlyShares) {
-      const { candidates, isKnown } = this.#evidence;
-      const isWindow = candidates.every(hasEndingWindow);
-      if (!isKnown || !isWindow || isOpenElseSettle(this.#evidence)) return;
+      const isWindow = this.#evidence.candidates.every(hasEndingWindow);
+      if (!isWindow || !isKindCertain(this.#evidence)) return;
       if (!this.#allowance.affordsIfOpen(cost) || !mayHaveBucket(this.#evidence)) return;
       await experiments.spendAcrossEnd(this.#tools, this.#races, earlyShare);
     }
@@ -297,8 +297,17 @@ export class Steps {
     return true;
   }
 
+  /** True if a pause and a race are affordable, also where what came before took much. */
+  get #affordsRace(): boolean {
+    const requests = usualLimit(this.#evidence) + mostInRace;
+    const cost = { requests, windows: counterWindows };
+    return requests <= this.#allowance.requests || this.#allowance.affordsIfOpen(cost);
+  }
+
   /** What a burst after a pause costs, with a race after it. */
   get #freshBurstCost(): Cost {
-    return { requests: usualLimit(this.#evidence) + mostInRace, windows: freshBurstWindows };
+    const waits = this.#allowance.isShortWindow ? waitsInShortWindow : 0;
+    const requests = usualLimit(this.#evidence) + waits + mostInRace;
+    return { requests, windows: freshBurstWindows };
   }
 }

@@ -137,37 +137,48 @@ function ofBlock(version: Version, number: number): Version {
   return number === 0 ? version : { ...version, knownSince: Number.NEGATIVE_INFINITY };
 }
 
-/** The versions that permit the groups before `until`, by the number of the rounding. */
+/** The version that permits the groups before `until`; undefined if none does. */
 interface Judged {
   readonly groups: readonly Group[];
   readonly until: number;
-  readonly versions: readonly (Version | undefined)[];
+  readonly version: Version | undefined;
 }
 
 /** A counter rounds the same way each time. With a low limit, only that tells it from others. */
 export function alwaysRounded(limitsOf: LimitsByRounding): PossibleLimits {
-  /** An update continues here, so that it judges each group once. */
-  const judged = new WeakMap<Version, Judged>();
+  const byRounding = roundings.map((rounding) => roundedBy(rounding, limitsOf));
   return (history, version, part) => {
     const limit = limitsOf(anyRounding, history, version, part);
     if (limit === undefined || limit[1] > fewToRound) return limit;
+    let found: Span | undefined;
+    for (const limitsOfOne of byRounding) {
+      found = hullOf([found, limitsOfOne(history, version, part)]);
+      // The others can add nothing.
+      if (found?.[0] === limit[0] && found[1] === limit[1]) return limit;
+    }
+    return found;
+  };
+}
+
+/** A counter that rounds in this way each time. */
+function roundedBy(rounding: number, limitsOf: LimitsByRounding): PossibleLimits {
+  /** An update continues here, so that it judges each group once. */
+  const judged = new WeakMap<Version, Judged>();
+  return (history, version, part) => {
     const { groups } = history;
     const judgedUntil = (until: number, before: Judged): Judged => {
-      if (before.until === until) return before;
+      const known = before.version;
+      if (before.until === until || known === undefined) return { ...before, until };
       const rest = { ...part, since: before.until, until };
-      const versionWith = (known: Version | undefined, number: number) => {
-        const rounding = roundings[number] as number;
-        return known && withLimit(known, limitsOf([rounding, rounding], history, known, rest));
-      };
-      return { groups, until, versions: before.versions.map(versionWith) };
+      const limit = limitsOf([rounding, rounding], history, known, rest);
+      return { groups, until, version: withLimit(known, limit) };
     };
     const saved = judged.get(version);
     const isUsable = saved?.groups === groups && saved.until <= part.since;
-    // Each rounding has a version of its own, because judges keep what they know by version.
-    const anew = roundings.map(() => ({ ...version }));
-    const none = { groups, until: part.begin, versions: anew };
+    // It has a version of its own, because judges keep what they know by version.
+    const none = { groups, until: part.begin, version: { ...version } };
     const before = judgedUntil(part.since, isUsable ? saved : none);
     judged.set(version, before);
-    return hullOf(judgedUntil(part.until, before).versions.map((each) => each?.limit));
+    return judgedUntil(part.until, before).version?.limit;
   };
 }

@@ -47,7 +47,7 @@ const widthOfOutermost = { window: 0.0005, place: 1 / 256 };
 /** After this many cuts, an outermost number is exact enough. */
 const mostOutermostCuts = 24;
 /** Looking into more spans of one family after a request would take longer than the request. */
-const mostChecks = 2_000;
+const mostChecks = 1_000;
 
 type Widths = typeof widthIfPossible;
 
