@@ -132,12 +132,8 @@ test.each(sample(shared, 1))(
     const keyOf = (subject: Subject) =>
       keys.some((key) => key === differenceOf(subject)) ? differenceOf(subject) : '';
     const server = new LimitedServer(perKey(make), keyOf);
-    let drawn = 7;
     // A window holds about as many requests as a test needs.
-    server.takesMs = () => {
-      drawn = (drawn * 16_807) % 2_147_483_647;
-      return 50 + (drawn % 40);
-    };
+    server.takesMs = takingMs(7, 50);
     const { statements } = await learn({
       request: server.request,
       ...server.clock,
@@ -153,6 +149,28 @@ test.each(sample(shared, 1))(
     expect(keyedBy).toMatchObject({ value: keys, certainty: 'certain' });
   },
 );
+
+test('behind slow replies, a window that stays a span is certain in all else', async () => {
+  const server = new LimitedServer(perKey(fixedWindow(5, 1_000)));
+  server.takesMs = takingMs(11, 30);
+  const { statements } = await audit({
+    request: server.request,
+    ...server.clock,
+    maxWindow: 3_000,
+  });
+  expect(statements.window_seconds.certainty).toBe('undetermined');
+  expect(statements.algorithm).toMatchObject({ value: 'fixed_window', certainty: 'certain' });
+  expect(statements.at_once).toMatchObject({ value: 'exact', certainty: 'certain' });
+});
+
+/** How long replies take: up to 40 ms more than the least, as chance has it. */
+function takingMs(seed: number, leastMs: number): () => number {
+  let drawn = seed;
+  return () => {
+    drawn = (drawn * 16_807) % 2_147_483_647;
+    return leastMs + (drawn % 40);
+  };
+}
 
 test('requests of a race that a short queue delays make answers less exact, not wrong', async () => {
   const server = new LimitedServer(perKey(slidingLog(9, 3_000, true)));
