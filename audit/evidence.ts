@@ -149,19 +149,18 @@ export class Evidence {
    */
   isConsistentWith(omitted: readonly Omitted[]): boolean {
     const decisions = [...this.decisions];
-    let [recentFrom, completeFrom] = [this.#recentFrom, this.#completeFrom];
+    let completeFrom = this.#completeFrom;
     for (const list of omitted.toReversed()) {
       const at = this.#indexAfter(list[0]);
       const inserted = decisionsAtOnce(list);
       decisions.splice(at, 0, ...inserted);
-      if (at < recentFrom) recentFrom += inserted.length;
       if (at < completeFrom) completeFrom += inserted.length;
     }
     const { memoryMs } = this;
-    const isExplained = () =>
-      this.#search.isExplained(decisions.slice(recentFrom), memoryMs, this.longestMs, undefined);
     // After a restart, the limiter must also explain the decisions from before it.
-    if (recentFrom === 0 && isExplained()) return true;
+    const hasRestarted = this.#recentFrom > 0;
+    if (!hasRestarted && this.#search.isExplained(decisions, memoryMs, this.longestMs, undefined))
+      return true;
     const complete = decisions.slice(completeFrom);
     const longestMs = Math.min(this.#search.similarMs(memoryMs), this.#watchedMs);
     return this.#search.isExplained(complete, memoryMs, longestMs, this.#completeSinceMs);

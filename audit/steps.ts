@@ -297,7 +297,10 @@ export class Steps {
     return true;
   }
 
-  /** True if a pause and a race are affordable, also where what came before took much. */
+  /**
+   * True if a pause and a race are affordable. An answer that was open for long may have used more
+   * requests than one that is certain may; the race may then use as many as an open one.
+   */
   get #affordsRace(): boolean {
     const requests = usualLimit(this.#evidence) + mostInRace;
     const cost = { requests, windows: counterWindows };

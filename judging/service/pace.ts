@@ -129,13 +129,11 @@ export function isPassedBy(trace: Trace, history: History): boolean {
 
 /** True if none of these was certainly picked up before one that had certainly been sent earlier. */
 function isInOrder(histories: readonly History[]): boolean {
-  const pickupsOf = histories.flatMap((history) => {
-    const pickup = pickupOf(history);
-    return pickup === undefined ? [] : [{ send: history.start, pickup }];
-  });
-  return pickupsOf.every(({ send, pickup }) =>
-    pickupsOf.every(
-      (earlier) => earlier.send.answeredAt >= send.sentAt || earlier.pickup.after <= pickup.until,
+  const isBefore = (one: History, other: History) =>
+    (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) < (pickupOf(other)?.after ?? 0);
+  return histories.every((later) =>
+    histories.every(
+      (earlier) => earlier.start.answeredAt >= later.start.sentAt || !isBefore(later, earlier),
     ),
   );
 }
