@@ -111,6 +111,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
   const evidence = new Evidence(maxWindow * roomForWindow);
   const first = { caller, path };
   const asked = await askAll(run, { first, others, differencesOf }, evidence);
+  evidence.lookBack();
   const { exchanges, requests } = run;
   const askers = { exchanges, others, differencesOf, differences, advice };
   const statements = statementsOf({ ...askers, ...asked.seen, evidence });

@@ -32,6 +32,8 @@ export class Evidence {
   #isSettled = false;
   /** How many decisions the search has taken in. */
   #searched = 0;
+  /** Set by `lookBack`. */
+  #looksBack = false;
 
   constructor(longestMs: number) {
     this.longestMs = longestMs;
@@ -75,6 +77,7 @@ export class Evidence {
     this.#search.widenWithEarlier();
     this.mayLackRequests = false;
     this.#isSettled = false;
+    this.#looksBack = false;
   }
 
   /**
@@ -85,6 +88,12 @@ export class Evidence {
     // A span of versions that were not excluded may hold none that is possible.
     const isShown = this.candidates.some(({ middle }) => middle !== undefined);
     this.#isSettled ||= isShown && !this.isIncomplete;
+  }
+
+  /** From now on, earlier requests are allowed for, even while several kinds of limiters remain. */
+  lookBack(): void {
+    if (!this.#looksBack) this.#searched = 0;
+    this.#looksBack = true;
   }
 
   /** The versions that all decisions so far permit. */
@@ -208,6 +217,7 @@ export class Evidence {
         hasRestarted: this.#recentFrom > 0,
         watchedMs: this.#watchedMs,
         isSettled: this.#isSettled,
+        looksBack: this.#looksBack,
       });
     }
     return this.#search;

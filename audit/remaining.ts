@@ -6,9 +6,9 @@ import {
   type Span,
   type Version,
 } from '#judging/limiter/space/decision.ts';
-import type { Algorithm } from '#judging/limiter/space/families.ts';
 import type { Candidate, OneVersion } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
+import { areOfSeveralKinds, kindOf } from './search.ts';
 
 /** A window that is known to within 5 % counts as one number. */
 export const sameWindow = 1.05;
@@ -42,28 +42,12 @@ export function disagrees(evidence: Evidence): boolean {
 
 /** True while the versions that remain differ in kind or limit. */
 function disagreesOnKind({ candidates, limit }: Evidence): boolean {
-  const kinds = new Set(candidates.map(kindOf));
-  return kinds.size > 1 || limit[0] < limit[1];
+  return areOfSeveralKinds(candidates) || limit[0] < limit[1];
 }
 
 /** True if nothing is open but the window: where replies are slow, it stays known as a span. */
 export function isKindCertain(evidence: Evidence): boolean {
   return evidence.isKnown && evidence.allowsForEarlier && !disagreesOnKind(evidence);
-}
-
-function kindOf(version: OneVersion): string {
-  return `${algorithmOf(version)} ${version.family.refusals}`;
-}
-
-/** These decide alike if only one request may pass: each looks at the last one that passed. */
-const alikeForOne = ['fixed_window', 'sliding_log', 'token_bucket', 'prolonged_window'];
-
-/** Of limiters that decide alike, one name for all. */
-export function algorithmOf({ family, version }: OneVersion): Algorithm {
-  const { name, algorithm, refusals } = family;
-  const isOfOne = version.limit[1] === 1 && refusals !== 'spend';
-  if (!isOfOne || !alikeForOne.includes(name)) return algorithm;
-  return refusals === 'block' ? 'fixed_window' : 'token_bucket';
 }
 
 /** True if the whole limit returns at once, at the end of a window. */

@@ -4,10 +4,12 @@
  * Earlier requests, which are not among the decisions, may still count in a long window. So there
  * are two searches: the first assumes that no earlier request counts, the second that any may. Once
  * windows similar to those that the first one found have passed twice, versions with such windows
- * that the second one finds are candidates too. If the first finds nothing, all of them are.
+ * that the second one finds are candidates too. If the first finds nothing, all of them are. The
+ * second takes most of the time, and what is asked first excludes most of what it would find. So it
+ * waits until `looksBack`, while the first finds several kinds of limiters.
  */
 import { type Decision, hullOf, type Span } from '#judging/limiter/space/decision.ts';
-import { blockMs } from '#judging/limiter/space/families.ts';
+import { type Algorithm, blockMs } from '#judging/limiter/space/families.ts';
 import { History } from '#judging/limiter/space/history.ts';
 import { anyLimit, type Candidate, type OneVersion, Space } from '#judging/limiter/space/space.ts';
 
@@ -40,6 +42,8 @@ interface Explained {
   readonly watchedMs: number;
   /** True if versions with a much longer window may not take the place of the first search's. */
   readonly isSettled: boolean;
+  /** True if the second search no longer waits. */
+  readonly looksBack: boolean;
 }
 
 export class Search {
@@ -79,11 +83,15 @@ export class Search {
   }
 
   /** Takes in the decisions since the last update. */
-  update({ recent, complete, hasRestarted, watchedMs, isSettled }: Explained): void {
+  update({ recent, complete, hasRestarted, watchedMs, isSettled, looksBack }: Explained): void {
     this.#withoutEarlier.update(recent);
     // Before the first refusal, nothing is known.
     if (!this.#withoutEarlier.isBegun) return;
     const withoutEarlier = this.#withoutEarlier.candidates;
+    if (!looksBack && areOfSeveralKinds(withoutEarlier)) {
+      this.found = foundOf(withoutEarlier, []);
+      return;
+    }
     const hasFound = withoutEarlier.length > 0;
     const memoryMs = hasFound ? memoryOf(withoutEarlier, recent) : Number.POSITIVE_INFINITY;
     if (hasFound) {
@@ -138,6 +146,27 @@ export class Search {
       return version.windowMs[0] <= memoryMs * factor;
     });
   }
+}
+
+/** True if a limiter of a known kind remains, and another kind beside it. */
+export function areOfSeveralKinds(versions: readonly OneVersion[]): boolean {
+  const isKnown = versions.some(({ family }) => family.algorithm !== 'none_of_these');
+  return isKnown && new Set(versions.map(kindOf)).size > 1;
+}
+
+export function kindOf(version: OneVersion): string {
+  return `${algorithmOf(version)} ${version.family.refusals}`;
+}
+
+/** These decide alike if only one request may pass: each looks at the last one that passed. */
+const alikeForOne = ['fixed_window', 'sliding_log', 'token_bucket', 'prolonged_window'];
+
+/** Of limiters that decide alike, one name for all. */
+export function algorithmOf({ family, version }: OneVersion): Algorithm {
+  const { name, algorithm, refusals } = family;
+  const isOfOne = version.limit[1] === 1 && refusals !== 'spend';
+  if (!isOfOne || !alikeForOne.includes(name)) return algorithm;
+  return refusals === 'block' ? 'fixed_window' : 'token_bucket';
 }
 
 /** How long a request counts: for a window, or for the block that a refusal begins. */

@@ -14,9 +14,10 @@ import {
   withoutRefusal,
 } from './none-of-these.ts';
 import type { Race, Races } from './race.ts';
-import { algorithmOf, sameWindow } from './remaining.ts';
+import { sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
+import { algorithmOf } from './search.ts';
 import {
   type Advice,
   type AlgorithmValue,

@@ -208,7 +208,7 @@ export class Steps {
    */
   async #askIfSlow(firstBurstMs: number): Promise<void> {
     const [, windowMs] = this.#allowance.windowMs;
-    if (this.#run.replyMs < windowMs / fewestQuickReplies || !this.#evidence.isKnown) return;
+    if (!this.#areRepliesSlow || !this.#evidence.isKnown) return;
     await this.#pause();
     await experiments.askAfterSilence(this.#tools, windowMs);
     const { settings, requests } = this.#run;
@@ -217,6 +217,10 @@ export class Steps {
     await this.#run.until(this.#run.now() + firstBurstMs);
     this.#run.doing('many at once, as short windows may let one by one pass');
     await this.#races.raceForEvidence(this.#firstPasses);
+  }
+
+  get #areRepliesSlow(): boolean {
+    return this.#run.replyMs >= this.#allowance.windowMs[1] / fewestQuickReplies;
   }
 
   /** Waits until the limit has come back, and longer. */
@@ -256,6 +260,9 @@ export class Steps {
 
   /** Step 5, with further bursts after a pause while they are useful. */
   async #separateAll(): Promise<void> {
+    // Behind slow replies, earlier requests explain much. In short windows, in which requests are
+    // cheap, the bursts exclude most of that first.
+    if (!this.#areRepliesSlow || !this.#allowance.isShortWindow) this.#evidence.lookBack();
     do {
       await this.#waitForEarlier();
       // In short windows, what separates more comes before another burst.

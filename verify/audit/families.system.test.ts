@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { algorithmOf } from '#audit/remaining.ts';
+import { algorithmOf } from '#audit/search.ts';
 import { type Decision, type Version, withLimit } from '#judging/limiter/space/decision.ts';
 import {
   type Family,
