@@ -32,7 +32,7 @@ export class Evidence {
   #isSettled = false;
   /** How many decisions the search has taken in. */
   #searched = 0;
-  /** Set by `lookBack`. */
+  /** Set by `lookBack`, until a restart. */
   #looksBack = false;
 
   constructor(longestMs: number) {

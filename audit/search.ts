@@ -5,8 +5,8 @@
  * are two searches: the first assumes that no earlier request counts, the second that any may. Once
  * windows similar to those that the first one found have passed twice, versions with such windows
  * that the second one finds are candidates too. If the first finds nothing, all of them are. The
- * second takes most of the time, and what is asked first excludes most of what it would find. So it
- * waits until `looksBack`, while the first finds several kinds of limiters.
+ * second takes most of the time, and the first requests exclude most of what it would find. So while
+ * the first finds several kinds of limiters, the second waits for `Evidence.lookBack`.
  */
 import { type Decision, hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import { type Algorithm, blockMs } from '#judging/limiter/space/families.ts';
@@ -154,6 +154,7 @@ export function areOfSeveralKinds(versions: readonly OneVersion[]): boolean {
   return isKnown && new Set(versions.map(kindOf)).size > 1;
 }
 
+/** What limiters of one kind have in common: their algorithm, and what a refusal does. */
 export function kindOf(version: OneVersion): string {
   return `${algorithmOf(version)} ${version.family.refusals}`;
 }
