@@ -69,6 +69,8 @@ class Asked {
 
 /** What is known of the limit when tests begin. */
 interface KnownLimit {
+  /** How many requests passed at first: behind slow replies, more than the limit. */
+  readonly firstPasses: number;
   readonly limit: number;
   readonly leastLimit: number;
   /** How long a request counts. */
@@ -161,7 +163,7 @@ export class KeyTests {
     // Asked once: on a busy machine the answer takes longer than a short window.
     const { limit: limits, memoryMs } = this.#evidence;
     const limit = this.#limitOf(firstPasses);
-    const known = { limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
+    const known = { firstPasses, limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
       const test = await this.#test(other, known);
@@ -199,7 +201,7 @@ export class KeyTests {
     for (let round = 0; round < mostRounds && found === 'unclear'; round += 1) {
       const mayBeSpent = this.#spentBesides(other, known) >= known.leastLimit;
       if (mayBeSpent && round > 0) break;
-      found = await this.#askWhileRefused(asked, known.limit, mayBeSpent);
+      found = await this.#askWhileRefused(asked, known, mayBeSpent);
     }
     const isShared = found === 'shared';
     for (const each of isShared ? asked.all : asked.first)
@@ -216,13 +218,18 @@ export class KeyTests {
   }
 
   /** One round. `mayBeSpent`: a refusal of the other may come from a limit of its own. */
-  async #askWhileRefused(asked: Asked, limit: number, mayBeSpent: boolean): Promise<Found> {
+  async #askWhileRefused(
+    asked: Asked,
+    { firstPasses, limit }: KnownLimit,
+    mayBeSpent: boolean,
+  ): Promise<Found> {
     let isSpent = this.#isJustRefused;
     // A window may end meanwhile: then the limit is spent twice.
-    for (let i = 0; i <= 2 * limit && !isSpent; i += 1) isSpent = await asked.isFirstRefused();
+    for (let i = 0; i <= 2 * firstPasses && !isSpent; i += 1)
+      isSpent = await asked.isFirstRefused();
+    if (!isSpent) return 'unclear';
     const sent = await asked.askOther(askedOfOther(limit));
     const isFirstRefused = await asked.isFirstRefused();
-    if (!isSpent) return 'unclear';
     if (isRefused(sent[0])) return mayBeSpent ? 'unclear' : 'shared';
     if (!isFirstRefused || isRefused(sent.at(-1))) return 'unclear';
     // While the first is refused, another with a limit of its own still has a request left.

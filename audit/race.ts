@@ -6,7 +6,13 @@ import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence, Omitted } from './evidence.ts';
 import type { Recovery } from './recovery.ts';
 import { mostPasses, usualLimit } from './remaining.ts';
-import { type AuditedExchange, decisionOf, type Run, type Subject } from './run.ts';
+import {
+  type AuditedExchange,
+  decisionOf,
+  inOrderOfReplies,
+  type Run,
+  type Subject,
+} from './run.ts';
 
 export interface Race {
   readonly sent: readonly AuditedExchange[];
@@ -48,15 +54,23 @@ export class Races {
 
   /**
    * Sends many at once. All of them are evidence, or those that passed, if a limiter that remains
-   * explains them. Replies may overtake each other: then a refusal seems to come before a pass.
+   * explains them. Replies may overtake each other. So if a refusal was answered before a pass, only
+   * the passes are evidence. False if refusals that are left out may count.
    */
-  async raceForEvidence(most: number, evident: 'all' | 'passes' = 'all'): Promise<void> {
+  async raceForEvidence(most: number, evident: 'all' | 'passes' = 'all'): Promise<boolean> {
     const sent = await this.#run.race(this.#subject, Math.min(most, halfRace));
     const passes = sent.filter(({ outcome }) => outcome === 'passed');
-    const { length } = this.#evidence.decisions;
-    if (this.#evidence.couldPass(length, passes.length, timesOf(sent)))
-      this.#evidence.addTogether(evident === 'all' ? sent : passes);
-    else this.#unexplained.push(sent);
+    const { decisions, candidates } = this.#evidence;
+    const isOrderKnown = inOrderOfReplies(sent)
+      .slice(0, passes.length)
+      .every(({ outcome }) => outcome === 'passed');
+    if (!this.#evidence.couldPass(decisions.length, passes.length, timesOf(sent))) {
+      this.#unexplained.push(sent);
+      return true;
+    }
+    const areAllEvident = evident === 'all' && isOrderKnown;
+    this.#evidence.addTogether(areAllEvident ? sent : passes);
+    return areAllEvident || candidates.every(({ family }) => family.refusals === 'free');
   }
 
   /** `pause` waits until the whole limit has come back. */

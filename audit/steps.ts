@@ -216,7 +216,9 @@ export class Steps {
     this.#run.doing('a pause, so that much of the limit comes back');
     await this.#run.until(this.#run.now() + firstBurstMs);
     this.#run.doing('many at once, as short windows may let one by one pass');
-    await this.#races.raceForEvidence(this.#firstPasses);
+    if (await this.#races.raceForEvidence(this.#firstPasses)) return;
+    this.#run.doing('a pause, until no refusal counts');
+    await this.#run.until(this.#run.now() + counterWindows * windowMs);
   }
 
   get #areRepliesSlow(): boolean {
