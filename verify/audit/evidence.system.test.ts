@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { Evidence } from '#audit/evidence.ts';
 import { KeyTests } from '#audit/keys.ts';
+import { Races } from '#audit/race.ts';
 import { Run, type Subject } from '#audit/run.ts';
 import { alignedWindow, LimitedServer, perKey, slidingLog, tokenBucket } from './limiters.ts';
 
@@ -92,4 +93,57 @@ test('what passed in a test in which a window ended counts, if nothing else expl
   // The four of the other, between those of the first, and its test can be made again.
   expect(evidence.decisions.filter(({ passed }) => passed)).toHaveLength(5 + 4 + 1);
   expect([tests.done, tests.areNeeded(5)]).toEqual([[], true]);
+});
+
+test('another caller is not asked while the first is not refused', async () => {
+  const server = new LimitedServer(perKey(tokenBucket(5, 300)), () => 'all');
+  const { request, clock } = server;
+  const [paceMs, timeoutMs] = [20, 60_000];
+  const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
+  const evidence = new Evidence(1_000);
+  const [first, other] = ['one', 'two'].map((caller): Subject => ({ caller, path: '/' }));
+  if (first === undefined || other === undefined) throw new Error('no callers');
+  for (let asked = 0; asked < 8; asked += 1) evidence.add(await run.ask(first));
+  server.now += 300;
+  // Each token is back before the next request.
+  server.takesMs = () => 70;
+  const differencesOf = () => ['address'];
+  await new KeyTests(run, evidence, { first, others: [other], differencesOf }).make(5);
+  expect(run.exchanges.filter(({ caller }) => caller === 'two')).toEqual([]);
+});
+
+test('replies of a race that overtake each other do not exclude the limiter', async () => {
+  const { request: ask, clock } = new LimitedServer(perKey(slidingLog(5, 300)));
+  const begun: (() => void)[] = [];
+  // All are decided at first; the last decided is answered first.
+  const request = async (subject: Subject) => {
+    const reply = ask(subject);
+    if (isRace) await new Promise<void>((resolve) => begun.push(resolve));
+    return reply;
+  };
+  let isRace = false;
+  const [paceMs, timeoutMs] = [20, 60_000];
+  const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
+  const evidence = new Evidence(1_000);
+  const first: Subject = { caller: 'one', path: '/' };
+  for (let asked = 0; asked < 8; asked += 1) evidence.add(await run.ask(first));
+  await clock.sleep(320);
+  isRace = true;
+  const racing = new Races(run, first, evidence).raceForEvidence(8);
+  for (const answer of begun.toReversed()) {
+    await clock.sleep(1);
+    answer();
+    await new Promise(setImmediate);
+  }
+  const areAllConsidered = await racing;
+  const logs = evidence.candidates.filter(
+    ({ family, version }) =>
+      family.name === 'sliding_log' && family.refusals === 'free' && version.limit[1] === 5,
+  );
+  const found = logs.filter(
+    ({ version: { windowMs } }) => windowMs[0] <= 300 && windowMs[1] >= 300,
+  );
+  expect(found).not.toEqual([]);
+  // Refusals may still count by some that remain.
+  expect(areAllConsidered).toBe(false);
 });
