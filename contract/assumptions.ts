@@ -2,11 +2,10 @@
  * All assumptions: how the simulator answers questions that the document leaves open. Each is
  * declared once, in one of the files imported here, in the order of `docs/rules.md`.
  */
-import type { Declaration } from './assumptions/declaration.ts';
 import { fields } from './assumptions/fields.ts';
 import { devicesAndQuota, limitsAndReplays } from './assumptions/limits-and-devices.ts';
 import { keysEndpointsCallers, requests } from './assumptions/requests.ts';
-import { rules } from './rules.ts';
+import { type Declaration, rules } from './rules.ts';
 
 /** The assumptions by the headings of the documentation. */
 export const parts = {

@@ -1,6 +1,7 @@
 /**
  * The rules, in the words of `docs/rules.md`: what the document states about the service, and what
- * it asks of those who call it. A test compares the two.
+ * it asks of those who call it. A test compares the two. Also the form in which an assumption
+ * declares what the rules leave open.
  */
 const sentences = {
   'SVC-1':
@@ -169,3 +170,26 @@ export const clientRules = Object.entries(demands).map(([id, [level, sentence]])
   level,
   sentence,
 })) as readonly ClientRule[];
+
+/**
+ * The form of an assumption's declaration: what the document leaves open, and each answer that a
+ * real service might give. The schema, the pages, the harness's ledger and the notes in the OpenAPI
+ * document follow from it.
+ */
+export interface Declaration {
+  /** The question that the document leaves open. */
+  readonly open: string;
+  /** A remark that applies to all answers. */
+  readonly note?: string;
+  /** The named answers with what each does; the default first, unless `default` says otherwise. */
+  readonly answers: Readonly<Record<string, string>>;
+  /** Numbers that are answers too: whole ones, unless `fractions` is set. */
+  readonly range?: { readonly min: number; readonly max: number; readonly fractions?: boolean };
+  readonly default?: string | number;
+  /** Why the default is the default. */
+  readonly why: string;
+  /** The rules that leave the question open. */
+  readonly rules: readonly RuleId[];
+  /** The endpoints whose description in the OpenAPI document names the assumption. */
+  readonly endpoints?: readonly string[];
+}

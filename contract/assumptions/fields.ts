@@ -1,6 +1,6 @@
 /** Assumptions about the fields of a send. */
 import { sendEndpoints } from '../limits.ts';
-import type { Declaration } from './declaration.ts';
+import type { Declaration } from '../rules.ts';
 
 export const fields = {
   unknownFields: {

@@ -1,6 +1,6 @@
 /** Assumptions about rate limits, replays, devices, senders and the quota. */
 import { sendEndpoints } from '../limits.ts';
-import type { Declaration } from './declaration.ts';
+import type { Declaration } from '../rules.ts';
 
 export const limitsAndReplays = {
   limiterRefill: {

@@ -2,7 +2,7 @@
  * Assumptions about requests and their errors; about API keys, the endpoints that are not sends, and
  * who the caller is.
  */
-import type { Declaration } from './declaration.ts';
+import type { Declaration } from '../rules.ts';
 
 export const requests = {
   errorBody: {
