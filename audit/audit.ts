@@ -149,7 +149,12 @@ async function askAll(run: Run, subjects: Subjects, evidence: Evidence) {
   steps.keyTests.checkForUncountedRequests();
   const { atOnceForLimit } = races;
   return {
-    seen: { keyTests: steps.keyTests.done, races: races.finish(), atOnceForLimit },
+    seen: {
+      keyTests: [...steps.keyTests.done, ...steps.queueTests.done],
+      races: races.finish(),
+      atOnceForLimit,
+      queue: steps.queueTests.found,
+    },
     stopped,
   };
 }

@@ -7,6 +7,7 @@ import { type Decision, firstThat, type Span } from '#judging/limiter/space/deci
 import { rareFamilies, windowsWithBucket } from '#judging/limiter/space/families.ts';
 import { type Candidate, Space } from '#judging/limiter/space/space.ts';
 import type { Evidence } from './evidence.ts';
+import { spacingOf } from './queue.ts';
 import type { AuditedExchange } from './run.ts';
 import {
   type Advice,
@@ -32,8 +33,6 @@ const mostExceptions = 4;
 const mostTried = 8;
 /** One pass right after a refusal may come from the end of a window. This many do not. */
 const oftenMixed = 2;
-/** Fewer requests do not show that something spaces them. */
-const fewestSpaced = 8;
 
 /**
  * What is known if no request was refused, or only some of those `atOnce`. Errors may be how this
@@ -60,32 +59,22 @@ export function withoutRefusal(
     const lastAtMs = exchanges.at(-1)?.answeredAtMs ?? 0;
     const perSecond = (1_000 * exchanges.length) / (lastAtMs - (exchanges[0]?.sentAtMs ?? 0));
     return undetermined(
-      `${exchanges.length} requests passed one by one, ${rangeText([perSecond, perSecond])} a second, but of ${atOnce.length} at once ${refused.length} were refused: replies are too slow for an audit, which asks one by one, to reach this limit${spacingOf(exchanges)}`,
+      `${exchanges.length} requests passed one by one, ${rangeText([perSecond, perSecond])} a second, but of ${atOnce.length} at once ${refused.length} were refused: replies are too slow for an audit, which asks one by one, to reach this limit${spacingNote(exchanges)}`,
       refused.map(({ number }) => number),
     );
   }
   const count = exchanges.length + atOnce.length;
   const together = atOnce.length > 0 ? `, ${atOnce.length} of them at once,` : '';
-  const sentence = `no request of ${count}${together} was refused${spacingOf(exchanges)}`;
+  const sentence = `no request of ${count}${together} was refused${spacingNote(exchanges)}`;
   return certain('no_limit_seen', sentence);
 }
 
 /** A note if requests pass at even intervals: a queue may delay them. Empty otherwise. */
-function spacingOf([first, ...later]: readonly AuditedExchange[]): string {
-  if (first === undefined || later.length < fewestSpaced) return '';
-  const gaps = later
-    .map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs)
-    .sort((one, other) => one - other);
-  // All but the shortest and the longest tenth.
-  const gapAt = (share: number) => gaps[Math.floor(share * gaps.length)] ?? 0;
-  const [least, usual, most] = [gapAt(0.1), gapAt(0.5), gapAt(0.9)];
-  const tookMs = ({ sentAtMs, answeredAtMs }: AuditedExchange) => answeredAtMs - sentAtMs;
-  const waited = later.filter((each) => tookMs(each) > 0.7 * usual);
-  // A queue spaces replies evenly, and nearly all requests wait in it for most of the gap.
-  const isQueue = most - least < 0.2 * usual && waited.length > 0.8 * later.length;
-  // A service that is slow, without a queue, is as slow at the first request.
-  if (!isQueue || tookMs(first) > 0.5 * usual) return '';
-  return `, but after the first (${rangeText([tookMs(first), tookMs(first)])} ms) they were answered ${rangeText([least, most])} ms apart: something delays them to ${rangeText([1_000 / usual, 1_000 / usual])} a second, as a leaky_queue does`;
+function spacingNote(exchanges: readonly AuditedExchange[]): string {
+  const spacing = spacingOf(exchanges);
+  if (spacing === undefined) return '';
+  const { firstMs, gapMs, gapsMs } = spacing;
+  return `, but after the first (${rangeText([firstMs, firstMs])} ms) they were answered ${rangeText(gapsMs)} ms apart: something delays them to ${rangeText([1_000 / gapMs, 1_000 / gapMs])} a second, as a leaky_queue does`;
 }
 
 /** The first answer that no known limiter gives, and the faults that would explain it. */

@@ -49,7 +49,8 @@ export class Races {
     const count = Math.min(mostInRace, budget - this.#run.requests);
     if (this.#run.replyMs <= paceMs || count < 1) return;
     this.#run.doing('many at once, as one by one they may be too slow for a limit');
-    this.atOnceForLimit = await this.#run.race(this.#subject, count);
+    const sent = await this.#run.race(this.#subject, count);
+    this.atOnceForLimit = [...this.atOnceForLimit, ...sent];
   }
 
   /**

@@ -2,7 +2,9 @@
  * What an audit says of a limiter, and the words that its sentences share. A statement is certain if
  * every version that remains agrees.
  */
+import type { Span } from '#judging/limiter/space/decision.ts';
 import type { Algorithm } from '#judging/limiter/space/families.ts';
+import { sameWindow } from './remaining.ts';
 
 /** One answer, with how far it is known and the requests that show it. */
 export interface Statement<Value = unknown> {
@@ -119,4 +121,25 @@ export function list(words: readonly string[], join = 'or'): string {
 export function rangeText([least, most]: readonly [number, number], unit = ''): string {
   const [from, to] = [least, most].map((each) => Number(each.toPrecision(3)));
   return `${from === to ? from : `${from} to ${to}`}${unit}`;
+}
+
+/** A window in seconds: certain if it is known to within 5 %. */
+export function windowStatement(seconds: Span, deciding: readonly number[]) {
+  const range = rangeText(seconds, ' s');
+  if (!isOneWindow(seconds)) return undetermined(range, deciding);
+  const round = roundest(...seconds);
+  return certain(round, `${round} s (${range})`, deciding);
+}
+
+/** What a bucket gets back: its whole limit in each window. */
+export function refillStatement(limit: Span, seconds: Span, deciding: readonly number[]) {
+  const perSecond: Span = [limit[0] / seconds[1], limit[1] / seconds[0]];
+  if (limit[0] < limit[1] || !isOneWindow(seconds))
+    return undetermined(rangeText(perSecond, ' tokens a second'), deciding);
+  const round = roundest(...perSecond);
+  return certain(round, `${round} tokens a second`, deciding);
+}
+
+function isOneWindow([least, most]: Span): boolean {
+  return most / least <= sameWindow;
 }

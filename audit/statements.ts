@@ -13,8 +13,8 @@ import {
   whyNone,
   withoutRefusal,
 } from './none-of-these.ts';
+import { type Queue, queueFacts, windowOf } from './queue.ts';
 import type { Race, Races } from './race.ts';
-import { sameWindow } from './remaining.ts';
 import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import { algorithmOf } from './search.ts';
@@ -25,24 +25,28 @@ import {
   certain,
   list,
   rangeText,
+  refillStatement,
   roundest,
   type Statement,
   type Statements,
   undetermined,
+  windowStatement,
 } from './statement.ts';
 
 export interface Seen extends Askers {
   readonly evidence: Evidence;
   readonly races: readonly Race[];
   readonly atOnceForLimit: Races['atOnceForLimit'];
+  readonly queue: Queue | undefined;
 }
 
 export function statementsOf(seen: Seen): Statements {
-  const { evidence } = seen;
+  const { evidence, queue } = seen;
   const { candidates } = evidence;
   const ownExchanges = ofEvidence(seen);
   const facts = factsOf(seen);
-  const windowMs = facts.window_seconds.value === null ? undefined : evidence.windowMs;
+  const knownMs = queue === undefined ? evidence.windowMs : windowOf(queue);
+  const windowMs = facts.window_seconds.value === null ? undefined : knownMs;
   const learned: Learned = {
     limit: facts.limit.value ?? undefined,
     windowMs,
@@ -64,9 +68,15 @@ export function statementsOf(seen: Seen): Statements {
   };
 }
 
-/** The exchanges of the first caller's limit, one after the other. */
-function ofEvidence({ exchanges, evidence }: Seen): AuditedExchange[] {
-  const numbers = new Set(evidence.numbers);
+/**
+ * The exchanges of the first caller's limit, one after the other; also those that a queue refused,
+ * if they stated no wait that others at once could contradict.
+ */
+function ofEvidence({ exchanges, evidence, queue }: Seen): AuditedExchange[] {
+  const refused = queue?.atOnce.filter(({ outcome }) => outcome === 'refused') ?? [];
+  const isSilent = refused.every(({ headers }) => headers['retry-after'] === undefined);
+  const ofQueue = isSilent ? refused.map(({ number }) => number) : [];
+  const numbers = new Set([...evidence.numbers, ...ofQueue]);
   return exchanges.filter(({ number }) => numbers.has(number));
 }
 
@@ -79,7 +89,8 @@ type Facts = Pick<
 const seeAlgorithm = undetermined('not learned: see algorithm');
 
 function factsOf(seen: Seen): Facts {
-  const { evidence, exchanges, atOnceForLimit, advice } = seen;
+  const { evidence, exchanges, atOnceForLimit, advice, queue } = seen;
+  if (queue !== undefined) return queueFacts(queue);
   const isRefused = ({ outcome }: AuditedExchange) => outcome === 'refused';
   const oneByOne = exchanges.filter((each) => !atOnceForLimit.includes(each));
   if (!oneByOne.some(isRefused)) {
@@ -156,26 +167,6 @@ function limitStatement(limit: Span, isTokens: boolean, deciding: readonly numbe
     isTokens ? `a bucket of ${least} tokens` : `${least} in a window`,
     deciding,
   );
-}
-
-function windowStatement(seconds: Span, deciding: readonly number[]) {
-  const range = rangeText(seconds, ' s');
-  if (!isOneWindow(seconds)) return undetermined(range, deciding);
-  const round = roundest(...seconds);
-  return certain(round, `${round} s (${range})`, deciding);
-}
-
-/** What a bucket gets back: its whole limit in each window. */
-function refillStatement(limit: Span, seconds: Span, deciding: readonly number[]) {
-  const perSecond: Span = [limit[0] / seconds[1], limit[1] / seconds[0]];
-  if (limit[0] < limit[1] || !isOneWindow(seconds))
-    return undetermined(rangeText(perSecond, ' tokens a second'), deciding);
-  const round = roundest(...perSecond);
-  return certain(round, `${round} tokens a second`, deciding);
-}
-
-function isOneWindow([least, most]: Span): boolean {
-  return most / least <= sameWindow;
 }
 
 /** The limiters that the requests permit, each with its limits and windows. */

@@ -1,7 +1,8 @@
 /**
  * The steps of an audit, in order:
  *
- * 1. a burst until the limit; if there is none and replies are slow, many at once, and the end;
+ * 1. a burst until the limit; if there is none and replies are slow, many at once, and the end; the
+ *    same as soon as a queue seems to delay requests;
  * 2. the time until a request passes again;
  * 3. what comes back if the limit is spent in two parts, or one by one;
  * 4. a burst after a pause, at another time of the window, which also tests who shares the limit, if
@@ -15,6 +16,7 @@ import type { Evidence } from './evidence.ts';
 import * as experiments from './experiments.ts';
 import { KeyTests, type Subjects } from './keys.ts';
 import { mayHaveBucket } from './none-of-these.ts';
+import { enoughForGap, QueueTests } from './queue.ts';
 import { mostInRace, type Races } from './race.ts';
 import { firmRefusals, growingWaits, Recovery, waitsInShortWindow } from './recovery.ts';
 import {
@@ -67,6 +69,7 @@ const acrossEndWindows = 3.2;
 /** The steps, taken once. */
 export class Steps {
   readonly keyTests: KeyTests;
+  readonly queueTests: QueueTests;
   readonly #run: Run;
   readonly #evidence: Evidence;
   readonly #races: Races;
@@ -85,6 +88,7 @@ export class Steps {
     this.#evidence = evidence;
     this.#races = races;
     this.#hasOtherSubjects = subjects.others.length > 0;
+    this.queueTests = new QueueTests(run, subjects, evidence, races);
     this.keyTests = new KeyTests(run, evidence, subjects);
     this.#allowance = new Allowance(run, evidence);
     this.#recovery = new Recovery(run, subjects.first, evidence, this.#allowance);
@@ -95,13 +99,14 @@ export class Steps {
   async take(): Promise<void> {
     this.#run.doing('a burst until the limit');
     const begin = this.#run.now();
+    const burst = (most: number) =>
+      this.#recovery.sendUntilRefused({ most, refusals: firmRefusals });
     const { mostInBurst } = this.#allowance;
-    const first = await this.#recovery.sendUntilRefused({
-      most: mostInBurst,
-      refusals: firmRefusals,
-    });
+    const few = await burst(Math.min(enoughForGap, mostInBurst));
+    if (!few.isRefused && (await this.queueTests.areDelayed())) return;
+    const first = few.isRefused ? few : await burst(mostInBurst - few.passed);
     if (!first.isRefused) return this.#races.findLimit();
-    this.#firstPasses = first.passed;
+    this.#firstPasses = first === few ? few.passed : few.passed + first.passed;
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
     const firstBurstMs = (last?.to ?? begin) - begin;
     this.#run.doing('when the first request passes again');

@@ -44,7 +44,7 @@ function truthOf(kind: Kind): RealLimiter['truth'] {
       algorithm: [kind.algorithm],
       limit: [limit],
       window_seconds: kind.windowSeconds?.(size) ?? [size.windowMs / 1_000],
-      burst: [kind.algorithm === 'token_bucket' ? limit : null],
+      burst: [['token_bucket', 'leaky_queue'].includes(kind.algorithm) ? limit : null],
       refusals_spend: [kind.refusalsSpend ?? false],
       keyed_by: [kind.keyedBy ?? 'address'],
       retry_after: kind.retryAfter,
@@ -188,20 +188,13 @@ export const realLimiters: readonly RealLimiter[] = [
     },
     'nginx',
   ),
-  {
-    // Requests one by one are delayed and never refused.
-    name: 'nginx limit_req burst',
-    command: nginx(({ limit }) => `burst=${limit - 1}`),
-    truth: () => ({
-      algorithm: ['leaky_queue', 'no_limit_seen'],
-      limit: [],
-      window_seconds: [],
-      retry_after: absent,
-      fields: [true],
-    }),
-    isKnown: false,
-    needs: 'nginx',
-  },
+  // Requests one by one are delayed and never refused.
+  learned(
+    'nginx limit_req burst',
+    nginx(({ limit }) => `burst=${limit - 1}`),
+    { algorithm: 'leaky_queue', retryAfter: absent, atOnce: false },
+    'nginx',
+  ),
 ];
 
 function haproxy(port: number, { limit, windowMs }: Size, folder: string): readonly string[] {

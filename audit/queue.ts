@@ -1,0 +1,202 @@
+/**
+ * A limiter that delays before it refuses: a queue which lets one request leave in each gap, such as
+ * nginx `limit_req` with `burst`. A request leaves a gap after the one before it, or at once if the
+ * queue is empty. It is refused if as many wait as may. Requests one by one are never refused: they
+ * show the gap. Many at once, sent to an empty queue, show how many may wait.
+ */
+import type { Span } from '#judging/limiter/space/decision.ts';
+import type { Evidence } from './evidence.ts';
+import type { KeyTest } from './keyed-by.ts';
+import type { Subjects } from './keys.ts';
+import type { Races } from './race.ts';
+import { type AuditedExchange, inOrderOfReplies, type Run, type Subject } from './run.ts';
+import {
+  type AlgorithmValue,
+  certain,
+  rangeText,
+  refillStatement,
+  undetermined,
+  windowStatement,
+} from './statement.ts';
+
+/** What is known of a queue. */
+export interface Queue {
+  /** How many may be in it, the one that leaves included. */
+  readonly limit: Span;
+  /** The time between two that leave. */
+  readonly gapMs: Span;
+  /** True if later bursts showed that refused requests did not count. */
+  readonly areRefusalsFree: boolean;
+  /** The requests that were sent at once. */
+  readonly atOnce: readonly AuditedExchange[];
+}
+
+/** After this many gaps, a queue that delayed requests one by one is empty. */
+const emptyingGaps = 3;
+/** A queue is empty after this many times as long as it takes to empty it. */
+const surelyEmpty = 1.2;
+/** So many replies one by one show the gap to 5 %, as each request may have waited for all of one. */
+export const enoughForGap = 30;
+/** Fewer requests do not show that something spaces them. */
+const fewestSpaced = 8;
+/** Most replies are spaced evenly: all but so many of the shortest, and of the longest. */
+const unevenShare = 0.1;
+/** Even gaps differ by at most this share. */
+const mostUneven = 0.2;
+/** Nearly all requests wait in a queue, each for most of a gap. */
+const waitingShare = 0.8;
+const mostOfGap = 0.7;
+/** A service that is slow, without a queue, is as slow at the first request. */
+const quickShare = 0.5;
+
+/** Replies to requests one by one, if something delays them: the first, and the time between them. */
+export interface Spacing {
+  readonly firstMs: number;
+  /** The usual one, and those that nearly all are between. */
+  readonly gapMs: number;
+  readonly gapsMs: Span;
+}
+
+/** Undefined if nothing seems to delay these: a queue is empty before the first. */
+export function spacingOf([first, ...later]: readonly AuditedExchange[]): Spacing | undefined {
+  if (first === undefined || later.length < fewestSpaced) return undefined;
+  const gaps = later
+    .map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs)
+    .sort((one, other) => one - other);
+  const gapAt = (share: number) => gaps[Math.floor(share * gaps.length)] ?? 0;
+  const [least, gapMs, most] = [gapAt(unevenShare), gapAt(0.5), gapAt(1 - unevenShare)];
+  const waited = later.filter((each) => tookMs(each) > mostOfGap * gapMs);
+  const isEven = most - least < mostUneven * gapMs;
+  const isQueue = isEven && waited.length > waitingShare * later.length;
+  const firstMs = tookMs(first);
+  if (!isQueue || firstMs > quickShare * gapMs) return undefined;
+  return { firstMs, gapMs, gapsMs: [least, most] };
+}
+
+function tookMs({ sentAtMs, answeredAtMs }: AuditedExchange): number {
+  return answeredAtMs - sentAtMs;
+}
+
+/**
+ * The queue that delayed these requests one by one, and refused some of those `atOnce`. Undefined if
+ * no queue did.
+ */
+export function queueOf(
+  oneByOne: readonly AuditedExchange[],
+  atOnce: readonly AuditedExchange[],
+): Queue | undefined {
+  const [first, ...later] = oneByOne;
+  const refused = atOnce.filter(({ outcome }) => outcome === 'refused');
+  const passed = inOrderOfReplies(atOnce).filter(({ outcome }) => outcome === 'passed');
+  if (first === undefined || passed.length < 2 || refused.length === 0) return undefined;
+  // Each left between its start and its reply, a gap after the one before.
+  const gapMs: Span = [
+    Math.max(...later.map(({ sentAtMs }, i) => (sentAtMs - first.answeredAtMs) / (i + 1))),
+    Math.min(...later.map(({ answeredAtMs }, i) => (answeredAtMs - first.sentAtMs) / (i + 1))),
+  ];
+  const begin = Math.min(...atOnce.map(({ sentAtMs }) => sentAtMs));
+  const areSpaced = passed.every(({ answeredAtMs }, i) => answeredAtMs - begin >= i * gapMs[0]);
+  if (gapMs[0] > gapMs[1] || !areSpaced) return undefined;
+  // While those at once arrived, so many may have left.
+  const left = Math.floor((lastReplyMs(refused) - begin) / gapMs[0]);
+  const limit: Span = [Math.max(1, passed.length - left), passed.length];
+  return { limit, gapMs, areRefusalsFree: false, atOnce };
+}
+
+function lastReplyMs(exchanges: readonly AuditedExchange[]): number {
+  return Math.max(...exchanges.map(({ answeredAtMs }) => answeredAtMs));
+}
+
+/** The experiments on a queue. */
+export class QueueTests {
+  done: readonly KeyTest[] = [];
+  /** Set if a queue delays requests. */
+  found: Queue | undefined;
+  readonly #run: Run;
+  readonly #subjects: Subjects;
+  readonly #evidence: Evidence;
+  readonly #races: Races;
+
+  constructor(run: Run, subjects: Subjects, evidence: Evidence, races: Races) {
+    this.#run = run;
+    this.#subjects = subjects;
+    this.#evidence = evidence;
+    this.#races = races;
+  }
+
+  /**
+   * True if requests one by one seem to be delayed, and some of many at once are refused: then no
+   * burst shows more. If a queue explains both, learns who shares it.
+   */
+  async areDelayed(): Promise<boolean> {
+    const oneByOne = [...this.#run.exchanges];
+    const spacing = spacingOf(oneByOne);
+    if (spacing === undefined) return false;
+    await this.#run.until(this.#run.now() + emptyingGaps * spacing.gapMs);
+    await this.#races.findLimit();
+    const atOnce = this.#races.atOnceForLimit;
+    if (atOnce.every(({ outcome }) => outcome !== 'refused')) {
+      this.#evidence.addTogether(atOnce);
+      return false;
+    }
+    this.found = queueOf(oneByOne, atOnce);
+    if (this.found === undefined) return true;
+    this.#run.doing('who shares the queue');
+    for (const other of this.#subjects.others) await this.#test(other, this.found);
+    return true;
+  }
+
+  /** Fills the queue of the first, and asks the other while none can enter it. */
+  async #test(other: Subject, queue: Queue): Promise<void> {
+    const { limit, gapMs, atOnce } = queue;
+    const [, most] = limit;
+    await this.#run.until(this.#run.now() + most * gapMs[1] * surelyEmpty);
+    const begin = this.#run.now();
+    const filling = this.#run.race(this.#subjects.first, most + 1);
+    await this.#run.until(begin + this.#run.settings.paceMs);
+    const asked = await this.#run.ask(other);
+    const filled = await filling;
+    const refused = filled.filter(({ outcome }) => outcome === 'refused');
+    if (refused.length === 0 || asked.outcome === 'broken') return;
+    // Had they counted, the queue would still have been full of those that were refused at first.
+    const areManyRefused = atOnce.length > 2 * most;
+    if (areManyRefused && filled.length - refused.length >= limit[0])
+      this.found = { ...queue, areRefusalsFree: true };
+    const isShared = asked.outcome === 'refused';
+    const isFull = lastReplyMs(refused) <= asked.sentAtMs;
+    const isClear = isShared || (isFull && asked.answeredAtMs < begin + gapMs[0]);
+    const exchanges = [...filled, asked].map(({ number }) => number);
+    const own = isShared ? [] : [[asked]];
+    this.done = [...this.done, { subject: other, isShared, isClear, exchanges, own }];
+  }
+}
+
+/** The time until a full queue is empty. */
+export function windowOf({ limit, gapMs }: Queue): Span {
+  return [limit[0] * gapMs[0], limit[1] * gapMs[1]];
+}
+
+/** The statements about a queue. */
+export function queueFacts(queue: Queue) {
+  const { limit, gapMs, areRefusalsFree, atOnce } = queue;
+  const shown = atOnce.map(({ number }) => number);
+  const passed = atOnce.filter(({ outcome }) => outcome === 'passed').length;
+  const [leastMs, mostMs] = windowOf(queue);
+  const seconds: Span = [leastMs / 1_000, mostMs / 1_000];
+  const gap = rangeText(gapMs, ' ms');
+  const sentence = `a queue that delays: one leaves every ${gap}; of ${atOnce.length} at once ${passed} passed, the others were refused`;
+  const places =
+    limit[0] < limit[1]
+      ? undetermined(rangeText(limit), shown)
+      : certain(limit[0], `${limit[0]} in the queue, the one that leaves included`, shown);
+  return {
+    algorithm: certain<AlgorithmValue>('leaky_queue', sentence, shown),
+    limit: places,
+    window_seconds: windowStatement(seconds, shown),
+    burst: places,
+    refill_per_second: refillStatement(limit, seconds, shown),
+    refusals_spend: areRefusalsFree
+      ? certain(false, 'refused requests do not count', shown)
+      : undetermined('the requests do not tell whether refusals count', shown),
+  };
+}
