@@ -58,19 +58,30 @@ export interface Spacing {
 }
 
 /** Undefined if nothing seems to delay these: a queue is empty before the first. */
-export function spacingOf([first, ...later]: readonly AuditedExchange[]): Spacing | undefined {
+export function spacingOf(exchanges: readonly AuditedExchange[]): Spacing | undefined {
+  const [first, ...later] = exchanges;
   if (first === undefined || later.length < fewestSpaced) return undefined;
-  const gaps = later
-    .map((each, i) => each.answeredAtMs - (later[i - 1] ?? first).answeredAtMs)
-    .sort((one, other) => one - other);
-  const gapAt = (share: number) => gaps[Math.floor(share * gaps.length)] ?? 0;
-  const [least, gapMs, most] = [gapAt(unevenShare), gapAt(0.5), gapAt(1 - unevenShare)];
+  const gaps = gapsOf(exchanges);
+  const [least, gapMs] = [at(unevenShare, gaps), at(0.5, gaps)];
+  const most = at(1 - unevenShare, gaps);
   const waited = later.filter((each) => tookMs(each) > mostOfGap * gapMs);
   const isEven = most - least < mostUneven * gapMs;
   const isQueue = isEven && waited.length > waitingShare * later.length;
   const firstMs = tookMs(first);
   if (!isQueue || firstMs > quickShare * gapMs) return undefined;
   return { firstMs, gapMs, gapsMs: [least, most] };
+}
+
+/** The times between replies. */
+function gapsOf(exchanges: readonly AuditedExchange[]): readonly number[] {
+  const times = exchanges.map(({ answeredAtMs }) => answeredAtMs);
+  return times.slice(1).map((time, i) => time - (times[i] ?? time));
+}
+
+/** The number below which this share of them is. */
+function at(share: number, numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  return sorted[Math.floor(share * sorted.length)] ?? 0;
 }
 
 function tookMs({ sentAtMs, answeredAtMs }: AuditedExchange): number {
@@ -85,22 +96,35 @@ export function queueOf(
   oneByOne: readonly AuditedExchange[],
   atOnce: readonly AuditedExchange[],
 ): Queue | undefined {
-  const [first, ...later] = oneByOne;
   const refused = atOnce.filter(({ outcome }) => outcome === 'refused');
   const passed = inOrderOfReplies(atOnce).filter(({ outcome }) => outcome === 'passed');
-  if (first === undefined || passed.length < 2 || refused.length === 0) return undefined;
-  // Each left between its start and its reply, a gap after the one before.
-  const gapMs: Span = [
-    Math.max(...later.map(({ sentAtMs }, i) => (sentAtMs - first.answeredAtMs) / (i + 1))),
-    Math.min(...later.map(({ answeredAtMs }, i) => (answeredAtMs - first.sentAtMs) / (i + 1))),
-  ];
+  const gapMs = gapOf(oneByOne);
+  if (gapMs === undefined || passed.length < 2 || refused.length === 0) return undefined;
   const begin = Math.min(...atOnce.map(({ sentAtMs }) => sentAtMs));
   const areSpaced = passed.every(({ answeredAtMs }, i) => answeredAtMs - begin >= i * gapMs[0]);
-  if (gapMs[0] > gapMs[1] || !areSpaced) return undefined;
+  // If the way there and back took a gap, requests one by one came too late to wait.
+  const doWait = at(0.5, refused.map(tookMs)) < quickShare * gapMs[0];
+  if (gapMs[0] > gapMs[1] || !areSpaced || !doWait) return undefined;
   // While those at once arrived, so many may have left.
   const left = Math.floor((lastReplyMs(refused) - begin) / gapMs[0]);
   const limit: Span = [Math.max(1, passed.length - left), passed.length];
   return { limit, gapMs, areRefusalsFree: false, atOnce };
+}
+
+/** The gap of a queue that delayed these: each left after its start and before its reply. */
+function gapOf(oneByOne: readonly AuditedExchange[]): Span | undefined {
+  const [first, ...later] = oneByOne;
+  if (first === undefined || later.length < fewestSpaced) return undefined;
+  const gaps = gapsOf(oneByOne);
+  const usualMs = at(0.5, gaps);
+  let [lateMs, least, most] = [0, 0, Number.POSITIVE_INFINITY];
+  for (const [i, { sentAtMs, answeredAtMs }] of later.entries()) {
+    // One that came late may have met an empty queue, so all after it left later.
+    lateMs += Math.max(0, (gaps[i] ?? 0) - usualMs);
+    least = Math.max(least, (sentAtMs - first.answeredAtMs - lateMs) / (i + 1));
+    most = Math.min(most, (answeredAtMs - first.sentAtMs) / (i + 1));
+  }
+  return [least, most];
 }
 
 function lastReplyMs(exchanges: readonly AuditedExchange[]): number {
@@ -124,23 +148,27 @@ export class QueueTests {
     this.#races = races;
   }
 
-  /**
-   * True if requests one by one seem to be delayed, and some of many at once are refused: then no
-   * burst shows more. If a queue explains both, learns who shares it.
-   */
+  /** True if a queue delays requests one by one. It is looked for only if one seems to. */
   async areDelayed(): Promise<boolean> {
-    const oneByOne = [...this.#run.exchanges];
-    const spacing = spacingOf(oneByOne);
-    if (spacing === undefined) return false;
-    await this.#run.until(this.#run.now() + emptyingGaps * spacing.gapMs);
-    await this.#races.findLimit();
-    const atOnce = this.#races.atOnceForLimit;
-    if (atOnce.every(({ outcome }) => outcome !== 'refused')) {
-      this.#evidence.addTogether(atOnce);
-      return false;
-    }
+    if (spacingOf(this.#run.exchanges) === undefined) return false;
+    if (await this.learn()) return true;
+    const { atOnceForLimit: atOnce } = this.#races;
+    const passed = atOnce.filter(({ outcome }) => outcome === 'passed');
+    this.#evidence.addTogether(passed);
+    this.#evidence.mayLackRequests ||= passed.length < atOnce.length;
+    return false;
+  }
+
+  /**
+   * Sends many at once, after no request one by one was refused. If a queue explains the answers,
+   * learns who shares it; false if none does.
+   */
+  async learn(): Promise<boolean> {
+    const oneByOne = this.#run.exchanges.slice(0, enoughForGap);
+    await this.#run.until(this.#run.now() + emptyingGaps * this.#run.replyMs);
+    const atOnce = await this.#races.findLimit();
     this.found = queueOf(oneByOne, atOnce);
-    if (this.found === undefined) return true;
+    if (this.found === undefined) return false;
     this.#run.doing('who shares the queue');
     for (const other of this.#subjects.others) await this.#test(other, this.found);
     return true;

@@ -44,13 +44,14 @@ export class Races {
   }
 
   /** Sends many at once if slow replies keep requests one by one below the pace of the audit. */
-  async findLimit(): Promise<void> {
+  async findLimit(): Promise<readonly AuditedExchange[]> {
     const { paceMs, budget } = this.#run.settings;
     const count = Math.min(mostInRace, budget - this.#run.requests);
-    if (this.#run.replyMs <= paceMs || count < 1) return;
+    if (this.#run.replyMs <= paceMs || count < 1) return [];
     this.#run.doing('many at once, as one by one they may be too slow for a limit');
     const sent = await this.#run.race(this.#subject, count);
     this.atOnceForLimit = [...this.atOnceForLimit, ...sent];
+    return sent;
   }
 
   /**

@@ -105,7 +105,7 @@ export class Steps {
     const few = await burst(Math.min(enoughForGap, mostInBurst));
     if (!few.isRefused && (await this.queueTests.areDelayed())) return;
     const first = few.isRefused ? few : await burst(mostInBurst - few.passed);
-    if (!first.isRefused) return this.#races.findLimit();
+    if (!first.isRefused) return void (await this.queueTests.learn());
     this.#firstPasses = first === few ? few.passed : few.passed + first.passed;
     const last = this.#evidence.decisions.findLast(({ passed }) => passed);
     const firstBurstMs = (last?.to ?? begin) - begin;
