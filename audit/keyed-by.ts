@@ -101,7 +101,8 @@ function adviceFor(difference: string, askers: Askers): string {
     return `${test.subject.path} has a limit of its own, by its path or by its query: add ${both}`;
   }
   const named = others.find((other) => differencesOf(other).includes(difference));
-  if (named !== undefined) return `${targetOf(named, difference)} was not asked, or did not answer`;
+  if (named !== undefined)
+    return `${targetOf(named, difference)} was not asked, or its answers do not show it`;
   if (difference === 'path')
     return `no other path was asked: add another path of your service with ${advice('paths')}`;
   if (difference === 'query')

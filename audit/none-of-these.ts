@@ -43,9 +43,10 @@ export function withoutRefusal(
   atOnce: readonly AuditedExchange[],
   advice: Advice,
 ): Statement<AlgorithmValue> {
-  const error = exchanges.findLast(({ status }) => status >= 400);
-  const alike = exchanges.filter(({ status }) => status === error?.status);
-  const before = (alike[0]?.number ?? 1) - 1;
+  const passed = [...exchanges, ...atOnce].filter(({ outcome }) => outcome === 'passed');
+  const error = passed.findLast(({ status }) => status >= 400);
+  const alike = passed.filter(({ status }) => status === error?.status);
+  const before = passed.filter(({ number }) => number < (alike[0]?.number ?? 1)).length;
   const wait = error?.headers['retry-after'];
   if (error !== undefined && (before > 0 || wait !== undefined)) {
     const saying = wait === undefined ? '' : ` with Retry-After ${wait}`;

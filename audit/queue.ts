@@ -25,12 +25,16 @@ export interface Queue {
   readonly limit: Span;
   /** The time between two that leave. */
   readonly gapMs: Span;
-  /** True if later bursts showed that refused requests did not count. */
+  /** True if a request passed that no queue would take in which the refusal before it had counted. */
   readonly areRefusalsFree: boolean;
   /** The requests that were sent at once. */
   readonly atOnce: readonly AuditedExchange[];
 }
 
+/** How often a test is made that may show nothing on a busy machine. */
+const mostTests = 3;
+/** In gaps after a queue was filled: when it refuses, and when it has a place again. */
+const [stillFull, againFree] = [0.6, 1.25];
 /** After this many gaps, a queue that delayed requests one by one is empty. */
 const emptyingGaps = 3;
 /** A queue is empty after this many times as long as it takes to empty it. */
@@ -96,7 +100,7 @@ export function queueOf(
   oneByOne: readonly AuditedExchange[],
   atOnce: readonly AuditedExchange[],
 ): Queue | undefined {
-  const refused = atOnce.filter(({ outcome }) => outcome === 'refused');
+  const refused = refusedIn(atOnce);
   const passed = inOrderOfReplies(atOnce).filter(({ outcome }) => outcome === 'passed');
   const gapMs = gapOf(oneByOne);
   if (gapMs === undefined || passed.length < 2 || refused.length === 0) return undefined;
@@ -125,6 +129,20 @@ function gapOf(oneByOne: readonly AuditedExchange[]): Span | undefined {
     most = Math.min(most, (answeredAtMs - first.sentAtMs) / (i + 1));
   }
   return [least, most];
+}
+
+function refusedIn(exchanges: readonly AuditedExchange[]): readonly AuditedExchange[] {
+  return exchanges.filter(({ outcome }) => outcome === 'refused');
+}
+
+/** The requests at once that a queue refused. */
+export function refusedOf({ atOnce }: Queue): readonly AuditedExchange[] {
+  return refusedIn(atOnce);
+}
+
+/** True if no refusal of a queue stated a wait, which others at once might contradict. */
+export function isSilent(queue: Queue): boolean {
+  return refusedOf(queue).every(({ headers }) => headers['retry-after'] === undefined);
 }
 
 function lastReplyMs(exchanges: readonly AuditedExchange[]): number {
@@ -169,33 +187,65 @@ export class QueueTests {
     const atOnce = await this.#races.findLimit();
     this.found = queueOf(oneByOne, atOnce);
     if (this.found === undefined) return false;
+    this.#run.doing('whether refused requests count in the queue');
+    for (let test = 0; test < mostTests && !this.found.areRefusalsFree; test += 1)
+      this.found = await this.#withRefusals(this.found);
     this.#run.doing('who shares the queue');
-    for (const other of this.#subjects.others) await this.#test(other, this.found);
+    for (const other of this.#subjects.others) {
+      let found: KeyTest | undefined;
+      for (let test = 0; test < mostTests && found === undefined; test += 1)
+        found = await this.#test(other, this.found);
+      if (found !== undefined) this.done = [...this.done, found];
+    }
     return true;
   }
 
-  /** Fills the queue of the first, and asks the other while none can enter it. */
-  async #test(other: Subject, queue: Queue): Promise<void> {
-    const { limit, gapMs, atOnce } = queue;
-    const [, most] = limit;
-    await this.#run.until(this.#run.now() + most * gapMs[1] * surelyEmpty);
+  /** Fills the empty queue of the first; when that began, and what was sent. */
+  async #fill({ limit, gapMs }: Queue) {
+    await this.#run.until(this.#run.now() + limit[1] * gapMs[1] * surelyEmpty);
     const begin = this.#run.now();
-    const filling = this.#run.race(this.#subjects.first, most + 1);
-    await this.#run.until(begin + this.#run.settings.paceMs);
-    const asked = await this.#run.ask(other);
+    return { begin, filling: this.#run.race(this.#subjects.first, limit[1] + 1) };
+  }
+
+  /**
+   * Has one request refused by a full queue, just before it has a place again, and sends another just
+   * after: a refusal that counts, in whatever way, takes that place.
+   */
+  async #withRefusals(queue: Queue): Promise<Queue> {
+    const [gapMs] = queue.gapMs;
+    const { begin, filling } = await this.#fill(queue);
+    await this.#run.until(begin + stillFull * gapMs);
+    const [early] = await this.#run.race(this.#subjects.first, 1);
+    await this.#run.until(begin + againFree * queue.gapMs[1]);
+    const [late] = await this.#run.race(this.#subjects.first, 1);
+    await filling;
+    if (early === undefined || late === undefined) return queue;
+    const wayMs = at(0.5, refusedIn(queue.atOnce).map(tookMs));
+    const isInTime = late.sentAtMs + wayMs < early.sentAtMs + gapMs;
+    const areRefusalsFree = early.outcome === 'refused' && late.outcome === 'passed' && isInTime;
+    return { ...queue, areRefusalsFree };
+  }
+
+  /**
+   * Fills the queue of the first, and asks the other. One that shares it is refused. One that has its
+   * own is answered at once, before those that wait in the first. Undefined if neither is seen.
+   */
+  async #test(other: Subject, queue: Queue): Promise<KeyTest | undefined> {
+    const { limit, gapMs } = queue;
+    const { begin, filling } = await this.#fill(queue);
+    await this.#run.until(begin + Math.min(this.#run.settings.paceMs, gapMs[0] / 2));
+    const [asked] = await this.#run.race(other, 1);
     const filled = await filling;
-    const refused = filled.filter(({ outcome }) => outcome === 'refused');
-    if (refused.length === 0 || asked.outcome === 'broken') return;
-    // Had they counted, the queue would still have been full of those that were refused at first.
-    const areManyRefused = atOnce.length > 2 * most;
-    if (areManyRefused && filled.length - refused.length >= limit[0])
-      this.found = { ...queue, areRefusalsFree: true };
+    if (asked === undefined) return undefined;
+    const refused = refusedIn(filled);
+    const isFull = refused.length > 0 && lastReplyMs(refused) <= asked.sentAtMs;
+    const isQuick = tookMs(asked) < quickShare * gapMs[0];
+    const isBeforeOthers = asked.answeredAtMs < begin + (limit[0] - 1) * gapMs[0];
     const isShared = asked.outcome === 'refused';
-    const isFull = lastReplyMs(refused) <= asked.sentAtMs;
-    const isClear = isShared || (isFull && asked.answeredAtMs < begin + gapMs[0]);
+    const isOwn = asked.outcome === 'passed' && isFull && isQuick && isBeforeOthers;
+    if (!isOwn && !isShared) return undefined;
     const exchanges = [...filled, asked].map(({ number }) => number);
-    const own = isShared ? [] : [[asked]];
-    this.done = [...this.done, { subject: other, isShared, isClear, exchanges, own }];
+    return { subject: other, isShared, isClear: true, exchanges, own: isShared ? [] : [[asked]] };
   }
 }
 
@@ -222,7 +272,7 @@ export function queueFacts(queue: Queue) {
     limit: places,
     window_seconds: windowStatement(seconds, shown),
     burst: places,
-    refill_per_second: refillStatement(limit, seconds, shown),
+    refill_per_second: refillStatement([1_000 / gapMs[1], 1_000 / gapMs[0]], 'requests', shown),
     refusals_spend: areRefusalsFree
       ? certain(false, 'refused requests do not count', shown)
       : undetermined('the requests do not tell whether refusals count', shown),

@@ -19,6 +19,8 @@ export interface Statement<Value = unknown> {
   readonly sentence: string;
   /** The numbers of the requests that show it. */
   readonly exchanges: readonly number[];
+  /** Of a number that is not a whole one: the least and the most that it can be. */
+  readonly range?: Span;
 }
 
 /** The algorithms that an audit knows, and its two answers if it finds none. */
@@ -128,16 +130,15 @@ export function windowStatement(seconds: Span, deciding: readonly number[]) {
   const range = rangeText(seconds, ' s');
   if (!isOneWindow(seconds)) return undetermined(range, deciding);
   const round = roundest(...seconds);
-  return certain(round, `${round} s (${range})`, deciding);
+  return { ...certain(round, `${round} s (${range})`, deciding), range: seconds };
 }
 
-/** What a bucket gets back: its whole limit in each window. */
-export function refillStatement(limit: Span, seconds: Span, deciding: readonly number[]) {
-  const perSecond: Span = [limit[0] / seconds[1], limit[1] / seconds[0]];
-  if (limit[0] < limit[1] || !isOneWindow(seconds))
-    return undetermined(rangeText(perSecond, ' tokens a second'), deciding);
+/** What a bucket gets back, or a queue lets pass. Certain if it is known to within 5 %. */
+export function refillStatement(perSecond: Span, unit: string, deciding: readonly number[]) {
+  const range = rangeText(perSecond, ` ${unit} a second`);
+  if (!isOneWindow(perSecond)) return undetermined(range, deciding);
   const round = roundest(...perSecond);
-  return certain(round, `${round} tokens a second`, deciding);
+  return { ...certain(round, range, deciding), range: perSecond };
 }
 
 function isOneWindow([least, most]: Span): boolean {

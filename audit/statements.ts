@@ -13,7 +13,7 @@ import {
   whyNone,
   withoutRefusal,
 } from './none-of-these.ts';
-import { type Queue, queueFacts, windowOf } from './queue.ts';
+import { isSilent, type Queue, queueFacts, refusedOf, windowOf } from './queue.ts';
 import type { Race, Races } from './race.ts';
 import type { AuditedExchange } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
@@ -61,9 +61,15 @@ export function statementsOf(seen: Seen): Statements {
     ...facts,
     keyed_by: keyedBy(seen, evidence.mayLackRequests),
     errors_spend: errorsSpend(ownExchanges),
-    retry_after: retryAfterOf(ownExchanges, learned),
+    retry_after:
+      queue === undefined || isSilent(queue)
+        ? retryAfterOf(ownExchanges, learned)
+        : undetermined('a queue refuses only requests that come together, so no wait was tried'),
     fields: fieldsOf(ownExchanges, learned),
-    at_once: atOnce(seen.races),
+    at_once:
+      queue === undefined
+        ? atOnce(seen.races)
+        : undetermined('not asked of a queue, which delays what comes together'),
     most_in_a_window: mostInAWindow(seen.exchanges, windowMs?.[0]),
   };
 }
@@ -73,10 +79,8 @@ export function statementsOf(seen: Seen): Statements {
  * if they stated no wait that others at once could contradict.
  */
 function ofEvidence({ exchanges, evidence, queue }: Seen): AuditedExchange[] {
-  const refused = queue?.atOnce.filter(({ outcome }) => outcome === 'refused') ?? [];
-  const isSilent = refused.every(({ headers }) => headers['retry-after'] === undefined);
-  const ofQueue = isSilent ? refused.map(({ number }) => number) : [];
-  const numbers = new Set([...evidence.numbers, ...ofQueue]);
+  const refused = queue !== undefined && isSilent(queue) ? refusedOf(queue) : [];
+  const numbers = new Set([...evidence.numbers, ...refused.map(({ number }) => number)]);
   return exchanges.filter(({ number }) => numbers.has(number));
 }
 
@@ -154,7 +158,9 @@ function knownFacts(evidence: Evidence, deciding: readonly number[]): Facts {
   return {
     ...facts,
     burst: isTokens ? facts.limit : noBucket,
-    refill_per_second: isTokens ? refillStatement(limit, seconds, deciding) : noBucket,
+    refill_per_second: isTokens
+      ? refillStatement([limit[0] / seconds[1], limit[1] / seconds[0]], 'tokens', deciding)
+      : noBucket,
     refusals_spend: refusalsSpend(candidates, evidence, deciding),
   };
 }

@@ -62,9 +62,11 @@ export function differencesFrom(
   statements: Statements,
 ): readonly string[] {
   return expectations.flatMap(({ name, value }) => {
-    const { value: actual, certainty, sentence } = statements[name];
+    const { value: actual, certainty, sentence, range } = statements[name];
     const isCertain = certainty === 'certain';
-    if (isCertain && valueText(actual) === value) return [];
+    // The requests permit each number of a range: none of them differs from what was seen.
+    const isInRange = range !== undefined && range[0] <= Number(value) && Number(value) <= range[1];
+    if (isCertain && (isInRange || valueText(actual) === value)) return [];
     const shown = isCertain ? valueText(actual) : certainty;
     return [`${name}: expected ${value}, but ${shown} (${sentence})`];
   });

@@ -44,6 +44,8 @@ test.each([
   [[silent, '--body', '@/no/such/file', '--dry-run'], /^--body \/no\/such\/file: /],
   [[silent, '--header', 'X-Api-Key=secret'], /^--header: expected 'Name: value'$/],
   [[silent, '--caller', 'secret'], /^--caller: expected/],
+  [[silent, '--caller', 'X-Api-Key: a, a'], /^--caller: expected at least two values, each once/],
+  [[silent, '--vary-path', '/', '--dry-run'], /^--vary-path \/: it is the path of the URL/],
   [[silent, 'more'], /^unexpected argument 'more'/],
 ])('%j is refused', async (argv, message) => {
   const refusal = { exitCode: 2, message: expect.stringMatching(message) };

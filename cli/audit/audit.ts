@@ -133,13 +133,14 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   const timeoutMs = flags.timeout ?? Math.min(longestAuditMs(flags), 20 * minuteMs);
   refuseUnreachableLimit(flags, timeoutMs);
   const plan = `at most ${flags.budget} requests in ${seconds(timeoutMs)} s to ${url.origin}\n`;
-  // Read even for a dry run, which then reports files that cannot be read.
+  // Read even for a dry run, which then reports files and flags that cannot be used.
   const template = templateOf(flags);
+  const callers = callersOf(url, flags);
+  const askers = askersOf(url, callers, template, flags);
   if (flags.dryRun) {
     io.out(plan);
     return 0;
   }
-  const callers = callersOf(url, flags);
   const requests = new HttpRequests(url, template, callers, replyTimeoutMs);
   const interrupt = new AbortController();
   const ignoreSignals = onStopSignal(() => interrupt.abort());
@@ -147,7 +148,7 @@ async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> 
   try {
     io.error(`smstwin audit: ${plan}`);
     const result = await learn({
-      ...askersOf(url, callers, template, flags),
+      ...askers,
       request: requests.request,
       advice: flagAdvice,
       now: () => performance.timeOrigin + performance.now(),

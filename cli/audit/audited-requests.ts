@@ -67,7 +67,8 @@ export function methodValue(text: string): string {
 export function callerLine(text: string): readonly [name: string, values: readonly string[]] {
   const [name, value] = headerLine(text.replace(/^([\w-]+)=/, '$1: '));
   const values = value.split(',').map((each) => each.trim());
-  if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
+  if (new Set(values).size < Math.max(2, values.length))
+    throw new ValueError("expected at least two values, each once: 'Name: a, b'");
   return [name.toLowerCase(), values];
 }
 
@@ -111,6 +112,9 @@ export function askersOf(
   const differsBy = (caller: string) =>
     callers.find(({ name }) => name === caller)?.differsBy ?? 'address';
   const paths = flags.varyPath.map((other) => pathOn(other, url));
+  const same = flags.varyPath.find((_, i) => paths[i] === path);
+  if (same !== undefined)
+    throw new UsageError(`--vary-path ${same}: it is the path of the URL. Name another one`);
   const isQueryAlone = (other: string) => String(differencesIn(other, path)) === 'query';
   // Most services ignore a query that they do not know, so one is tried without being named.
   if (!paths.some(isQueryAlone)) paths.push(`${path}${url.search === '' ? '?' : '&'}smstwin=1`);

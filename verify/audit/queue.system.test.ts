@@ -1,6 +1,7 @@
 /** A queue that delays before it refuses, in simulated time: requests at once wait in it together. */
 import { expect, test } from 'vitest';
 import { audit, type Subject } from '#audit/audit.ts';
+import { differencesFrom, expectValue } from '#audit/report/expectations.ts';
 
 /** Time that passes when all wait: the earliest wait ends first. */
 class Waits {
@@ -40,20 +41,30 @@ interface QueueOptions {
   readonly limit: number;
   readonly gapMs: number;
   readonly keyOf?: (subject: Subject) => string;
-  /** How much a refused request delays those that come later, in gaps. */
-  readonly refusalCosts?: number;
+  /** When a refused request lets the queue be free, at the earliest. */
+  readonly refusedUntil?: (now: number, freeAt: number) => number;
+  /** The one worker of several queues; otherwise each queue has its own. */
+  readonly workerOf?: (key: string) => string;
 }
 
 /** A service behind a queue. */
-function queued(waits: Waits, { limit, gapMs, refusalCosts = 0, keyOf = () => '' }: QueueOptions) {
+function queued(waits: Waits, options: QueueOptions) {
+  const { limit, gapMs, keyOf = () => '' } = options;
+  const { refusedUntil = (_, freeAt) => freeAt, workerOf = (key) => key } = options;
   const freeAt = new Map<string, number>();
+  const inside = new Map<string, number>();
   return async (subject: Subject) => {
     await waits.until(waits.now + wayMs);
     const key = keyOf(subject);
-    const leavesAt = Math.max(waits.now, freeAt.get(key) ?? 0);
-    const passes = leavesAt - waits.now <= (limit - 1) * gapMs;
-    freeAt.set(key, leavesAt + (passes ? 1 : refusalCosts) * gapMs);
+    const worker = workerOf(key);
+    const leavesAt = Math.max(waits.now, freeAt.get(worker) ?? 0);
+    const isShared = worker !== key;
+    const waiting = isShared ? (inside.get(key) ?? 0) : Math.ceil((leavesAt - waits.now) / gapMs);
+    const passes = waiting < limit;
+    freeAt.set(worker, passes ? leavesAt + gapMs : refusedUntil(waits.now, leavesAt));
+    inside.set(key, (inside.get(key) ?? 0) + (passes ? 1 : 0));
     if (passes) await waits.until(leavesAt);
+    if (passes) inside.set(key, (inside.get(key) ?? 1) - 1);
     await waits.until(waits.now + wayMs);
     return { status: passes ? 200 : 429 };
   };
@@ -79,16 +90,86 @@ test.each([
     refusals_spend: { value: false, certainty: 'certain' },
     retry_after: { value: 'absent', certainty: 'certain' },
   });
-  expect(requests).toBeLessThan(4 * limit + 100);
+  expect(requests).toBeLessThan(4 * limit + 140);
+  const differences = (window: number) =>
+    differencesFrom(expectValue(`window=${window}`), statements);
+  // What the requests permit is as expected, whatever the round number in it is.
+  expect(differences(((limit * gapMs) / 1_000) * 0.99)).toEqual([]);
+  expect(differences(((limit * gapMs) / 1_000) * 0.9)).toHaveLength(1);
 });
 
-test('of a queue in which refused requests delay others, nothing false is certain', async () => {
+test.each([
+  ['adds a gap', (_: number, freeAt: number) => freeAt + 200],
+  ['fills the queue', (now: number) => now + 1_200],
+  ['blocks', (now: number) => now + 3_000],
+])(
+  'of a queue in which a refused request %s, nothing false is certain',
+  async (_, refusedUntil) => {
+    const waits = new Waits();
+    const request = queued(waits, { limit: 5, gapMs: 200, refusedUntil });
+    const { statements } = await audit({ request, ...waits.clock, paths });
+    expect(statements.algorithm.value).toBe('leaky_queue');
+    expect(statements.refusals_spend.certainty).toBe('undetermined');
+    expect(statements.keyed_by.value).toEqual(['all']);
+  },
+);
+
+test.each([
+  [60, 10],
+  [45, 5],
+  [21, 8],
+])(
+  'a queue in gaps of %i ms with %i places is not called the own one of a late caller',
+  async (gapMs, limit) => {
+    const waits = new Waits();
+    const queue = queued(waits, { limit, gapMs });
+    // A request of another caller comes when a place is free.
+    const request = async (subject: Subject) => {
+      if (subject.caller !== 'caller-1') await waits.until(waits.now + 1.5 * gapMs);
+      return queue(subject);
+    };
+    const { statements } = await audit({ request, ...waits.clock, paths });
+    expect(statements.algorithm.value).toBe('leaky_queue');
+    expect(statements.limit.value).toBe(limit);
+    expect(statements.keyed_by.value).toBeNull();
+  },
+);
+
+test('a worker that serves the queues of all callers leaves open who shares it', async () => {
   const waits = new Waits();
-  const request = queued(waits, { limit: 5, gapMs: 200, refusalCosts: 1 });
+  const options = { limit: 5, gapMs: 200, workerOf: () => 'one' };
+  const request = queued(waits, { ...options, keyOf: ({ caller }) => caller });
   const { statements } = await audit({ request, ...waits.clock, paths });
   expect(statements.algorithm.value).toBe('leaky_queue');
-  expect(statements.refusals_spend.certainty).toBe('undetermined');
-  expect(statements.keyed_by.value).toEqual(['all']);
+  expect(statements.keyed_by.certainty).toBe('undetermined');
+});
+
+test('a queue that serves the latest first leaves open who shares it', async () => {
+  const waits = new Waits();
+  const waiting: (() => void)[] = [];
+  let isBusy = false;
+  const serveAll = async () => {
+    isBusy = true;
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      next();
+      await waits.until(waits.now + 200);
+    }
+    isBusy = false;
+  };
+  const request = async ({ caller }: Subject) => {
+    await waits.until(waits.now + wayMs);
+    // Another caller always has a place.
+    const passes = waiting.length < 4 || caller !== 'caller-1';
+    const served = new Promise<void>((resolve) => waiting.push(resolve));
+    if (!passes) waiting.pop();
+    else if (!isBusy) void serveAll();
+    if (passes) await served;
+    await waits.until(waits.now + wayMs);
+    return { status: passes ? 200 : 429 };
+  };
+  const { statements } = await audit({ request, ...waits.clock, paths });
+  expect(statements.algorithm.value).toBe('leaky_queue');
+  expect(statements.keyed_by.value).toBeNull();
 });
 
 test('replies that are delayed evenly, but come together if asked at once, are no queue', async () => {
@@ -161,6 +242,16 @@ test('a reply that comes late does not lengthen the gap', async () => {
   const { statements } = await audit({ request, ...waits.clock, paths });
   expect(statements.limit).toMatchObject({ value: 5, certainty: 'certain' });
   if (statements.window_seconds.value !== null) expect(statements.window_seconds.value).toBe(1);
+});
+
+test('a status of refusals that was not named is said', async () => {
+  const waits = new Waits();
+  const request = queued(waits, { limit: 5, gapMs: 200 });
+  const { statements } = await audit({ request, ...waits.clock, paths, refused: [503] });
+  expect(statements.algorithm.certainty).toBe('undetermined');
+  expect(statements.algorithm.sentence).toMatch(
+    /were answered 429: if that is how it refuses, add/,
+  );
 });
 
 test('a queue with more places than an audit fills is said to delay', async () => {

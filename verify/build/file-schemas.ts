@@ -51,14 +51,21 @@ const statementOf = (value: z.ZodType) =>
     exchanges: z.array(z.int().min(1)).describe('The numbers of the requests that show it.'),
   });
 const number = statementOf(z.number());
+const measured = number.extend({
+  range: z
+    .array(z.number())
+    .length(2)
+    .exactOptional()
+    .describe('The least and the most that it can be.'),
+});
 const algorithms = Object.keys(algorithmNames);
 const waits = ['exact', 'sufficient', 'short', 'absent', 'unreadable'] satisfies RetryAfter[];
 const statements = z.strictObject({
   algorithm: statementOf(z.enum(algorithms)),
   limit: number,
-  window_seconds: number,
+  window_seconds: measured,
   burst: number,
-  refill_per_second: number,
+  refill_per_second: measured,
   keyed_by: statementOf(z.array(z.string())),
   refusals_spend: statementOf(z.boolean()),
   errors_spend: statementOf(z.boolean()),
