@@ -5,7 +5,7 @@
 import { hullOf, type Span } from '#judging/limiter/space/decision.ts';
 import type { Evidence, Omitted } from './evidence.ts';
 import type { Recovery } from './recovery.ts';
-import { mostPasses, usualLimit } from './remaining.ts';
+import { passesIn, usualLimit } from './remaining.ts';
 import {
   type AuditedExchange,
   decisionOf,
@@ -16,6 +16,8 @@ import {
 
 export interface Race {
   readonly sent: readonly AuditedExchange[];
+  /** How many had to pass, of as many as may. */
+  readonly least: number;
   /** How many would have passed one by one. */
   readonly most: number;
   readonly passed: number;
@@ -79,7 +81,7 @@ export class Races {
   async race(recovery: Recovery, pause: () => Promise<void>): Promise<void> {
     await pause();
     const now = this.#run.now();
-    const ready = mostPasses(this.#evidence, [now, now]);
+    const [, ready] = passesIn(this.#evidence, [now, now]);
     // What is sent one by one before, so that only `halfRace` may still pass.
     const before = Math.max(0, ready - halfRace);
     for (let i = 0; i < before; i += 1) if ((await recovery.ask()).outcome === 'refused') return;
@@ -91,9 +93,9 @@ export class Races {
     const passed = passes.length;
     // If nothing of the limit had come back, the race shows nothing.
     if (passed === 0) return;
-    const most = mostPasses(this.#evidence, timesOf(sent));
+    const [least, most] = passesIn(this.#evidence, timesOf(sent));
     if (passed <= most) {
-      this.#done.push({ sent, most, passed });
+      this.#done.push({ sent, least, most, passed });
       this.#evidence.addTogether(passes);
       return;
     }
@@ -106,7 +108,7 @@ export class Races {
     // A window may have ended during the race, so that more could pass.
     const isExplained = this.#evidence.couldPass(at, passed, timesOf(sent));
     if (oneByOne.isRefused && oneByOne.passed >= limit && !isExplained)
-      this.#done.push({ sent, most: oneByOne.passed - before, passed });
+      this.#done.push({ sent, least: 0, most: oneByOne.passed - before, passed });
   }
 
   /** The races to report. If a version explains all unexplained races, those are left out. */

@@ -63,11 +63,11 @@ export function sizeOf({ candidates }: Evidence): number {
   }, 0);
 }
 
-/** The most that may pass between these times. */
-export function mostPasses(evidence: Evidence, [from, to]: Span): number {
+/** The fewest that must pass between these times, of as many as may, and the most that may. */
+export function passesIn(evidence: Evidence, [from, to]: Span): Span {
   const limit = 2 * usualLimit(evidence);
   const passes = passesAt(evidence, from, () => to - from, evidence.candidates, limit);
-  return Math.max(...passes.map(([, most]) => most));
+  return [Math.min(...passes.map(([least]) => least)), Math.max(...passes.map(([, most]) => most))];
 }
 
 /**

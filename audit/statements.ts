@@ -266,13 +266,18 @@ function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
     return undetermined(
       'not tried: the audit must first know how many may pass, and have more requests left',
     );
-  const { sent, most, passed } = race;
+  const { sent, least, most, passed } = race;
   const excess = passed - most;
   const shown = sent.map(({ number }) => number);
   const together = sent.filter((each) => each.answeredAtMs - each.sentAtMs < openedAgainMs).length;
   if (excess <= 0 && together <= most)
     return undetermined(
       `only ${together} of ${sent.length} that were sent at once were answered within a second, and ${most} may pass: the queue of the server's connections may be too short (its listen backlog)`,
+      shown,
+    );
+  if (passed < least)
+    return undetermined(
+      `only ${passed} of ${sent.length} at once passed, though ${least} had to: it may have a second limit, such as on requests in flight`,
       shown,
     );
   return excess <= 0

@@ -244,6 +244,28 @@ test('a reply that comes late does not lengthen the gap', async () => {
   if (statements.window_seconds.value !== null) expect(statements.window_seconds.value).toBe(1);
 });
 
+test('if fewer pass at once than must, a limit is not called exact at once', async () => {
+  const waits = new Waits();
+  const log: number[] = [];
+  let inFlight = 0;
+  const request = async () => {
+    await waits.until(waits.now + wayMs);
+    const isInLog = log.filter((at) => at > waits.now - 4_000).length < 20;
+    const passes = isInLog && inFlight < 5;
+    if (passes) {
+      log.push(waits.now);
+      inFlight += 1;
+      await waits.until(waits.now + 10);
+      inFlight -= 1;
+    }
+    await waits.until(waits.now + wayMs);
+    return { status: passes ? 200 : 429 };
+  };
+  const { statements } = await audit({ request, ...waits.clock, paths });
+  expect(statements.at_once.certainty).toBe('undetermined');
+  expect(statements.at_once.sentence).toContain('only 5 of 36 at once passed, though 20 had to');
+});
+
 test('a status of refusals that was not named is said', async () => {
   const waits = new Waits();
   const request = queued(waits, { limit: 5, gapMs: 200 });
