@@ -166,15 +166,18 @@ export class KeyTests {
     const known = { firstPasses, limit, leastLimit: Math.min(limit, limits[0]), memoryMs };
     for (const other of untested) {
       this.#begun.set(other, this.#begunFor(other) + 1);
+      const wasComplete = !this.#evidence.isIncomplete;
       const test = await this.#test(other, known);
       if (test !== undefined) this.#keep(test);
-      if (!this.#evidence.isKnown) this.#countUnclear();
+      const isContradicted = wasComplete && this.#evidence.isIncomplete;
+      if (!this.#evidence.isKnown || isContradicted) this.#countUnclear();
     }
   }
 
   /**
-   * If nothing explains the decisions without what passed in unclear tests, but something does with
-   * it, those requests counted: a window ended in the test.
+   * If nothing explains the decisions without what passed in unclear tests, or only requests from
+   * before the audit would, but something does with it, those requests counted: a window ended, or a
+   * token came back, in the test.
    */
   #countUnclear(): void {
     const unclear = this.done.filter(({ isClear, isShared }) => !isClear && !isShared);

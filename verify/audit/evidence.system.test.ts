@@ -68,7 +68,10 @@ test('each other that passed is doubted alone, as if it shared a limit higher th
   expect(doubted).toEqual(['/a,/b', '/a', '/b']);
 });
 
-test('what passed in a test in which a window ended counts, if nothing else explains the answers', async () => {
+test.each([
+  { state: 'isKnown', until8: true },
+  { state: 'isIncomplete', until8: false },
+])('what passed in a test in which a window ended counts, by $state', async ({ state, until8 }) => {
   const server = new LimitedServer(perKey(alignedWindow(5, 1_000)), () => 'all');
   const { request, clock } = server;
   const [paceMs, timeoutMs] = [20, 60_000];
@@ -82,7 +85,8 @@ test('what passed in a test in which a window ended counts, if nothing else expl
   for (let asked = 0; asked < 6; asked += 1) evidence.add(await run.ask(first));
   // As after more bursts: a refusal may come from a limit of its own, and one contradicts all.
   Object.defineProperty(evidence, 'limit', { get: () => [4, 5] });
-  Object.defineProperty(evidence, 'isKnown', { get: () => evidence.decisions.length < 8 });
+  const isBefore8 = () => evidence.decisions.length < 8;
+  Object.defineProperty(evidence, state, { get: () => isBefore8() === until8 });
   evidence.isConsistentWith = () => true;
   const tests = new KeyTests(run, evidence, {
     first,
