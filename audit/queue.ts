@@ -9,7 +9,14 @@ import type { Evidence } from './evidence.ts';
 import type { KeyTest } from './keyed-by.ts';
 import type { Subjects } from './keys.ts';
 import type { Races } from './race.ts';
-import { type AuditedExchange, inOrderOfReplies, type Run, type Subject } from './run.ts';
+import {
+  type AuditedExchange,
+  inOrderOfReplies,
+  quantile,
+  type Run,
+  type Subject,
+  tookMs,
+} from './run.ts';
 import {
   type AlgorithmValue,
   certain,
@@ -25,7 +32,7 @@ export interface Queue {
   readonly limit: Span;
   /** The time between two that leave. */
   readonly gapMs: Span;
-  /** True if a request passed that no queue would take in which the refusal before it had counted. */
+  /** True if a request took a place that a refusal before it would have taken, had it counted. */
   readonly areRefusalsFree: boolean;
   /** The requests that were sent at once. */
   readonly atOnce: readonly AuditedExchange[];
@@ -66,8 +73,8 @@ export function spacingOf(exchanges: readonly AuditedExchange[]): Spacing | unde
   const [first, ...later] = exchanges;
   if (first === undefined || later.length < fewestSpaced) return undefined;
   const gaps = gapsOf(exchanges);
-  const [least, gapMs] = [at(unevenShare, gaps), at(0.5, gaps)];
-  const most = at(1 - unevenShare, gaps);
+  const [least, gapMs] = [quantile(unevenShare, gaps), quantile(0.5, gaps)];
+  const most = quantile(1 - unevenShare, gaps);
   const waited = later.filter((each) => tookMs(each) > mostOfGap * gapMs);
   const isEven = most - least < mostUneven * gapMs;
   const isQueue = isEven && waited.length > waitingShare * later.length;
@@ -80,16 +87,6 @@ export function spacingOf(exchanges: readonly AuditedExchange[]): Spacing | unde
 function gapsOf(exchanges: readonly AuditedExchange[]): readonly number[] {
   const times = exchanges.map(({ answeredAtMs }) => answeredAtMs);
   return times.slice(1).map((time, i) => time - (times[i] ?? time));
-}
-
-/** The number below which this share of them is. */
-function at(share: number, numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  return sorted[Math.floor(share * sorted.length)] ?? 0;
-}
-
-function tookMs({ sentAtMs, answeredAtMs }: AuditedExchange): number {
-  return answeredAtMs - sentAtMs;
 }
 
 /**
@@ -107,7 +104,7 @@ export function queueOf(
   const begin = Math.min(...atOnce.map(({ sentAtMs }) => sentAtMs));
   const areSpaced = passed.every(({ answeredAtMs }, i) => answeredAtMs - begin >= i * gapMs[0]);
   // If the way there and back took a gap, requests one by one came too late to wait.
-  const doWait = at(0.5, refused.map(tookMs)) < quickShare * gapMs[0];
+  const doWait = quantile(0.5, refused.map(tookMs)) < quickShare * gapMs[0];
   if (gapMs[0] > gapMs[1] || !areSpaced || !doWait) return undefined;
   // While those at once arrived, so many may have left.
   const left = Math.floor((lastReplyMs(refused) - begin) / gapMs[0]);
@@ -120,7 +117,7 @@ function gapOf(oneByOne: readonly AuditedExchange[]): Span | undefined {
   const [first, ...later] = oneByOne;
   if (first === undefined || later.length < fewestSpaced) return undefined;
   const gaps = gapsOf(oneByOne);
-  const usualMs = at(0.5, gaps);
+  const usualMs = quantile(0.5, gaps);
   let [lateMs, least, most] = [0, 0, Number.POSITIVE_INFINITY];
   for (const [i, { sentAtMs, answeredAtMs }] of later.entries()) {
     // One that came late may have met an empty queue, so all after it left later.
@@ -204,7 +201,10 @@ export class QueueTests {
   async #fill({ limit, gapMs }: Queue) {
     await this.#run.until(this.#run.now() + limit[1] * gapMs[1] * surelyEmpty);
     const begin = this.#run.now();
-    return { begin, filling: this.#run.race(this.#subjects.first, limit[1] + 1) };
+    const filling = this.#run.race(this.#subjects.first, limit[1] + 1);
+    // This may fail before it is awaited, when the budget ends: unhandled, that ends the process.
+    filling.catch(() => {});
+    return { begin, filling };
   }
 
   /**
@@ -220,7 +220,7 @@ export class QueueTests {
     const [late] = await this.#run.race(this.#subjects.first, 1);
     await filling;
     if (early === undefined || late === undefined) return queue;
-    const wayMs = at(0.5, refusedIn(queue.atOnce).map(tookMs));
+    const wayMs = quantile(0.5, refusedIn(queue.atOnce).map(tookMs));
     const isInTime = late.sentAtMs + wayMs < early.sentAtMs + gapMs;
     const areRefusalsFree = early.outcome === 'refused' && late.outcome === 'passed' && isInTime;
     return { ...queue, areRefusalsFree };

@@ -106,11 +106,7 @@ export class Run {
 
   /** How long the latest replies took: the median. */
   get replyMs(): number {
-    const times = this.exchanges
-      .slice(-latestReplies)
-      .map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs)
-      .sort((one, other) => one - other);
-    return times[times.length >> 1] ?? 0;
+    return quantile(0.5, this.exchanges.slice(-latestReplies).map(tookMs));
   }
 
   /** Says what the next requests are for. */
@@ -205,6 +201,17 @@ function readReply(reply: Reply): Pick<AuditedExchange, 'status' | 'headers'> {
     status,
     headers: Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value])),
   };
+}
+
+/** From the start of a request to its reply. */
+export function tookMs({ sentAtMs, answeredAtMs }: AuditedExchange): number {
+  return answeredAtMs - sentAtMs;
+}
+
+/** The number that is greater than this share of the others; 0 if there is none. */
+export function quantile(share: number, numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  return sorted[Math.floor(share * sorted.length)] ?? 0;
 }
 
 /** What a limiter decided about a request, as far as its times tell. */

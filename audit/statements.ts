@@ -15,7 +15,7 @@ import {
 } from './none-of-these.ts';
 import { isSilent, type Queue, queueFacts, refusedOf, windowOf } from './queue.ts';
 import type { Race, Races } from './race.ts';
-import type { AuditedExchange } from './run.ts';
+import { type AuditedExchange, tookMs } from './run.ts';
 import { fieldsOf, type Learned, retryAfterOf } from './said.ts';
 import { algorithmOf } from './search.ts';
 import {
@@ -269,7 +269,7 @@ function atOnce([race]: readonly Race[]): Statement<'exact' | number> {
   const { sent, least, most, passed } = race;
   const excess = passed - most;
   const shown = sent.map(({ number }) => number);
-  const together = sent.filter((each) => each.answeredAtMs - each.sentAtMs < openedAgainMs).length;
+  const together = sent.filter((each) => tookMs(each) < openedAgainMs).length;
   if (excess <= 0 && together <= most)
     return undetermined(
       `only ${together} of ${sent.length} that were sent at once were answered within a second, and ${most} may pass: the queue of the server's connections may be too short (its listen backlog)`,

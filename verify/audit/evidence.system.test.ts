@@ -69,35 +69,38 @@ test('each other that passed is doubted alone, as if it shared a limit higher th
 });
 
 test.each([
-  { state: 'isKnown', until8: true },
-  { state: 'isIncomplete', until8: false },
-])('what passed in a test in which a window ended counts, by $state', async ({ state, until8 }) => {
-  const server = new LimitedServer(perKey(alignedWindow(5, 1_000)), () => 'all');
-  const { request, clock } = server;
-  const [paceMs, timeoutMs] = [20, 60_000];
-  const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
-  const evidence = new Evidence(2_000);
-  const [first, one, other] = ['a', 'b', 'c'].map((caller): Subject => ({ caller, path: '/' }));
-  if (first === undefined || one === undefined || other === undefined)
-    throw new Error('no callers');
-  // A burst just before the end of a window.
-  server.now += 915 - (server.now % 1_000);
-  for (let asked = 0; asked < 6; asked += 1) evidence.add(await run.ask(first));
-  // As after more bursts: a refusal may come from a limit of its own, and one contradicts all.
-  Object.defineProperty(evidence, 'limit', { get: () => [4, 5] });
-  const isBefore8 = () => evidence.decisions.length < 8;
-  Object.defineProperty(evidence, state, { get: () => isBefore8() === until8 });
-  evidence.isConsistentWith = () => true;
-  const tests = new KeyTests(run, evidence, {
-    first,
-    others: [one, other],
-    differencesOf: () => ['address'],
-  });
-  await tests.make(5);
-  // The four of the other, between those of the first, and its test can be made again.
-  expect(evidence.decisions.filter(({ passed }) => passed)).toHaveLength(5 + 4 + 1);
-  expect([tests.done, tests.areNeeded(5)]).toEqual([[], true]);
-});
+  { state: 'isKnown', isSoAtFirst: true },
+  { state: 'isIncomplete', isSoAtFirst: false },
+])(
+  'what passed in a test in which a window ended counts, by $state',
+  async ({ state, isSoAtFirst }) => {
+    const server = new LimitedServer(perKey(alignedWindow(5, 1_000)), () => 'all');
+    const { request, clock } = server;
+    const [paceMs, timeoutMs] = [20, 60_000];
+    const run = new Run({ request, ...clock, refused: [429], budget: 200, paceMs, timeoutMs });
+    const evidence = new Evidence(2_000);
+    const [first, one, other] = ['a', 'b', 'c'].map((caller): Subject => ({ caller, path: '/' }));
+    if (first === undefined || one === undefined || other === undefined)
+      throw new Error('no callers');
+    // A burst just before the end of a window.
+    server.now += 915 - (server.now % 1_000);
+    for (let asked = 0; asked < 6; asked += 1) evidence.add(await run.ask(first));
+    // As after more bursts: a refusal may come from a limit of its own, and one contradicts all.
+    Object.defineProperty(evidence, 'limit', { get: () => [4, 5] });
+    const isBeforeTest = () => evidence.decisions.length < 8;
+    Object.defineProperty(evidence, state, { get: () => isBeforeTest() === isSoAtFirst });
+    evidence.isConsistentWith = () => true;
+    const tests = new KeyTests(run, evidence, {
+      first,
+      others: [one, other],
+      differencesOf: () => ['address'],
+    });
+    await tests.make(5);
+    // The four of the other, between those of the first, and its test can be made again.
+    expect(evidence.decisions.filter(({ passed }) => passed)).toHaveLength(5 + 4 + 1);
+    expect([tests.done, tests.areNeeded(5)]).toEqual([[], true]);
+  },
+);
 
 test('another caller is not asked while the first is not refused', async () => {
   const server = new LimitedServer(perKey(tokenBucket(5, 300)), () => 'all');

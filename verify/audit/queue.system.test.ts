@@ -119,7 +119,7 @@ test.each([
   [45, 5],
   [21, 8],
 ])(
-  'a queue in gaps of %i ms with %i places is not called the own one of a late caller',
+  'in gaps of %i ms with %i places, a caller that comes late has no queue of its own',
   async (gapMs, limit) => {
     const waits = new Waits();
     const queue = queued(waits, { limit, gapMs });
@@ -274,6 +274,16 @@ test('a status of refusals that was not named is said', async () => {
   expect(statements.algorithm.sentence).toMatch(
     /were answered 429: if that is how it refuses, add/,
   );
+});
+
+test('an audit whose budget ends while it fills a queue says what it has learned', async () => {
+  const waits = new Waits();
+  const request = queued(waits, { limit: 40, gapMs: 50 });
+  // 30 one by one, 50 at once, and 41 to fill the queue each time.
+  const { statements, stopped } = await audit({ request, ...waits.clock, paths, budget: 200 });
+  expect(stopped).toBe('budget');
+  expect(statements.algorithm.value).toBe('leaky_queue');
+  expect(statements.limit.value).toBe(40);
 });
 
 test('a queue with more places than an audit fills is said to delay', async () => {
