@@ -14,7 +14,7 @@ import {
 import { type History, historiesIn, pickupOf } from '#judging/service/histories.ts';
 import { isPassedBy, latestPickupMs } from '#judging/service/pace.ts';
 import { tellingPart, tellingReads } from '#judging/service/read.ts';
-import { holdEndOf } from '#judging/service/validity.ts';
+import { mayBeHeld } from '#judging/service/validity.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { type Recording, recorded } from '../run/recording.ts';
 import { paths, type Trial, unknownId } from '../run/trial.ts';
@@ -133,7 +133,7 @@ function sendsOfMovingQueue(t: Trial): readonly Exchange[] {
   const trace = { ...t.trace(), exchanges: sinceLastBreak(t) };
   const isTimely = (one: History) =>
     (pickupOf(one)?.until ?? Number.POSITIVE_INFINITY) - one.start.sentAt <= latestPickupMs(trace);
-  const isDue = ({ start }: History) => isMessageSend(start) && holdEndOf(start) === undefined;
+  const isDue = ({ start }: History) => isMessageSend(start) && !mayBeHeld(start);
   return historiesIn({ exchanges: trace.exchanges })
     .filter((one) => isDue(one) && (isTimely(one) || isPassedBy(trace, one)))
     .map(({ start }) => start);

@@ -15,7 +15,7 @@ import {
 } from '../evidence/exchange.ts';
 import * as verify from './expectations.ts';
 import type { Trace } from './judge.ts';
-import { holdEndOf } from './validity.ts';
+import { holdEndOf, mayBeHeld } from './validity.ts';
 
 /** The statuses of a message that does not fail. */
 export const statusOrder = ['queued', 'sending', 'sent', 'delivered'];
@@ -122,11 +122,12 @@ export function durationsOf({ sightings }: History): number[] {
 
 /**
  * The latest time, by our clock, at which a message becomes due for pickup: at once, or at the end
- * of its hold, which the target's clock decides.
+ * of its hold, which the target's clock decides. Infinity if that end cannot be read.
  */
 export function latestDueAt({ start }: History, hasExactTimes: boolean): number {
+  if (!mayBeHeld(start)) return start.answeredAt;
   const { least = 0 } = hasExactTimes ? {} : (start.ahead ?? {});
-  return Math.max(start.answeredAt, (holdEndOf(start) ?? 0) - least);
+  return Math.max(start.answeredAt, (holdEndOf(start) ?? Number.POSITIVE_INFINITY) - least);
 }
 
 /** The first status after queued; undefined if no read shows one. */

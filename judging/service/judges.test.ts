@@ -347,6 +347,13 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
       ],
     ],
   ),
+  ...['2040-01-01T00:00:00.123456789Z', '2040-01-01T01:00:00+01:00', '20400101T000000Z', 17].map(
+    (send_at): [RuleId, string, Exchange[]] => [
+      'SVC-3',
+      `a message that is held until ${send_at}, which later ones of its SIM have passed`,
+      [send(202, {}, { send_at }), ...laterMessages(), read({}, { at: 80_000 })],
+    ],
+  ),
   [
     'SVC-3',
     'a hold that ends later by a clock that is 40 s behind',

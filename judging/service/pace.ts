@@ -53,6 +53,7 @@ function judgePace(trace: Trace, findings: Findings): void {
 function judgePickup(trace: Trace, history: History, findings: Findings): void {
   // A recorded account's SIM may be disconnected.
   if (trace.recorded !== undefined) return;
+  if (latestPickupAt(trace, history) === Number.POSITIVE_INFINITY) return;
   const isLate = isPickedUpLate(trace, history);
   const lastReadAt = history.reads.at(-1)?.sentAt ?? 0;
   const isTimeOver = lastReadAt > latestPickupAt(trace, history);

@@ -30,7 +30,7 @@ import {
 import type { Findings, Trace } from './judge.ts';
 import { documentedPollMs, latestPickupMs, pollIntervalMs } from './pace.ts';
 import { plainId } from './read.ts';
-import { holdEndOf } from './validity.ts';
+import { mayBeHeld } from './validity.ts';
 
 export const statusJudges = {
   'STATE-2': judgeFirstChange,
@@ -230,7 +230,7 @@ function judgeDelivery(trace: Trace, history: History, findings: Findings): void
   const hasOwnPace = trace.assumption('progressPace') === 'own_delay';
   const leastPollMs = hasOwnPace ? documentedPollMs : 0;
   const isTooShort = watchedMs < 7 * Math.max(leastPollMs, pollIntervalMs(trace));
-  if (isTooShort || holdEndOf(start) !== undefined || end === 'failed') return;
+  if (isTooShort || mayBeHeld(start) || end === 'failed') return;
   const expected = 'delivered within seven polls';
   findings.judgeThat([start], end === 'delivered', expected, () => describeHistory(history));
 }

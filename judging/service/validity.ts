@@ -171,6 +171,11 @@ export function holdEndOf({ fields }: Exchange): number | undefined {
   return utcForm.test(text) ? Date.parse(text) : undefined;
 }
 
+/** True if a send has a `send_at`, in whatever form: a service that takes it holds the message. */
+export function mayBeHeld({ fields }: Exchange): boolean {
+  return ![undefined, null, ''].includes(fields?.['send_at'] as string | null | undefined);
+}
+
 type Answers = { readonly [N in AssumptionName]: NamedAnswer<N> };
 
 const timestampForm = /^(\d{4}-?[W\d-]+)[Tt]([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?$/;
