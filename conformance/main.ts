@@ -188,7 +188,7 @@ function newTarget(
   return {
     ...reach,
     ...(control !== undefined && { control }),
-    ledger: new BucketLedger(),
+    ledger: new BucketLedger(() => reach.facts.clock.ahead),
     startedAt: reach.clock.now(),
     waits: new Set(),
     turns: new Map(),

@@ -6,9 +6,10 @@ import { documentedLimits } from '#contract/limits.ts';
 import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
-import { type Flood, floodOf } from '../floods/floods.ts';
+import { refillOf, soonSeconds } from '../floods/after-flood.ts';
+import { floodOf } from '../floods/floods.ts';
 import { flood, passed, waitForNewMinute } from '../floods/limited-requests.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation } from '../run/case.ts';
 import { judged } from '../run/judge-case.ts';
 import { recorded } from '../run/recording.ts';
 import type { AccountUnderTest, Trial } from '../run/trial.ts';
@@ -22,11 +23,13 @@ export const limiterObservations: readonly Observation[] = [
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => {
-      const seen = refillOf(await recorded(t, floodOf.send));
+      const { wait, refusals, first } = await recorded(t, floodOf.send);
+      if (wait === undefined)
+        return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
       // If no known limiter explains the flood, the nearest answer would be wrong.
       const rules = ['LIMIT-1', 'ERR-3'] as const;
       const broken = rules.map((rule) => judged(rule, t).broken).find((one) => one !== undefined);
-      if (broken === undefined || !('answer' in seen)) return seen;
+      if (broken === undefined) return { answer: refillOf(first.reply, wait) };
       return { undetermined: `none of these: ${broken.message}` };
     },
   }),
@@ -58,30 +61,6 @@ export const limiterObservations: readonly Observation[] = [
     },
   }),
 ];
-
-/** A token that returns within this time shows a continuous refill. */
-const soonSeconds = 2;
-/** A wait, in whole seconds, may differ by this much from the time until its token returns. */
-const longerBySeconds = 1.5;
-const shorterBySeconds = 2;
-
-/**
- * The refill that the wait after a flood shows. The first request of the flood came well before the
- * others, so its token returns first. If the wait is longer than that, refused requests prolong it
- * (`refusedSpendsToken`), which happens only in a sliding window. If it is shorter, the bucket looks
- * at the minutes of a clock: with the first request 20 s ago at second 30 of a minute, a sliding
- * window asks to wait 40 s, an aligned one 10 s, and a counter a little more than 10 s.
- */
-function refillOf({ wait, refusals, first }: Flood): Seen {
-  if (wait === undefined)
-    return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
-  if (wait.seconds <= soonSeconds) return { answer: 'continuous' };
-  const firstTokenSeconds = (first.reply.sentAt + minuteMs - wait.askedAt) / secondMs;
-  if (wait.seconds > firstTokenSeconds + longerBySeconds) return { answer: 'sliding' };
-  if (wait.seconds < firstTokenSeconds - shorterBySeconds)
-    return { answer: wait.isWhole ? 'interval_aligned' : 'sliding_counter' };
-  return { answer: passed(wait.next) ? 'interval' : 'sliding' };
-}
 
 /** Sends until a bucket is empty; returns the last reply. */
 async function firstRefusal(t: Trial, account: AccountUnderTest): Promise<Reply> {

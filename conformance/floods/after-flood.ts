@@ -4,7 +4,7 @@
  * refused, and one after it, which must pass. Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, ERR-3.
  */
 import { limitedEndpoints } from '#contract/limits.ts';
-import { secondMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { waitIn } from '#judging/service/expectations.ts';
 import { type Bucket, isSending } from '../run/budget.ts';
@@ -189,4 +189,27 @@ async function askBeforeEnd(
   }
   if (newWait === undefined) return statedEndMs;
   return t.now() + Math.min(newWait, longestWaitSeconds) * secondMs;
+}
+
+/** A token that returns within this time shows a continuous refill. */
+export const soonSeconds = 2;
+/** A wait, in whole seconds, may differ by this much from the time until its token returns. */
+const longerBySeconds = 1.5;
+const shorterBySeconds = 2;
+
+/**
+ * The answer to `limiterRefill` that the wait after a flood shows. The first request of the flood
+ * came well before the others, so its token returns first. If the wait is longer than that, refused
+ * requests prolong it (`refusedSpendsToken`), which happens only in a sliding window. If it is
+ * shorter, the bucket looks at the minutes of a clock: with the first request 20 s ago at second 30
+ * of a minute, a sliding window asks to wait 40 s, an aligned one 10 s, and a counter a little more
+ * than 10 s.
+ */
+export function refillOf(first: Reply, wait: Wait) {
+  if (wait.seconds <= soonSeconds) return 'continuous';
+  const firstTokenSeconds = (first.sentAt + minuteMs - wait.askedAt) / secondMs;
+  if (wait.seconds > firstTokenSeconds + longerBySeconds) return 'sliding';
+  if (wait.seconds < firstTokenSeconds - shorterBySeconds)
+    return wait.isWhole ? 'interval_aligned' : 'sliding_counter';
+  return passed(wait.next) ? 'interval' : 'sliding';
 }

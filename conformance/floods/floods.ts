@@ -16,7 +16,7 @@ import type { Recording } from '../run/recording.ts';
 import { type AccountUnderTest, type Fields, paths, type Trial } from '../run/trial.ts';
 import { SendsExhausted } from '../target/client.ts';
 import { type Need, otherRecipientOf } from '../target/target.ts';
-import { requestWhileEmpty, type Wait, waitOut } from './after-flood.ts';
+import { refillOf, requestWhileEmpty, type Wait, waitOut } from './after-flood.ts';
 import { fullAgainMs, hasBudget, prepareFlood } from './before-flood.ts';
 import {
   agentOf,
@@ -85,6 +85,9 @@ async function recordFlood(t: Trial, account: AccountUnderTest, bucket: Bucket):
   let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
   if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
   const wait = await waitOut(t, burst.callSame, { bucket, ...burst });
+  // Only of `send` is the refill observed (`isWhole`).
+  if (bucket === 'send' && wait && refillOf(burst.first.reply, wait) === 'sliding_counter')
+    t.target.ledger.noteSlidingCounter();
   const times = limitOf(bucket) + surplus;
   if (burst.hadTooMany && canWait && hasBudget(t, times)) {
     // Shows whether the limit breaks only when requests arrive at once; if an interval that began

@@ -4,8 +4,14 @@
  * share one account. If the run sends at most the limit within any 60 s, the limiter must accept
  * every request, whatever the answer to `limiterRefill`.
  */
-import { documentedLimits, type LimitedEndpoint, sendEndpoints } from '#contract/limits.ts';
+import {
+  documentedLimits,
+  type LimitedEndpoint,
+  limitedEndpoints,
+  sendEndpoints,
+} from '#contract/limits.ts';
 import { minuteMs, secondMs } from '#contract/time.ts';
+import type { Ahead } from '#judging/evidence/clock-offset.ts';
 
 /** A minute, plus a second for requests in flight. */
 const windowMs = minuteMs + secondMs;
@@ -47,15 +53,26 @@ interface Entry {
 
 /** The run's own requests to each bucket. Those of more than two minutes ago are forgotten. */
 export class BucketLedger {
+  readonly #ahead: () => Ahead;
   readonly #entries = new Map<Bucket, Entry[]>();
-  /** Buckets that refused a request although the last minute had room (`sliding_counter`). */
+  /** Buckets that seem to count requests of the clock's minute before (`sliding_counter`). */
   readonly #countsBefore = new Set<Bucket>();
+
+  /** `ahead`: how far the clock of the target's minutes is ahead of that of the run. */
+  constructor(ahead: () => Ahead = () => ({ least: 0, most: 0 })) {
+    this.#ahead = ahead;
+  }
 
   note(bucket: Bucket, at: number, entry: Omit<Entry, 'at'>): void {
     const entries = this.#since(bucket, at - 2 * minuteMs);
     entries.push({ at, ...entry });
     this.#entries.set(bucket, entries);
     if (entry.isWaitedOut === true) this.#countsBefore.add(bucket);
+  }
+
+  /** A flood has shown a `sliding_counter`: the other buckets are probably of its kind. */
+  noteSlidingCounter(): void {
+    for (const bucket of [...limitedEndpoints, 'address'] as const) this.#countsBefore.add(bucket);
   }
 
   /** The wait until `count` more requests fit into the limit. */
@@ -68,9 +85,17 @@ export class BucketLedger {
     return at - now;
   }
 
+  /** The wait until a `sliding_counter` counts less than one of the requests so far. */
+  msUntilForgotten(bucket: Bucket, now: number): number {
+    let ms = 0;
+    while (this.countAt(bucket, now + ms) >= 1) ms += secondMs;
+    return ms;
+  }
+
   /** What a `sliding_counter` counts: this minute of the clock, and a share of the last one. */
   countAt(bucket: Bucket, at: number): number {
-    const intoMs = at % minuteMs;
+    const { least, most } = this.#ahead();
+    const intoMs = (at + (least + most) / 2) % minuteMs;
     const entries = this.#since(bucket, at - intoMs - minuteMs).filter(isSpent);
     const inMinute = entries.filter((entry) => entry.at >= at - intoMs).length;
     return inMinute + (entries.length - inMinute) * (1 - intoMs / minuteMs);

@@ -79,7 +79,7 @@ function sendsAgainLate({ spends, waitSeconds = 0 }: AnyCase): boolean {
 
 type Groups = readonly (readonly Recording[])[];
 
-function isFlood({ fullBuckets }: Recording): boolean {
+export function isFlood({ fullBuckets }: Recording): boolean {
   return fullBuckets !== undefined;
 }
 

@@ -18,6 +18,16 @@ const limitCase: Case = {
   demands: 'the limit',
   spends: {},
 };
+const recordings = [{ fullBuckets: ['send'] }] as never;
+const { signal } = new AbortController();
+const trialOn = (parts: object) =>
+  new Trial({
+    startedAt: 0,
+    underWay: new Set(),
+    signal,
+    timeoutMs: 120_000,
+    ...parts,
+  } as unknown as Target);
 const caller = { account: 'own', key: 'valid', isNew: false };
 const ahead = { least: 0, most: 0 };
 const send = { caller, method: 'POST', endpoint: 'send', isRetried: false, ahead };
@@ -39,19 +49,22 @@ function reading(at: number, used: number): Exchange {
 }
 
 test.each([
-  ['shows the messages of others only later', 40, 'skipped'],
-  ['shows no messages of others', 0, 'failed'],
-])('LIMIT-1 a token bucket that seemed too small: an account that %s', (_, others, verdict) => {
+  ['shows the messages of others only later', 40, limitCase, 'skipped'],
+  // `--timeout` allows the flood, so the rule was asked for.
+  ['shows them, with time for a flood', 40, { ...limitCase, recordings }, 'not_exercised'],
+  ['shows no messages of others', 0, limitCase, 'failed'],
+])('LIMIT-1 a token bucket that seemed too small: an account that %s', (_, ...given) => {
+  const [others, ruleCase, verdict] = given;
   const floods = [...flood(120_000, documentedLimits.send + 1), ...flood(190_000, 30)];
   const sent = documentedLimits.send + 31;
   const log = [reading(119_000, 0), ...floods, reading(195_000, sent)];
   const client = { masks: { clean: String } };
-  const trial = new Trial({ log, startedAt: 0, client, underWay: new Set() } as unknown as Target);
+  const trial = trialOn({ log, client });
   trial.exchanges.push(...floods);
-  const first = judgeAgain(limitCase, { result: { durationMs: 7 } as Result, trial });
+  const first = judgeAgain(ruleCase, { result: { durationMs: 7 } as Result, trial });
   expect(first.verdict).toBe('failed');
   log.push(reading(250_000, sent + others));
-  expect(judgeAgain(limitCase, { result: first, trial })).toMatchObject({ verdict, durationMs: 7 });
+  expect(judgeAgain(ruleCase, { result: first, trial })).toMatchObject({ verdict, durationMs: 7 });
 });
 
 const dashboard = { ...send, endpoint: 'dashboard_send' };
@@ -68,8 +81,7 @@ function verdictAmid(flood: readonly Exchange[], own: Exchange, more: object = {
   // The statistics show no other client.
   const readings = [270_000, 320_000].map((at) => reading(at, flood.length));
   const log = [reading(119_000, 0), ...flood, own, ...readings];
-  const target = { log, startedAt: 0, underWay: new Set(), client, ...more };
-  const trial = new Trial(target as unknown as Target);
+  const trial = trialOn({ log, client, ...more });
   trial.exchanges.push(own);
   const otherCase: Case = { ...limitCase, id: 'LIMIT-7/others', subject: 'LIMIT-7' };
   const judge = () => judgeAgain(otherCase, { result: { durationMs: 7 } as Result, trial }).verdict;

@@ -4,6 +4,7 @@
  * once.
  */
 import type { RuleId } from '#contract/rules.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import { judges } from '#judging/service/all.ts';
@@ -19,6 +20,7 @@ import { ControlFailed } from '../target/control-port.ts';
 import { type Need, type Target, whyMissing } from '../target/target.ts';
 import type { AnyCase, Case, Observation, Seen } from './case.ts';
 import { type CaseVerdict, type Found, resultOf } from './case-result.ts';
+import { isFlood } from './items.ts';
 import { OutOfTime } from './recorded-requests.ts';
 import { recorded } from './recording.ts';
 import { Trial } from './trial.ts';
@@ -59,8 +61,9 @@ export function judgeAgain(
   ruleCase: Case,
   { result, trial }: Pick<Ran, 'result' | 'trial'>,
 ): Result {
-  const again = resultOf(ruleCase, judgementOf(ruleCase, trial), trial);
-  return { ...again, durationMs: result.durationMs };
+  const judgement = judgementOf(ruleCase, trial);
+  const found = finalVerdict(ruleCase, judgement, trial);
+  return { ...resultOf(ruleCase, { ...judgement, found }, trial), durationMs: result.durationMs };
 }
 
 async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
@@ -83,7 +86,7 @@ const usualNeeds: readonly Need[] = ['key', 'sender', 'discover'];
 /** What the judges found, unless the run itself decides. */
 function finalVerdict(anyCase: AnyCase, judgement: Judgement, trial: Trial): Found {
   const { found, isError, isLacking } = judgement;
-  const { needs, mayUse = [] } = anyCase;
+  const { needs, mayUse = [], recordings = [] } = anyCase;
   const { target, unusableReply } = trial;
   const isInterrupted = isError === true && target.signal.aborted;
   // A reply that no client can read fails a rule's case; an observation says itself what it saw.
@@ -92,7 +95,9 @@ function finalVerdict(anyCase: AnyCase, judgement: Judgement, trial: Trial): Fou
   if (isInterrupted) return { verdict: 'not_exercised', reason: 'the run was interrupted' };
   // A user who gives flags beyond the usual ones asks for the cases that need them, so such a case
   // is not silently skipped if the target does not show what it needs.
+  const isFloodInTime = recordings.some(isFlood) && target.timeoutMs > minuteMs;
   const isAskedForByFlags =
+    isFloodInTime ||
     needs.some((need) => !usualNeeds.includes(need)) ||
     mayUse.some((need) => whyMissing(target, need) === undefined);
   if (isLacking && isAskedForByFlags && !trial.hasControl)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { allCases } from '../cases/all.ts';
 import { type Bucket, BucketLedger } from './budget.ts';
+import type { AnyCase } from './case.ts';
 import { type Item, itemsOf } from './items.ts';
 import { Schedule } from './order.ts';
 
@@ -83,13 +84,15 @@ describe('a flood', () => {
     expect(startedAt(schedule, 0)).toEqual(['a', 'b', 'flood']);
   });
 
-  test('waits until the small cases have left the bucket alone for a minute', () => {
+  test('waits until the small cases have left the bucket alone, for a sliding counter, too', () => {
     const ledger = new BucketLedger();
     const schedule = new Schedule([flood, item('small', { spends: { send: 100 } })], ledger, 0);
     expect(startedAt(schedule, 0).slice(0, 1)).toEqual(['small']);
-    const again = new Schedule([flood], ledger, 0);
     spend(ledger, 'send', 100, 5_000);
-    expect(again.next(10_000)).toMatchObject({ kind: 'wait', ms: 56_000, bucket: 'send' });
+    const within = (waitMs: number) => new Schedule([flood], ledger, 0, waitMs).next(10_000);
+    expect(within(120_000)).toMatchObject({ kind: 'wait', ms: 110_000, bucket: 'send' });
+    // A counter would need a longer wait than this.
+    expect(within(60_000)).toMatchObject({ kind: 'wait', ms: 56_000, bucket: 'send' });
   });
 
   test('runs before the cases that wait for the same bucket', () => {
@@ -158,6 +161,33 @@ test('a ledger that had a refusal in spite of room counts as a sliding counter d
   expect(ledger.msUntilRoom('send', 64, 92_000)).toBe(0);
   expect(ledger.msUntilRoom('send', 70, 92_000)).toBe(3_000);
   expect(ledger.msUntilQuiet('send', 92_000)).toBe(61_000);
+});
+
+test('a ledger knows the minutes of a target whose clock is ahead', () => {
+  const ledger = new BucketLedger(() => ({ least: 39_000, most: 41_000 }));
+  spend(ledger, 'send', 120, 15_000);
+  // Its next minute begins at 20 s.
+  expect(ledger.countAt('send', 50_000)).toBe(60);
+  expect(ledger.msUntilForgotten('send', 50_000)).toBe(30_000);
+});
+
+test('a flood that shows a sliding counter shows it of the other buckets, too', () => {
+  const ledger = new BucketLedger();
+  spend(ledger, 'received', 120, 30_000);
+  expect(ledger.msUntilRoom('received', 70, 92_000)).toBe(0);
+  ledger.noteSlidingCounter();
+  expect(ledger.msUntilRoom('received', 70, 92_000)).toBe(3_000);
+});
+
+test('a recording that empties a bucket waits for a running case that spends from it', () => {
+  const [anyCase] = allCases as [AnyCase];
+  const reader = item('case', { case: anyCase, spends: { tasks: 2 } });
+  const emptying = item('early flood', { throttled: 2, spends: { tasks: 50 } });
+  const schedule = new Schedule([reader, emptying], new BucketLedger(), 0);
+  expect(schedule.next(0)).toMatchObject({ kind: 'start', item: reader });
+  expect(schedule.next(0).kind).toBe('busy');
+  schedule.finished(reader);
+  expect(schedule.next(0)).toMatchObject({ kind: 'start', item: emptying });
 });
 
 const capabilities = {

@@ -108,12 +108,12 @@ export class Schedule {
     return ![...this.running, ...this.#waiting].some(({ id }) => after.includes(id));
   }
 
-  /** True if it is a recording that empties a bucket although cases still wait to spend from it. */
+  /** True if it is a recording that empties a bucket from which cases spend, or still wait to. */
   #emptiesWanted({ id, case: isCase, throttled, fullBuckets, spends }: Item): boolean {
     if (isCase !== undefined || throttled === 0 || fullBuckets.length > 0) return false;
     const wants = (other: Item) =>
       entriesOf(spends).some(([name]) => (other.spends[name] ?? 0) > 0);
-    return this.#waiting.some(
+    return [...this.running, ...this.#waiting].some(
       (other) => other.case !== undefined && !other.after.includes(id) && wants(other),
     );
   }
@@ -158,9 +158,23 @@ export class Schedule {
     // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
     const unknownMs = this.#hasSmallCase() ? this.#startedAt + minuteMs - now : 0;
     const msUntilFull = (bucket: Bucket) =>
-      Math.max(unknownMs, this.#ledger.msUntilQuiet(bucket, now), this.#msWhileSpent(bucket, now));
+      Math.max(
+        unknownMs,
+        this.#ledger.msUntilQuiet(bucket, now),
+        this.#msUntilForgotten(bucket, now),
+        this.#msWhileSpent(bucket, now),
+      );
     const longest = longestOf(fullBuckets.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
     return longest.ms === Number.POSITIVE_INFINITY ? undefined : longest;
+  }
+
+  /**
+   * The wait until a sliding counter, too, has forgotten what came before: it shows a limit exactly
+   * only then. No wait if it is longer than a wait may be.
+   */
+  #msUntilForgotten(bucket: Bucket, now: number): number {
+    const ms = this.#ledger.msUntilForgotten(bucket, now);
+    return ms <= this.#longestWaitMs ? ms : 0;
   }
 
   /** For how long running items may still spend of the bucket; infinity if that is unknown. */

@@ -68,7 +68,7 @@ export class ControlPort {
   }
 
   /** Calls an operation. `input`: the query of a GET or DELETE, otherwise the body. */
-  call(operation: string, { id = '', input }: OperationArguments = {}): Promise<Reply> {
+  async call(operation: string, { id = '', input }: OperationArguments = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
     if (route === undefined)
       throw new ControlFailed(`no operation ${operation}; is it a simulator of this version?`);
@@ -86,7 +86,7 @@ export class ControlPort {
     });
   }
 
-  /** Calls an operation that must succeed, otherwise throws a ControlFailed. Returns its JSON. */
+  /** Calls an operation that must succeed, otherwise throws a ControlFailed. Returns its JSON object, or `{}`. */
   async must(operation: string, args: OperationArguments = {}): Promise<Record<string, unknown>> {
     const reply = await this.call(operation, args);
     if (reply.status < 200 || reply.status > 299) throw this.failed(operation, reply);

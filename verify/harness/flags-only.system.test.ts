@@ -75,14 +75,16 @@ const answersAboutLimits = [
 test.concurrent.each(sample(answersAboutLimits, 1))(
   'no rule of limits fails or stays unexercised under %j',
   async (assumptions) => {
-    const plan = { rate, assumptions };
-    const { results, out } = await runWithFlags(['LIMIT', 'ERR', 'AUTH-6'], plan);
-    const troubled = results.filter(
-      ({ verdict, kind }) =>
-        ['failed', 'spelling', 'flaky', 'error'].includes(verdict) ||
-        (kind === 'rule' && verdict === 'not_exercised' && !machineStoodStill(out)),
-    );
-    expect(troubled, out).toEqual([]);
+    const run = () => runWithFlags(['LIMIT', 'ERR', 'AUTH-6'], { rate, assumptions });
+    const isUnexercised = ({ verdict, kind }: CaseResult) =>
+      kind === 'rule' && verdict === 'not_exercised';
+    const first = await run();
+    expect(failed(first.results), first.out).toEqual([]);
+    if (!first.results.some(isUnexercised) || machineStoodStill(first.out)) return;
+    // On a busy machine a flood may take longer at this speed than a full bucket can be known for.
+    const second = await run();
+    const open = machineStoodStill(second.out) ? [] : second.results.filter(isUnexercised);
+    expect([...failed(second.results), ...open], second.out).toEqual([]);
   },
 );
 
